@@ -1,0 +1,30 @@
+"""Block moves between the device pool and the CPU tier: what travels to the worker and back."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Direction(Enum):
+    """Which way the bytes go."""
+
+    STORE = "device->cpu"
+    LOAD = "cpu->device"
+
+
+@dataclass(frozen=True, slots=True)
+class TransferJob:
+    """Copy one whole block. `host_offset` is in bytes from the start of the CPU tier's pool."""
+
+    job_id: int
+    direction: Direction
+    block_id: int
+    host_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransferResult:
+    """The copy of `job_id` ended: its bytes are whole, unless `error` says why not."""
+
+    job_id: int
+    seconds: float
+    error: str | None = None

@@ -1,0 +1,46 @@
+"""Everything the engine needs to know at its start. Built by `app.config`; never read from the environment here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class TierConfig:
+    """The tiers below the device. All sizes in bytes.
+
+    cpu_memory: 0 keeps a small staging pool while Redis is on, and no CPU tier otherwise.
+    redis_url: "auto" starts or finds the companion, "off" leaves Redis out, else redis://, rediss:// or unix://.
+    redis_memory: maxmemory of the companion; a server that the user names keeps its own settings.
+    state_dir: where the companion's socket, pid file and snapshot live.
+    """
+
+    cpu_memory: int
+    redis_url: str
+    redis_memory: int
+    state_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """One model on one device.
+
+    model_path: a folder with config.json, safetensors and tokenizer. model_name: what clients call it.
+    dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
+    kv_memory: bytes of the device's block pool.
+    tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
+    secret: what tenant salts are derived from.
+    """
+
+    model_path: Path
+    model_name: str
+    tiers: TierConfig | None
+    secret: bytes
+    dtype: str = "bfloat16"
+    device: str = "cpu"
+    max_model_len: int = 0
+    max_num_seqs: int = 32
+    max_num_batched_tokens: int = 512
+    kv_memory: int = 512 << 20
+    block_size: int = 64
+    prefix_cache: bool = True
+    max_waiting: int = 256

@@ -1,0 +1,71 @@
+"""The two values that the scheduler side and the worker side exchange, and nothing else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cache_tiers.transfer import TransferJob, TransferResult
+from engine.sampling_params import SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class NewRequestData:
+    """A request that the worker does not know (first time, or again after preemption).
+
+    token_ids: all tokens known so far: the prompt, then what was produced before a preemption.
+    prompt_len: how many of them are the prompt.
+    block_ids: its block table so far; block i holds positions [i * block_size, (i + 1) * block_size).
+    num_computed_tokens: tokens whose KV is already in those blocks.
+    """
+
+    request_id: str
+    token_ids: tuple[int, ...]
+    prompt_len: int
+    block_ids: tuple[int, ...]
+    num_computed_tokens: int
+    sampling: SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class CachedRequestData:
+    """A request that the worker already holds: only what changed."""
+
+    request_id: str
+    new_block_ids: tuple[int, ...]
+    num_computed_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOutput:
+    """One step of work.
+
+    num_scheduled_tokens: request id -> tokens to compute in this step (>= 1); its order is the batch's order.
+    dropped_request_ids: the worker forgets these before anything else (finished, aborted or preempted).
+    loads: copies host -> device, done before the forward pass; stores: device -> host, done after it.
+    A request samples a token in this step when its computed tokens reach all of its known tokens.
+    """
+
+    step_id: int
+    new_requests: tuple[NewRequestData, ...] = ()
+    cached_requests: tuple[CachedRequestData, ...] = ()
+    num_scheduled_tokens: Mapping[str, int] = field(default_factory=dict)
+    dropped_request_ids: tuple[str, ...] = ()
+    loads: tuple[TransferJob, ...] = ()
+    stores: tuple[TransferJob, ...] = ()
+
+    @property
+    def total_tokens(self) -> int:
+        """Rows of the forward pass; 0 means that only blocks move."""
+        return sum(self.num_scheduled_tokens.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRunnerOutput:
+    """The result of one step. `sampled_token_ids` lacks the requests that did not sample.
+
+    seconds: wall time of the forward pass and the sampling, without the transfers.
+    """
+
+    step_id: int
+    sampled_token_ids: Mapping[str, int]
+    transfers: tuple[TransferResult, ...] = ()
+    seconds: float = 0.0

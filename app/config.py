@@ -1,0 +1,262 @@
+"""Settings: flags, then EBB_* variables, then a TOML file, then defaults. Nothing else reads the environment."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.sizes import parse_size
+from engine.config import EngineConfig, TierConfig
+from engine.errors import EbbError
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+DEFAULT_KV_MEMORY = 512 << 20
+"""23,000 tokens of the default model: three chats at its full window, on a laptop that has other things to do."""
+CPU_POOL_FACTOR = 3
+"""The CPU tier holds the same blocks as the pool above it, so it has to be larger to hold anything more."""
+ENV_PREFIX = "EBB_"
+
+
+class SettingsError(EbbError):
+    """A setting is unknown or its value is not usable; the message names it the way the user wrote it."""
+
+    code = "invalid_setting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything a user can choose. Sizes in bytes, paths absolute.
+
+    state_dir: what must last (chats, secret, the snapshot of Redis). cache_dir: what can be made again (models).
+    max_model_len: 0 means the model's own window. cpu_kv_memory: 0 means no CPU tier.
+    redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
+    """
+
+    state_dir: Path
+    cache_dir: Path
+    secret_file: Path
+    cpu_kv_memory: int
+    host: str = "127.0.0.1"
+    port: int = 8000
+    model: str = DEFAULT_MODEL
+    dtype: str = "bfloat16"
+    max_model_len: int = 0
+    max_num_seqs: int = 32
+    max_num_batched_tokens: int = 512
+    kv_memory: int = DEFAULT_KV_MEMORY
+    redis_url: str = field(default="auto", repr=False)
+    redis_memory: int = 2 << 30
+    no_prefix_cache: bool = False
+
+    def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
+        """What the engine needs of all this. `model_path`: the folder that `model` was resolved to."""
+        tiers = TierConfig(
+            cpu_memory=self.cpu_kv_memory,
+            redis_url=self.redis_url,
+            redis_memory=self.redis_memory,
+            state_dir=self.state_dir,
+        )
+        has_tiers = self.cpu_kv_memory > 0 or self.redis_url != "off"
+        return EngineConfig(
+            model_path=model_path,
+            model_name=model_name,
+            tiers=tiers if has_tiers and not self.no_prefix_cache else None,
+            secret=secret,
+            dtype=self.dtype,
+            max_model_len=self.max_model_len,
+            max_num_seqs=self.max_num_seqs,
+            max_num_batched_tokens=self.max_num_batched_tokens,
+            kv_memory=self.kv_memory,
+            prefix_cache=not self.no_prefix_cache,
+        )
+
+    def make_directories(self) -> None:
+        """Make the state and cache directories, readable by their owner alone. Raises SettingsError."""
+        for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
+            try:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting: flag `--name`, variable EBB_NAME, TOML key `name`. `parse` raises ValueError with what is wrong."""
+
+    name: str
+    parse: Callable[[str], object]
+    metavar: str
+    help: str
+
+    @property
+    def field_name(self) -> str:
+        """Its field of Settings."""
+        return self.name.replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return ENV_PREFIX + self.name.replace("-", "_").upper()
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("is empty")
+    return text
+
+
+def _path(text: str) -> Path:
+    return Path(_text(text)).expanduser().absolute()
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a whole number") from None
+        if not low <= value <= high:
+            raise ValueError(f"{value} is not between {low} and {high}")
+        return value
+
+    return parse
+
+
+def _size_from(low: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        value = parse_size(text)
+        if value < low:
+            raise ValueError(f"{text} is too small; at least {low} bytes are needed")
+        return value
+
+    return parse
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _switch(text: str) -> bool:
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"{text!r} is neither true nor false")
+
+
+def _redis_url(text: str) -> str:
+    if text in ("auto", "off"):
+        return text
+    url = urlsplit(text)
+    if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
+        # Never the text itself: it may hold a password.
+        raise ValueError("is not auto, off, redis://host:port, rediss://host:port or unix:///path")
+    return text
+
+
+OPTIONS = (
+    Option("host", _text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
+    Option("port", _integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
+    Option("model", _text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
+    Option("state-dir", _path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
+    Option("cache-dir", _path, "DIR", "what can be made again: models (default $XDG_CACHE_HOME/ebb)"),
+    Option("secret-file", _path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
+    Option("dtype", _one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
+    Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
+    Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
+    Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
+    Option("kv-memory", _size_from(1 << 20), "SIZE", "device memory for KV blocks (default 512MiB)"),
+    Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
+    Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
+    Option("redis-memory", _size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
+    Option("no-prefix-cache", _switch, "", "compute every prompt anew: no reuse in any tier"),
+)
+CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
+
+
+def load_settings(
+    flags: Mapping[str, str], *, config_file: str | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Settings from `flags` (name -> text as typed), the environment and the TOML file, the first that names one wins.
+
+    config_file: the TOML file; None takes EBB_CONFIG, and no file if that is unset. environ: None is the process's.
+    Raises SettingsError for an unknown name in any of the three, and for a value that cannot be used.
+    """
+    if environ is None:
+        environ = os.environ
+    config_file = config_file or environ.get(CONFIG_VARIABLE)
+    values: dict[str, Any] = {}
+    if config_file is not None:
+        values |= _from_toml(Path(config_file).expanduser())
+    values |= _from_environment(environ)
+    values |= _from_flags(flags)
+    values.setdefault("state_dir", _xdg(environ, "XDG_STATE_HOME", ".local/state"))
+    values.setdefault("cache_dir", _xdg(environ, "XDG_CACHE_HOME", ".cache"))
+    values.setdefault("secret_file", values["state_dir"] / "secret")
+    values.setdefault("cpu_kv_memory", CPU_POOL_FACTOR * values.get("kv_memory", DEFAULT_KV_MEMORY))
+    return Settings(**values)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` for the known name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _from_flags(flags: Mapping[str, str]) -> dict[str, object]:
+    by_name = {option.name: option for option in OPTIONS}
+    for name in flags:
+        if name not in by_name:
+            raise SettingsError(f"unknown setting --{name}{did_you_mean(name, by_name)}", param=name)
+    return dict(_parse(by_name[name], text, f"--{name}") for name, text in flags.items())
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    by_variable = {option.variable: option for option in OPTIONS}
+    given = {name: text for name, text in environ.items() if name.startswith(ENV_PREFIX) and name != CONFIG_VARIABLE}
+    for name in given:
+        if name not in by_variable:
+            raise SettingsError(f"unknown variable {name}{did_you_mean(name, by_variable)}", param=name)
+    return dict(_parse(by_variable[name], text, name) for name, text in given.items())
+
+
+def _from_toml(path: Path) -> dict[str, object]:
+    try:
+        table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise SettingsError(f"config file {path}: {error.strerror or error}", param="config") from error
+    except ValueError as error:
+        raise SettingsError(f"config file {path} is not TOML: {error}", param="config") from error
+    by_name = {option.name: option for option in OPTIONS}
+    values: dict[str, object] = {}
+    for name, value in table.items():
+        if name not in by_name:
+            raise SettingsError(f"{path}: unknown key {name}{did_you_mean(name, by_name)}", param=name)
+        if not isinstance(value, str | int):
+            raise SettingsError(f"{path}: {name} must be a string, a whole number, true or false", param=name)
+        field_name, parsed = _parse(by_name[name], str(value), f"{path}: {name}")
+        values[field_name] = parsed
+    return values
+
+
+def _parse(option: Option, text: str, where: str) -> tuple[str, object]:
+    try:
+        return option.field_name, option.parse(text)
+    except ValueError as error:
+        raise SettingsError(f"{where}: {error}", param=option.name) from None
+
+
+def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
+    # The base directory specification says to ignore a relative path.
+    base = Path(environ.get(variable, ""))
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return (base if base.is_absolute() else home / fallback) / "ebb"

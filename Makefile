@@ -1,0 +1,94 @@
+# Ebb's two commands are `make serve` and `make test`. `make help` lists the rest.
+
+# The kind of torch to install: cpu, cuda or npu. By default what this machine has.
+ifndef DEVICE
+DEVICE := $(shell scripts/find-device)
+endif
+# Handed to the command: make serve ARGS="--port 9000 --model ~/models/openpangu"
+ARGS ?=
+# The Python to make .venv with; by default the first one on PATH that is 3.11 or 3.12.
+PYTHON ?=
+TORCH := 2.13.0
+TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
+
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install
+EXTRAS := $(if $(filter npu,$(DEVICE)),web$(comma)npu,web)
+WEB_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+
+# Stamps tell what was done to .venv, so they go when it goes.
+ifeq ($(wildcard $(BIN)/python),)
+$(shell rm -rf .make)
+endif
+TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help serve setup test test-full lint bench-turns clean test-setup web-test
+
+comma := ,
+
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@echo "  Variables: DEVICE=cpu|cuda|npu (here: $(DEVICE)), ARGS=\"--port 9000 ...\", PYTHON=/path/to/python3.12"
+
+serve: setup ## set everything up, then run the server (ARGS="--port 9000")
+	@exec $(BIN)/ebb serve $(ARGS)
+
+setup: .make/ebb app/static/index.html ## set everything up, start nothing
+
+test: test-setup lint web-test ## check and test everything, small sizes
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-full: test-setup lint web-test ## the same with the large sizes
+	@$(BIN)/python -m pytest --size full $(ARGS)
+
+lint: .make/dev ## style, format and types
+	@echo "==> Checking style, format and types"
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy
+
+bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and plot in bench/results
+	@$(BIN)/python -m bench.turns $(ARGS)
+
+clean: ## remove all that was built or installed here; chats and models stay
+	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+test-setup: setup .make/dev
+	@scripts/get-test-tools
+
+web-test: .make/node_modules
+	@echo "==> Checking and testing the web page"
+	@scripts/npm --silent run check
+	@scripts/npm --silent test
+
+.make/venv:
+	@scripts/make-venv $(PYTHON)
+	@mkdir -p .make && touch $@
+
+$(TORCH_STAMP): .make/venv scripts/install_torch.py
+	@echo "==> Installing torch $(TORCH) for $(DEVICE) (200 MB for the CPU, several GB with CUDA)"
+	@case "$(DEVICE)" in cpu|cuda|npu) ;; *) echo "DEVICE=$(DEVICE) is none of cpu, cuda, npu." >&2; exit 1;; esac
+	@$(BIN)/python scripts/install_torch.py $(TORCH) $(DEVICE) $(TORCH_CPU_INDEX)
+	@rm -f .make/torch-* && touch $@
+
+.make/ebb: $(TORCH_STAMP) pyproject.toml app/version.py
+	@echo "==> Installing Ebb and what it depends on (1 GB, a minute or two)"
+	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
+	@touch $@
+
+.make/dev: .make/ebb
+	@echo "==> Installing what the tests depend on"
+	@$(PIP_INSTALL) --editable '.[$(EXTRAS),dev]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
+	@touch $@
+
+.make/node_modules: .make/ebb web/package-lock.json
+	@echo "==> Installing what the web page is built with"
+	@scripts/npm ci --no-audit --no-fund --loglevel=error || { echo "npm ci failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
+	@touch $@
+
+app/static/index.html: .make/node_modules $(WEB_SOURCES)
+	@echo "==> Building the web page"
+	@scripts/npm --silent run build
+	@touch $@

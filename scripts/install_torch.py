@@ -1,0 +1,79 @@
+"""Installs torch for one kind of device, so that a machine without a GPU is not handed gigabytes of CUDA unnoticed.
+
+    install_torch.py VERSION cpu|cuda|npu CPU_INDEX
+
+For cpu and npu the CPU build is looked for on CPU_INDEX, then wherever pip is configured to look. Only the wheel's
+metadata is fetched to tell; what torch depends on always comes from the configured index.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import Any
+
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+CUDA_PACKAGES = ("nvidia-", "cuda-")
+
+
+def needs_cuda(requirements: Sequence[str]) -> bool:
+    """Whether a torch wheel with these Requires-Dist lines is a CUDA build."""
+    return any(line.lower().startswith(CUDA_PACKAGES) for line in requirements)
+
+
+def find_wheel(version: str, index: str | None) -> tuple[str, bool] | None:
+    """URL of the wheel that pip would take, and whether it is a CUDA build; None if there is none to be had."""
+    source = ["--index-url", index] if index else []
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
+        command = [*PIP, "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps", *source]
+        command += ["--retries", "0", "--timeout", "15", "--report", str(report), f"torch=={version}"]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            return None
+        found: dict[str, Any] = json.loads(report.read_text())["install"][0]
+    return str(found["download_info"]["url"]), needs_cuda(found["metadata"].get("requires_dist", []))
+
+
+def choose(version: str, cpu_index: str) -> str:
+    """What to give to pip for the CPU build; the CUDA build, announced, where nothing else can be had."""
+    cuda_only = False
+    for index in (cpu_index, None):
+        wheel = find_wheel(version, index)
+        if wheel is not None and not wheel[1]:
+            return f"torch @ {wheel[0]}"
+        cuda_only |= wheel is not None
+        if index is not None:
+            print(f"    No CPU build on {index}; asking the configured package index", flush=True)
+    if not cuda_only:
+        sys.exit(f"torch {version} cannot be had: is the package index reachable? (pip download --no-deps torch=={version})")
+    print(
+        f"    WARNING: the only torch {version} to be had here is the CUDA build: several GB, and no faster on a CPU.\n"
+        "    To avoid it press Ctrl-C and name an index with CPU builds: make serve TORCH_CPU_INDEX=URL",
+        flush=True,
+    )
+    return f"torch=={version}"
+
+
+def installed_kind() -> str | None:
+    """Kind of the torch that is installed: "cuda", "cpu", or None."""
+    try:
+        return "cuda" if needs_cuda(requires("torch") or []) else "cpu"
+    except PackageNotFoundError:
+        return None
+
+
+def main(version: str, device: str, cpu_index: str) -> None:
+    """Install, replacing a torch of another kind that an earlier choice of device left."""
+    wanted = "cuda" if device == "cuda" else "cpu"
+    have = installed_kind()
+    if have is not None and have != wanted:
+        subprocess.run([*PIP, "uninstall", "--yes", "--quiet", "torch"], check=True)
+    requirement = f"torch=={version}" if wanted == "cuda" or have == wanted else choose(version, cpu_index)
+    sys.exit(subprocess.run([*PIP, "install", requirement], check=False).returncode)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,122 @@
+"""One streamed answer: its text, when each piece came, and what the server says that it cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+
+class RequestFailedError(Exception):
+    """The server refused the request, or failed in the middle of its stream. `status` is HTTP's, 200 for the latter."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(f"HTTP {status}: {detail[:400]}")
+        self.status = status
+
+
+class StreamBrokenError(Exception):
+    """The stream stalled, ended before a finish reason, or carried something that is not OpenAI's format."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierTokens:
+    """Where the prompt's tokens came from, as an Ebb server reports it in `usage.kv`."""
+
+    device: int
+    cpu: int
+    redis: int
+    computed: int
+    restore_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """The server's own count. `cached_tokens` and `kv` are None where the server does not report them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int | None
+    kv: TierTokens | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Times in seconds. `text_times` count from when the request was sent, one for each event that carried text.
+
+    sent: the clock (time.perf_counter) when the request was sent, so that streams can be laid over one another.
+    """
+
+    text: str
+    finish_reason: str
+    sent: float
+    total: float
+    text_times: tuple[float, ...]
+    usage: TokenUsage | None
+
+    @property
+    def ttft(self) -> float:
+        """Time to the first text; to the end where an answer has no text."""
+        return self.text_times[0] if self.text_times else self.total
+
+    @property
+    def gaps(self) -> tuple[float, ...]:
+        """Times between events that carried text: the ITL of servers that send an event for each token."""
+        return tuple(b - a for a, b in pairwise(self.text_times))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the answer: the server's count, else the number of events that carried text."""
+        return self.usage.completion_tokens if self.usage else len(self.text_times)
+
+
+class AnswerBuilder:
+    """Collects the chunks of one stream."""
+
+    def __init__(self, sent: float) -> None:
+        self._sent = sent
+        self._texts: list[str] = []
+        self._times: list[float] = []
+        self._finish_reason: str | None = None
+        self._usage: TokenUsage | None = None
+
+    def add(self, chunk: Mapping[str, Any], now: float) -> None:
+        """Take one chunk. Raises RequestFailedError if it carries an error; fields it does not know it passes over."""
+        if chunk.get("error"):
+            raise RequestFailedError(200, str(chunk["error"]))
+        if chunk.get("usage"):
+            self._usage = parse_usage(chunk["usage"])
+        for choice in chunk.get("choices") or ():
+            # Chat chunks carry delta.content, which may be null or missing; completion chunks carry text.
+            text = (choice.get("delta") or {}).get("content") or choice.get("text") or ""
+            if text:
+                self._texts.append(text)
+                self._times.append(now - self._sent)
+            self._finish_reason = choice.get("finish_reason") or self._finish_reason
+
+    def finish(self, now: float) -> Answer:
+        """The whole answer. Raises StreamBrokenError if the stream ended without a finish reason."""
+        if self._finish_reason is None:
+            raise StreamBrokenError(f"the stream ended early, after {len(self._texts)} pieces of text")
+        text, times = "".join(self._texts), tuple(self._times)
+        return Answer(text, self._finish_reason, self._sent, now - self._sent, times, self._usage)
+
+
+def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """OpenAI's usage object, with Ebb's receipt where there is one."""
+    details = usage.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens")
+    kv = usage.get("kv")
+    return TokenUsage(
+        prompt_tokens=int(usage["prompt_tokens"]),
+        completion_tokens=int(usage["completion_tokens"]),
+        cached_tokens=None if cached is None else int(cached),
+        kv=None
+        if kv is None
+        else TierTokens(
+            device=int(kv["device"]),
+            cpu=int(kv["cpu"]),
+            redis=int(kv["redis"]),
+            computed=int(kv["computed"]),
+            restore_ms=float(kv["restore_ms"]),
+        ),
+    )

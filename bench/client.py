@@ -1,0 +1,146 @@
+"""A load client for any server with OpenAI's streaming API. It knows nothing of what runs behind that API."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+from bench.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
+from bench.prometheus import parse_metrics
+from bench.sse import SSEParser
+
+Message = Mapping[str, str]
+"""{"role": ..., "content": ...}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How an answer is asked for. Greedy by default, and of a fixed length where the server knows `ignore_eos`.
+
+    extra: more fields of the request's body, sent as they are.
+    """
+
+    max_tokens: int
+    temperature: float = 0.0
+    ignore_eos: bool = True
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def body(self) -> dict[str, object]:
+        """The fields of the request's body; `ignore_eos` only when it is asked for, since strict servers refuse it."""
+        fields: dict[str, object] = {"max_tokens": self.max_tokens, "temperature": self.temperature}
+        if self.ignore_eos:
+            fields["ignore_eos"] = True
+        return fields | dict(self.extra)
+
+
+class LoadClient:
+    """One server, at most `concurrency` requests in flight. Times count from when a request is sent, not queued.
+
+    base_url: without /v1, such as "http://127.0.0.1:8000". model: None asks /v1/models and takes the first.
+    stall_seconds: a stream silent for longer is broken.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        model: str | None = None,
+        api_key: str | None = None,
+        concurrency: int = 64,
+        stall_seconds: float = 120.0,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self._model = model
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._slots = asyncio.Semaphore(concurrency)
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=stall_seconds)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        # Our own semaphore bounds concurrency: a wait inside aiohttp's pool would count as time to first token.
+        connector = aiohttp.TCPConnector(limit=0)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=self._timeout, headers=self._headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def chat(self, messages: Sequence[Message], how: Generation) -> Answer:
+        """Stream one answer of /v1/chat/completions. Raises RequestFailedError or StreamBrokenError."""
+        return await self._measure("/v1/chat/completions", {"messages": list(messages)}, how)
+
+    async def complete(self, prompt: str | Sequence[int], how: Generation) -> Answer:
+        """Stream one answer of /v1/completions for text or token ids. Raises as `chat` does."""
+        sent = prompt if isinstance(prompt, str) else list(prompt)
+        return await self._measure("/v1/completions", {"prompt": sent}, how)
+
+    async def model(self) -> str:
+        """The model that requests name. Raises RequestFailedError if the server lists none."""
+        if self._model is None:
+            async with self._get("/v1/models") as response:
+                listed: list[dict[str, Any]] = (await response.json())["data"]
+            if not listed:
+                raise RequestFailedError(200, "the server lists no model")
+            self._model = str(listed[0]["id"])
+        return self._model
+
+    async def metrics(self) -> dict[str, float]:
+        """The samples of /metrics, summed over labels. Raises RequestFailedError where there are none."""
+        async with self._get("/metrics") as response:
+            return parse_metrics(await response.text())
+
+    async def _measure(self, path: str, content: Mapping[str, object], how: Generation) -> Answer:
+        body = {"model": await self.model(), "stream": True, "stream_options": {"include_usage": True}}
+        async with self._slots:
+            return await self._stream(path, body | dict(content) | how.body())
+
+    async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
+        parser = SSEParser()
+        done: float | None = None
+        answer = AnswerBuilder(time.perf_counter())
+        try:
+            async with self._open().post(self.base_url + path, json=body) as response:
+                if response.status != 200:
+                    raise RequestFailedError(response.status, await response.text())
+                async for piece in response.content.iter_any():
+                    now = time.perf_counter()
+                    for event in parser.feed(piece):
+                        if event.data == "[DONE]":
+                            done = now
+                        else:
+                            answer.add(_decoded(event.data), now)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StreamBrokenError(f"{type(error).__name__}: {error}") from error
+        return answer.finish(done or time.perf_counter())
+
+    @asynccontextmanager
+    async def _get(self, path: str) -> AsyncIterator[aiohttp.ClientResponse]:
+        async with self._open().get(self.base_url + path) as response:
+            if response.status != 200:
+                raise RequestFailedError(response.status, await response.text())
+            yield response
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("LoadClient is used outside its `async with`")
+        return self._session
+
+
+def _decoded(data: str) -> Mapping[str, Any]:
+    try:
+        chunk = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise StreamBrokenError(f"an event is not JSON: {data[:80]!r}") from error
+    if not isinstance(chunk, dict):
+        raise StreamBrokenError(f"an event is not an object: {data[:80]!r}")
+    return chunk

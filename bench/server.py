@@ -1,0 +1,155 @@
+"""Servers under test: `ebb serve` as a child process on a free port, started, killed and started again on its state."""
+
+import asyncio
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from bench.client import LoadClient
+
+EBB_SERVE = (sys.executable, "-m", "app.cli", "serve")
+_STOP_SECONDS = 20.0
+
+
+class ServerFailedError(Exception):
+    """The server ended or did not become ready in time. Carries the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """One way to run a server. `flags` follow the command; host, port and state directory are added to them."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+
+
+class EbbServer:
+    """One server process at a time, on one state directory. Leaving the context ends the process.
+
+    state_dir: kept between `kill` and `restart`; its owner removes it. command: what to run in place of `ebb serve`.
+    """
+
+    def __init__(self, settings: ServerSettings, state_dir: Path, command: Sequence[str] = EBB_SERVE) -> None:
+        self.settings = settings
+        self._state_dir = state_dir
+        self._command = tuple(command)
+        self._process: asyncio.subprocess.Process | None = None
+        self._client: LoadClient | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    @property
+    def client(self) -> LoadClient:
+        """The client of the running process; another one after each start."""
+        if self._client is None:
+            raise RuntimeError(f"server {self.settings.name!r} does not run")
+        return self._client
+
+    async def start(self, ready_seconds: float = 300.0) -> float:
+        """Start and wait for /ready; returns the seconds that it took. Raises ServerFailedError."""
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        port = _free_port()
+        address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
+        began = time.perf_counter()
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, *address, *self.settings.flags, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        try:
+            await self._wait_ready(f"http://127.0.0.1:{port}/ready", began + ready_seconds)
+        except BaseException:
+            await self.kill()
+            raise
+        self._client = await LoadClient(f"http://127.0.0.1:{port}").__aenter__()
+        return time.perf_counter() - began
+
+    async def kill(self) -> None:
+        """kill -9: the process gets no chance to save anything."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """SIGTERM, and SIGKILL if it does not end in time. Does nothing if the server does not run."""
+        await self._end(signal.SIGTERM)
+
+    async def restart_after_kill(self) -> float:
+        """kill -9 and start again on the same state directory; returns the seconds from the start to ready."""
+        await self.kill()
+        return await self.start()
+
+    @property
+    def _log(self) -> Path:
+        return self._state_dir / "server.log"
+
+    async def _end(self, how: signal.Signals) -> None:
+        if self._client is not None:
+            await self._client.__aexit__(None, None, None)
+            self._client = None
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            process.send_signal(how)
+        try:
+            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    async def _wait_ready(self, url: str, deadline: float) -> None:
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5.0)) as session:
+            while not await _answers_ok(session, url):
+                if self._process is None or self._process.returncode is not None:
+                    raise ServerFailedError(f"server {self.settings.name!r} ended at its start:\n{self._log_tail()}")
+                if time.perf_counter() > deadline:
+                    raise ServerFailedError(f"server {self.settings.name!r} is not ready:\n{self._log_tail()}")
+                await asyncio.sleep(0.05)
+
+    def _log_tail(self) -> str:
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
+
+
+async def settle(server: EbbServer, seconds: float = 1.0) -> float | None:
+    """Wait until all blocks are written to Redis, at most `seconds`; returns the write lag left, None if unknown.
+
+    The bound is the server's own promise for an idle Redis: what is not written by then may be lost by a kill.
+    """
+    deadline = time.perf_counter() + seconds
+    while True:
+        metrics = await server.client.metrics()
+        lag = metrics.get(WRITE_LAG_METRIC)
+        if not lag or time.perf_counter() >= deadline:
+            return lag
+        await asyncio.sleep(0.02)
+
+
+WRITE_LAG_METRIC = "ebb_redis_write_lag_seconds"
+
+
+async def _answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with session.get(url) as response:
+            return response.status == 200
+    except (aiohttp.ClientError, TimeoutError):
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,60 @@
+"""The statistics that the benchmark's claims rest on."""
+
+import pytest
+
+from bench.prometheus import parse_metrics
+from bench.stats import median, percentile, share, spread, steady_gaps
+
+
+def test_a_percentile_interpolates_between_ranks() -> None:
+    values = [40.0, 10.0, 30.0, 20.0]
+
+    assert percentile(values, 0) == 10
+    assert percentile(values, 50) == 25
+    assert percentile(values, 95) == pytest.approx(38.5)
+    assert percentile(values, 100) == 40
+
+
+def test_the_median_of_five_is_the_third() -> None:
+    assert median([9.0, 1.0, 5.0, 100.0, 2.0]) == 5
+
+
+def test_a_spread_tells_the_tail_from_the_middle() -> None:
+    found = spread([1.0] * 98 + [50.0, 100.0])
+
+    assert (found.count, found.median, found.low, found.high) == (100, 1, 1, 100)
+    assert found.p95 == 1
+    assert found.p99 == pytest.approx(50.5)
+
+
+@pytest.mark.parametrize("statistic", [median, spread, share])
+def test_no_values_are_an_error_and_no_result(statistic: object) -> None:
+    assert callable(statistic)
+    with pytest.raises(ValueError, match="no "):
+        statistic([])
+
+
+def test_a_share_counts_what_holds() -> None:
+    assert share([True, True, False, True]) == 0.75
+
+
+def test_steady_gaps_leave_out_what_not_all_streams_shared() -> None:
+    early = [0.0, 5.0, 6.0, 7.0]
+    late = [4.5, 5.5, 6.5, 9.0]
+
+    # Shared from 4.5 (the late stream begins) to 7.0 (the early one ends): the gap 0 -> 5 and the gap 6.5 -> 9 are out.
+    assert steady_gaps([early, late]) == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_streams_that_never_overlap_have_no_steady_gaps() -> None:
+    assert steady_gaps([[0.0, 1.0], [2.0, 3.0]]) == []
+
+
+def test_metrics_are_summed_over_their_labels() -> None:
+    text = (
+        "# HELP hits Tokens.\n# TYPE hits counter\n"
+        'hits_total{tier="cpu"} 128\nhits_total{tier="redis, or {not}"} 6.4e+1 1700000000000\n'
+        "lag_seconds 0.25\nnot a sample line\n"
+    )
+
+    assert parse_metrics(text) == {"hits_total": 192, "lag_seconds": 0.25}

@@ -12,7 +12,7 @@ TORCH := 2.13.0
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 EXTRAS := $(if $(filter npu,$(DEVICE)),web$(comma)npu,web)
 WEB_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
 
@@ -73,7 +73,7 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@$(BIN)/python scripts/install_torch.py $(TORCH) $(DEVICE) $(TORCH_CPU_INDEX)
 	@rm -f .make/torch-* && touch $@
 
-.make/ebb: $(TORCH_STAMP) pyproject.toml app/version.py
+.make/ebb: $(TORCH_STAMP) pyproject.toml constraints.txt
 	@echo "==> Installing Ebb and what it depends on (1 GB, a minute or two)"
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
 	@touch $@

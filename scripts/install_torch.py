@@ -17,6 +17,7 @@ from typing import Any
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 CUDA_PACKAGES = ("nvidia-", "cuda-")
+CONSTRAINTS = Path(__file__).parent.parent / "constraints.txt"
 
 
 def needs_cuda(requirements: Sequence[str]) -> bool:
@@ -72,7 +73,7 @@ def main(version: str, device: str, cpu_index: str) -> None:
     if have is not None and have != wanted:
         subprocess.run([*PIP, "uninstall", "--yes", "--quiet", "torch"], check=True)
     requirement = f"torch=={version}" if wanted == "cuda" or have == wanted else choose(version, cpu_index)
-    sys.exit(subprocess.run([*PIP, "install", requirement], check=False).returncode)
+    sys.exit(subprocess.run([*PIP, "install", "--constraint", str(CONSTRAINTS), requirement], check=False).returncode)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,397 @@
+"""The CPU and Redis tiers on LMCache: the only module that imports it.
+
+LMCache's L1 manager owns the host memory (allocation, LRU eviction, read and write locks); its storage manager moves
+blocks between L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector.
+Why this half of LMCache and not its older engine: docs/decisions.
+"""
+
+# mypy: disable-error-code="import-untyped"
+
+import itertools
+import os
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# LMCache reads these when it is imported: it must not report usage over the network, print a banner or flood the log.
+os.environ.setdefault("LMCACHE_TRACK_USAGE", "false")
+os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
+os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
+
+import torch
+from lmcache.lmcache_native import Bitmap
+from lmcache.v1.distributed.api import GroupedObjectKeys, MemoryLayoutDesc, ObjectKey, PrefetchHandle, PrefetchTaskSpec
+from lmcache.v1.distributed.config import (
+    EvictionConfig,
+    L1ManagerConfig,
+    L1MemoryManagerConfig,
+    StorageManagerConfig,
+)
+from lmcache.v1.distributed.internal_api import L2StoreResult
+from lmcache.v1.distributed.l1_manager import L1Manager
+from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
+from lmcache.v1.distributed.l2_adapters.config import (
+    L2AdapterConfigBase,
+    L2AdaptersConfig,
+    register_l2_adapter_type,
+)
+from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
+from lmcache.v1.distributed.storage_manager import StorageManager
+from lmcache.v1.memory_management import MemoryObj
+from lmcache.v1.platform import create_event_notifier
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.cpu.pool import map_pool, pool_bytes, pretouch
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
+from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.write_ledger import WriteLedger
+from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+
+MAX_WINDOW = 8
+"""Most keys of one prefetch: loads come in windows, so that copies spread over steps."""
+
+_ADAPTER = "ebb_redis"
+_WRITER = "ebb"
+
+# Locks are released by us, exactly once each; LMCache's own time limit on them must never be the one to do it.
+_LOCK_SECONDS = 30 * 24 * 3600
+
+_EVICT_ABOVE = 0.75
+_EVICT_SHARE = 0.2
+
+
+class _RedisAdapterConfig(L2AdapterConfigBase):  # type: ignore[misc]
+    """Carries the client to the adapter that LMCache builds."""
+
+    def __init__(self, client: RedisBlockClient) -> None:
+        super().__init__()
+        self.client = client
+
+    @classmethod
+    def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
+        raise NotImplementedError("made in code only")
+
+    @classmethod
+    def help(cls) -> str:
+        return ""
+
+
+class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
+    """LMCache's view of the client: numbered tasks whose results are fetched after an event was signalled."""
+
+    def __init__(self, client: RedisBlockClient) -> None:
+        super().__init__()
+        self._client = client
+        self._task_ids = itertools.count()
+        self._lock = threading.Lock()
+        self._stored: dict[int, L2StoreResult] = {}
+        self._found: dict[int, Bitmap] = {}
+        self._loaded: dict[int, Bitmap] = {}
+        self._store_event = create_event_notifier()
+        self._find_event = create_event_notifier()
+        self._load_event = create_event_notifier()
+
+    def get_store_event_fd(self) -> int:
+        return int(self._store_event.fileno())
+
+    def get_lookup_and_lock_event_fd(self) -> int:
+        return int(self._find_event.fileno())
+
+    def get_load_event_fd(self) -> int:
+        return int(self._load_event.fileno())
+
+    def submit_store_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
+        task = next(self._task_ids)
+        nbytes = sum(obj.get_size() for obj in objects)
+
+        def done(all_stored: bool) -> None:
+            with self._lock:
+                self._stored[task] = L2StoreResult(all_stored, nbytes if all_stored else 0)
+            self._store_event.notify()
+
+        self._client.put(_blocks(keys, objects), done)
+        return task
+
+    def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
+        with self._lock:
+            done, self._stored = self._stored, {}
+        return done
+
+    def submit_lookup_and_lock_task(self, keys: list[ObjectKey], _layouts: dict[int, MemoryLayoutDesc]) -> int:
+        task = next(self._task_ids)
+
+        def done(found: list[bool]) -> None:
+            with self._lock:
+                self._found[task] = _bitmap(found)
+            self._find_event.notify()
+
+        self._client.find([key.chunk_hash for key in keys], done)
+        return task
+
+    def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
+        with self._lock:
+            return self._found.pop(task_id, None)
+
+    def submit_unlock(self, keys: list[ObjectKey]) -> None:
+        """Redis has no locks: a block that goes away between look-up and load is a miss."""
+
+    def submit_load_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
+        task = next(self._task_ids)
+
+        def done(loaded: list[bool]) -> None:
+            with self._lock:
+                self._loaded[task] = _bitmap(loaded)
+            self._load_event.notify()
+
+        self._client.load(_blocks(keys, objects), done)
+        return task
+
+    def query_load_result(self, task_id: int) -> Bitmap | None:
+        with self._lock:
+            return self._loaded.pop(task_id, None)
+
+    def report_status(self) -> dict[str, object]:
+        return {"is_healthy": self._client.available, "type": _ADAPTER}
+
+    def close(self) -> None:
+        """The client is the store's to close: before this, so that nobody signals any more."""
+        for event in (self._store_event, self._find_event, self._load_event):
+            event.close()
+
+
+def _blocks(keys: list[ObjectKey], objects: list[MemoryObj]) -> list[Block]:
+    return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
+
+
+def _bitmap(bits: Sequence[bool]) -> Bitmap:
+    bitmap = Bitmap(len(bits))
+    for index, bit in enumerate(bits):
+        if bit:
+            bitmap.set(index)
+    return bitmap
+
+
+register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
+register_l2_adapter_factory(_ADAPTER, lambda config, _l1_memory: _RedisAdapter(config.client))
+
+
+@dataclass(slots=True)
+class _Prefetch:
+    """One window under way: what L1 had at once, and LMCache's request for the keys after it."""
+
+    cpu_slots: list[HostSlot]
+    rest: list[BlockKey]
+    request: PrefetchHandle | None
+
+
+class LMCacheStore:
+    """Implements KVTierStore."""
+
+    def __init__(
+        self,
+        l1: L1Manager,
+        manager: StorageManager,
+        block_nbytes: int,
+        client: RedisBlockClient | None,
+        ledger: WriteLedger,
+    ) -> None:
+        self._l1 = l1
+        self._manager = manager
+        self._client = client
+        self._ledger = ledger
+        self._layout = MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
+        memory = l1.get_l1_memory_desc()
+        self._base = int(memory.ptr)
+        self._pool = map_pool(self._base, int(memory.size))
+        pretouch(self._pool)
+        self._reserved: set[BlockKey] = set()
+        self._locked: Counter[BlockKey] = Counter()
+        self._prefetches: dict[int, _Prefetch] = {}
+        self._handles = itertools.count()
+
+    @property
+    def pool(self) -> memoryview:
+        """The whole host arena. It goes away with `close`."""
+        return self._pool
+
+    def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
+        """See KVTierStore. One by one: LMCache refuses a whole batch when it has no room for its last block."""
+        slots = []
+        for key in keys:
+            name = _object_key(key)
+            _, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
+            if memory is not None:
+                self._reserved.add(key)
+                slots.append(self._slot(key, memory))
+        return slots
+
+    def contains(self, key: BlockKey) -> bool:
+        """See KVTierStore."""
+        return self._l1.get_object_state(_object_key(key)) is not None
+
+    def commit(self, keys: Sequence[BlockKey]) -> None:
+        """See KVTierStore. Raises ValueError for a key that is not reserved."""
+        self._forget_reserved(keys)
+        if self._client is not None:
+            # A block that came from Redis meanwhile is dropped by LMCache as a duplicate: no write will follow.
+            self._ledger.committed([key for key in keys if not self.contains(key)])
+        self._l1.finish_write([_object_key(key) for key in keys], tag=_WRITER)
+
+    def discard(self, keys: Sequence[BlockKey]) -> None:
+        """See KVTierStore. Raises ValueError for a key that is not reserved."""
+        self._forget_reserved(keys)
+        self._l1.finish_write_and_delete([_object_key(key) for key in keys], tag=_WRITER)
+
+    def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
+        """See KVTierStore. What lies in host memory is locked before Redis is asked for the rest."""
+        if len(keys) > MAX_WINDOW:
+            raise ValueError(f"a window has at most {MAX_WINDOW} keys, not {len(keys)}")
+        slots = self._lock_resident(keys)
+        rest = list(keys[len(slots) :])
+        request = None
+        if rest and redis and self._client is not None and self._client.available:
+            request = self._manager.submit_prefetch_task(self._task(rest))
+        handle = next(self._handles)
+        self._prefetches[handle] = _Prefetch(slots, rest, request)
+        return handle
+
+    def poll(self, handle: int) -> PrefetchResult | None:
+        """See KVTierStore. An unknown or finished handle is an empty run."""
+        prefetch = self._prefetches.get(handle)
+        if prefetch is None:
+            return PrefetchResult((), 0, 0)
+        slots, from_redis = prefetch.cpu_slots, 0
+        if prefetch.request is not None:
+            outcome = self._manager.query_prefetch_status(prefetch.request)
+            if outcome is None:
+                return None
+            fetched = self._take_locked(prefetch.rest[: outcome.hit_cells[0].popcount()])
+            from_redis = min(outcome.l2_hit_count, len(fetched))
+            slots = slots + fetched
+        del self._prefetches[handle]
+        self._locked.update(slot.key for slot in slots)
+        return PrefetchResult(tuple(slots), len(slots) - from_redis, from_redis)
+
+    def release(self, keys: Sequence[BlockKey]) -> None:
+        """See KVTierStore. Raises ValueError for a key that is not locked."""
+        for key in keys:
+            if self._locked[key] < 1:
+                raise ValueError(f"block {key.hex()} is not locked")
+            self._locked[key] -= 1
+            if not self._locked[key]:
+                del self._locked[key]
+        self._l1.finish_read([_object_key(key) for key in keys])
+
+    def stats(self) -> StoreStats:
+        """See KVTierStore."""
+        used, capacity = self._l1.get_memory_usage()
+        redis = None if self._client is None else self._client.stats()
+        return StoreStats(
+            cpu_used_bytes=used,
+            cpu_capacity_bytes=capacity,
+            redis_state="off" if redis is None else redis.state,
+            redis_used_bytes=0 if redis is None else redis.used_bytes,
+            redis_capacity_bytes=0 if redis is None else redis.limit_bytes,
+            redis_pending_writes=self._ledger.pending,
+            redis_write_lag_seconds=self._ledger.lag_seconds,
+            redis_stored_blocks=self._ledger.stored,
+            redis_failed_blocks=self._ledger.failed,
+            redis_loaded_blocks=0 if redis is None else redis.loaded,
+            redis_rejected_blocks=0 if redis is None else sum(redis.rejected.values()),
+        )
+
+    def check(self) -> None:
+        """See KVTierStore. Call it with no prefetch, copy or write under way."""
+        assert not self._reserved, f"{len(self._reserved)} slots reserved without a writer"
+        assert not self._prefetches, f"{len(self._prefetches)} prefetches whose result nobody took"
+        assert not self._locked, f"{self._locked.total()} read locks without a reader"
+        status = self._manager.report_status()
+        assert status["l1_manager"]["write_locked_count"] == 0, "LMCache holds write locks"
+        writing = status["store_controller"]
+        if not self._ledger.pending and not writing["in_flight_task_count"] and not writing["pending_keys_count"]:
+            assert status["l1_manager"]["read_locked_count"] == 0, "LMCache holds read locks"
+        assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
+
+    def flush(self, timeout: float) -> bool:
+        """See KVTierStore. Also False if Redis refused or lost a block meanwhile."""
+        failed = self._ledger.failed
+        return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
+
+    def close(self) -> None:
+        """See KVTierStore. Frees the pool: no view of it may be used afterwards."""
+        if self._client is not None:
+            self._client.close()
+        self._manager.close()
+
+    def _lock_resident(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
+        """Slots of the longest run in L1, each with a read lock."""
+        request = self._manager.submit_prefetch_task(self._task(keys), skip_l2=True) if keys else None
+        outcome = None if request is None else self._manager.query_prefetch_status(request)
+        return [] if outcome is None else self._take_locked(keys[: outcome.hit_cells[0].popcount()])
+
+    def _take_locked(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
+        """Slots of keys that LMCache has just read-locked for us."""
+        names = [_object_key(key) for key in keys]
+        found = self._l1.unsafe_read(names)
+        return [self._slot(key, found[name][1]) for key, name in zip(keys, names, strict=True)]
+
+    def _slot(self, key: BlockKey, memory: MemoryObj) -> HostSlot:
+        return HostSlot(key, int(memory.data_ptr) - self._base)
+
+    def _task(self, keys: Sequence[BlockKey]) -> PrefetchTaskSpec:
+        return PrefetchTaskSpec([GroupedObjectKeys([_object_key(key) for key in keys], 0, self._layout)])
+
+    def _forget_reserved(self, keys: Sequence[BlockKey]) -> None:
+        if not self._reserved.issuperset(keys):
+            raise ValueError("a block that was not reserved")
+        self._reserved.difference_update(keys)
+
+
+def _object_key(key: BlockKey) -> ObjectKey:
+    """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
+    return ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
+
+
+def open_store(
+    *,
+    block_nbytes: int,
+    cpu_bytes: int,
+    redis_address: RedisAddress | None,
+    keep_in_cpu: bool,
+) -> LMCacheStore:
+    """Build the tiers; takes about a second per GB of `cpu_bytes`, which are touched here so that no copy faults later.
+
+    keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the device. When False, host memory
+    is a staging pool only, of `cpu_bytes` but at least 64 MiB.
+    Raises ValueError if there is neither a CPU tier nor a Redis.
+    """
+    if redis_address is None and not keep_in_cpu:
+        raise ValueError("no tier to open: the CPU tier and Redis are both off")
+    size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
+    ledger = WriteLedger()
+    client = None
+    if redis_address is not None:
+        # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
+        waiting = size // 2 if keep_in_cpu else size
+        client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting), ledger)
+    l1 = L1Manager(
+        L1ManagerConfig(
+            L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=""),
+            write_ttl_seconds=_LOCK_SECONDS,
+            read_ttl_seconds=_LOCK_SECONDS,
+        )
+    )
+    manager = StorageManager(
+        StorageManagerConfig(
+            l1_manager_config=l1.config,
+            eviction_config=EvictionConfig("LRU", trigger_watermark=_EVICT_ABOVE, eviction_ratio=_EVICT_SHARE),
+            l2_adapter_config=L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
+            store_policy="default" if keep_in_cpu else "skip_l1",
+            prefetch_policy="retain" if keep_in_cpu else "default",
+            prefetch_max_in_flight=max(1, min(8, size // (2 * MAX_WINDOW * block_nbytes))),
+        ),
+        _l1_managers=(l1,),
+    )
+    return LMCacheStore(l1, manager, block_nbytes, client, ledger)

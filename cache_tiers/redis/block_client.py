@@ -1,0 +1,157 @@
+"""Blocks in and out of one Redis, off the caller's thread, whatever state that Redis is in.
+
+Every operation completes: with its result, or as a miss or a failure when Redis is away, slow, full or wrong. Results
+are handed over by a callback, once, from a worker thread or, if nothing was tried, from the caller's own.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.breaker import CircuitBreaker
+from cache_tiers.redis.job_queue import JobQueue
+from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob
+from cache_tiers.redis.resp import Timeouts
+from cache_tiers.redis.value import Reject
+from cache_tiers.redis.watcher import RedisWatcher
+from cache_tiers.redis.worker import RedisWorker
+from cache_tiers.redis.write_ledger import WriteLedger
+
+logger = logging.getLogger(__name__)
+
+SEVEN_DAYS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class BlockClientOptions:
+    """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written."""
+
+    max_write_bytes: int
+    ttl_seconds: int = SEVEN_DAYS
+    connections: int = 2
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockClientStats:
+    """Counts of blocks since the start; memory in bytes (0: unknown). state: "ok", or why Redis is left alone."""
+
+    state: str
+    used_bytes: int
+    limit_bytes: int
+    loaded: int
+    rejected: Mapping[Reject, int]
+    shed: int
+    refused: int
+
+
+class RedisBlockClient:
+    """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
+
+    def __init__(self, address: RedisAddress, options: BlockClientOptions, ledger: WriteLedger) -> None:
+        self._options = options
+        self._ledger = ledger
+        self._breaker = CircuitBreaker(str(address))
+        self._queue = JobQueue(options.max_write_bytes)
+        self._lock = threading.Lock()
+        self._loaded = 0
+        self._shed = 0
+        self._refused = 0
+        self._rejected: Counter[Reject] = Counter()
+        self._watcher = RedisWatcher(address, options.timeouts, self._breaker)
+        self._workers = [
+            RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
+            for index in range(options.connections)
+        ]
+
+    @property
+    def available(self) -> bool:
+        """Whether operations are tried at all just now."""
+        return self._breaker.closed
+
+    def put(self, blocks: Sequence[Block], done: Callable[[bool], None]) -> None:
+        """Write the blocks; `done` tells whether all were stored. Their memory must stay as it is until then."""
+        self._ledger.handed_over([block.key for block in blocks])
+        lock = threading.Lock()
+        left = len(blocks)
+        all_stored = True
+
+        def settle(job: PutJob) -> None:
+            nonlocal left, all_stored
+            self._count_put(job)
+            with lock:
+                left -= 1
+                all_stored = all_stored and job.stored
+                last = left == 0
+            if last:
+                done(all_stored)
+
+        if not blocks:
+            done(True)
+        for block in blocks:
+            job = PutJob(block, self._options.ttl_seconds, settle)
+            if not self._breaker.closed:
+                job.finish()
+            elif not self._queue.put_write(job):
+                with self._lock:
+                    self._shed += 1
+                job.finish()
+
+    def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
+        """Which keys Redis holds: a hint."""
+        job = FindJob(keys, done)
+        if not (self._breaker.closed and self._queue.put_read(job)):
+            job.finish()
+
+    def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
+        """Fill the blocks' memory; `done` tells which of them are whole and verified, the others hold garbage."""
+
+        def settle(outcomes: list[Reject | bool]) -> None:
+            self._count_load(outcomes)
+            done([outcome is True for outcome in outcomes])
+
+        job = LoadJob(blocks, self._options.ttl_seconds, settle)
+        if not (self._breaker.closed and self._queue.put_read(job)):
+            job.finish()
+
+    def stats(self) -> BlockClientStats:
+        """Cheap: asks nothing of the server."""
+        memory = self._watcher.memory
+        with self._lock:
+            return BlockClientStats(
+                state=self._breaker.describe(),
+                used_bytes=memory.used,
+                limit_bytes=memory.limit,
+                loaded=self._loaded,
+                rejected=dict(self._rejected),
+                shed=self._shed,
+                refused=self._refused,
+            )
+
+    def close(self) -> None:
+        """Fail what is under way and what waits, then end every thread: no block's memory is touched afterwards."""
+        self._queue.close()
+        self._watcher.stop()
+        for worker in self._workers:
+            worker.stop()
+
+    def _count_put(self, job: PutJob) -> None:
+        self._ledger.settled(job.block.key, stored=job.stored)
+        if job.error is not None:
+            with self._lock:
+                self._refused += 1
+                first = self._refused == 1
+            if first:
+                logger.warning("Redis did not take a block: %s", job.error.text)
+
+    def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
+        rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]
+        with self._lock:
+            self._loaded += sum(outcome is True for outcome in outcomes)
+            self._rejected.update(rejects)
+        if rejects:
+            logger.warning("rejected %d blocks from Redis: %s", len(rejects), rejects[0].value)

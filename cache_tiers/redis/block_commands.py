@@ -1,0 +1,91 @@
+"""What a block needs of Redis, on one connection: put, load and look up. Nothing here knows threads or LMCache."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cache_tiers.redis.resp import ErrorReply, RespConnection, command
+from cache_tiers.redis.value import HEADER_BYTES, Reject, check_header, check_payload, pack_header
+
+_KEY_PREFIX = b"ebb:kv:"
+_PROBE_KEY = b"ebb:probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A key and the memory that its payload is sent from or received into (format 'B', contiguous)."""
+
+    key: bytes
+    payload: memoryview
+
+
+def redis_key(key: bytes) -> bytes:
+    """The name under which a block is stored."""
+    return _KEY_PREFIX + key.hex().encode()
+
+
+def knows_getex(connection: RespConnection) -> bool:
+    """Whether the server can read a value and renew its time to live in one command (Redis 6.2 and later)."""
+    return not isinstance(connection.call(b"GETEX", _PROBE_KEY, b"PERSIST"), ErrorReply)
+
+
+def put_block(connection: RespConnection, block: Block, ttl_seconds: int) -> ErrorReply | None:
+    """Store one block; an ErrorReply says why the server did not (out of memory, read-only, ...)."""
+    name = redis_key(block.key)
+    header = pack_header(block.key, block.payload)
+    ttl = b"%d" % ttl_seconds
+    head = b"*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n" % (len(name), name, len(header) + block.payload.nbytes)
+    tail = b"\r\n$2\r\nEX\r\n$%d\r\n%s\r\n" % (len(ttl), ttl)
+    connection.start_exchange()
+    connection.send([head + header, block.payload, tail])
+    reply = connection.read_reply()
+    return reply if isinstance(reply, ErrorReply) else None
+
+
+def find_blocks(connection: RespConnection, keys: Sequence[bytes]) -> list[bool]:
+    """Which of the keys exist now, in one round trip. A hint: a later load may still miss."""
+    connection.start_exchange()
+    connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
+    return [connection.read_reply() == 1 for _ in keys]
+
+
+def load_blocks(
+    connection: RespConnection, blocks: Sequence[Block], ttl_seconds: int, *, getex: bool
+) -> Iterator[Reject | bool]:
+    """Receive the blocks into their memory, in one round trip, and renew their time to live.
+
+    Yields per block: True when its payload is there and verified, False when there is none, or why what was found is
+    not used. After anything but True the memory holds garbage.
+    """
+    ttl = b"%d" % ttl_seconds
+    names = [redis_key(block.key) for block in blocks]
+    if getex:
+        request = [command(b"GETEX", name, b"EX", ttl) for name in names]
+    else:
+        request = [command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names]
+    connection.start_exchange()
+    connection.send([b"".join(request)])
+    for block in blocks:
+        outcome = _receive(connection, block)
+        if not getex:
+            connection.read_reply()
+        yield outcome
+
+
+def _receive(connection: RespConnection, block: Block) -> Reject | bool:
+    """Read one bulk reply to its end whatever it holds, so that the connection stays in step."""
+    length = connection.read_bulk_length()
+    if isinstance(length, ErrorReply):
+        return Reject.TYPE if length.text.startswith("WRONGTYPE") else False
+    if length is None:
+        return False
+    header = bytearray(min(length, HEADER_BYTES))
+    connection.read_into(memoryview(header))
+    reject = check_header(header, length, block.payload.nbytes)
+    if reject is None:
+        connection.read_into(block.payload)
+    else:
+        connection.skip(length - len(header))
+    connection.end_bulk()
+    if reject is None:
+        reject = check_payload(block.key, header, block.payload)
+    return True if reject is None else reject

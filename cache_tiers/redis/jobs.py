@@ -1,0 +1,77 @@
+"""The three kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block
+from cache_tiers.redis.resp import ErrorReply, RespConnection
+from cache_tiers.redis.value import Reject
+
+
+class Job(ABC):
+    """`run` may be called twice, for a fresh connection; `finish` once, afterwards or instead of it."""
+
+    @abstractmethod
+    def run(self, connection: RespConnection, *, getex: bool) -> None:
+        """Do the exchange and keep its result."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Hand the result over; the result of a job that was never run is a miss or a failure."""
+
+
+class PutJob(Job):
+    """Write one block."""
+
+    def __init__(self, block: Block, ttl_seconds: int, done: Callable[["PutJob"], None]) -> None:
+        self.block = block
+        self.stored = False
+        self.error: ErrorReply | None = None
+        self._ttl_seconds = ttl_seconds
+        self._done = done
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
+        """Send the block; `stored` tells whether the server took it."""
+        self.error = put_block(connection, self.block, self._ttl_seconds)
+        self.stored = self.error is None
+
+    def finish(self) -> None:
+        """Report `stored`."""
+        self._done(self)
+
+
+class FindJob(Job):
+    """Ask which of some keys exist."""
+
+    def __init__(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
+        self._keys = keys
+        self._found = [False] * len(keys)
+        self._done = done
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
+        """One pipelined look-up."""
+        self._found = find_blocks(connection, self._keys)
+
+    def finish(self) -> None:
+        """Report which were found."""
+        self._done(self._found)
+
+
+class LoadJob(Job):
+    """Receive and verify some blocks."""
+
+    def __init__(self, blocks: Sequence[Block], ttl_seconds: int, done: Callable[[list[Reject | bool]], None]) -> None:
+        self._blocks = blocks
+        self._outcomes: list[Reject | bool] = [False] * len(blocks)
+        self._ttl_seconds = ttl_seconds
+        self._done = done
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:
+        """One pipelined load; what came before a fault counts."""
+        self._outcomes = [False] * len(self._blocks)
+        for index, outcome in enumerate(load_blocks(connection, self._blocks, self._ttl_seconds, getex=getex)):
+            self._outcomes[index] = outcome
+
+    def finish(self) -> None:
+        """Report the outcomes."""
+        self._done(self._outcomes)

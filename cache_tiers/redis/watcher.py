@@ -1,0 +1,84 @@
+"""The thread that asks Redis about itself once a second, and tries it again after a fault."""
+
+import threading
+from dataclasses import dataclass
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.breaker import CircuitBreaker
+from cache_tiers.redis.errors import RedisError
+from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.worker import describe_fault
+
+_INTERVAL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RedisMemory:
+    """From INFO memory, in bytes; 0 when unknown or, for `limit`, when there is none."""
+
+    used: int = 0
+    limit: int = 0
+
+
+class RedisWatcher:
+    """Feeds the breaker and keeps the last seen memory figures. The first probe is made on construction."""
+
+    def __init__(self, address: RedisAddress, timeouts: Timeouts, breaker: CircuitBreaker) -> None:
+        self._address = address
+        self._timeouts = timeouts
+        self._breaker = breaker
+        self._connection: RespConnection | None = None
+        self._memory = RedisMemory()
+        self._stopping = False
+        self._probe()
+        self._thread = threading.Thread(target=self._watch, name="redis-watcher", daemon=True)
+        self._thread.start()
+
+    @property
+    def memory(self) -> RedisMemory:
+        """The figures of the last answered probe."""
+        return self._memory
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopping = True
+        connection = self._connection
+        if connection is not None:
+            connection.abort()
+        self._breaker.wake()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopping:
+            self._breaker.wait_for_probe(_INTERVAL_SECONDS)
+            if not self._stopping:
+                self._probe()
+        self._disconnect()
+
+    def _probe(self) -> None:
+        try:
+            if self._connection is None:
+                self._connection = RespConnection(self._address, self._timeouts)
+            reply = self._connection.call(b"INFO", b"memory")
+        except (OSError, RedisError) as error:
+            self._disconnect()
+            self._breaker.trip(describe_fault(error))
+            return
+        if isinstance(reply, bytes):
+            self._memory = _parse_memory(reply)
+        self._breaker.close()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _parse_memory(info: bytes) -> RedisMemory:
+    fields = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+
+    def number(name: bytes) -> int:
+        text = fields.get(name, b"0")
+        return int(text) if text.isdigit() else 0
+
+    return RedisMemory(used=number(b"used_memory"), limit=number(b"maxmemory"))

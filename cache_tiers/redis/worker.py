@@ -1,0 +1,93 @@
+"""One worker thread and its connection."""
+
+import logging
+import threading
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_commands import knows_getex
+from cache_tiers.redis.breaker import CircuitBreaker
+from cache_tiers.redis.errors import RedisError
+from cache_tiers.redis.job_queue import JobQueue
+from cache_tiers.redis.jobs import Job
+from cache_tiers.redis.resp import RespConnection, Timeouts
+
+logger = logging.getLogger(__name__)
+
+
+class RedisWorker:
+    """Takes jobs from the queue until it is closed, and finishes every one of them."""
+
+    def __init__(
+        self, name: str, address: RedisAddress, timeouts: Timeouts, queue: JobQueue, breaker: CircuitBreaker
+    ) -> None:
+        self._address = address
+        self._timeouts = timeouts
+        self._queue = queue
+        self._breaker = breaker
+        self._connection: RespConnection | None = None
+        self._getex = True
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Cut the exchange that is under way; the queue must be closed already. Returns when the thread has ended."""
+        self._stopping = True
+        connection = self._connection
+        if connection is not None:
+            connection.abort()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (job := self._queue.take()) is not None:
+            try:
+                if self._breaker.closed and not self._stopping:
+                    self._attempt(job)
+            except Exception:
+                logger.exception("a Redis job failed in a way that it should not")
+                self._disconnect()
+            finally:
+                job.finish()
+        self._disconnect()
+
+    def _attempt(self, job: Job) -> None:
+        """Run the job; a fault of the server or the network ends in the breaker, not in an exception."""
+        try:
+            if self._connection is not None and self._run_on_old_connection(job, self._connection):
+                return
+            self._connection = RespConnection(self._address, self._timeouts)
+            self._getex = knows_getex(self._connection)
+            if self._stopping:
+                return
+            job.run(self._connection, getex=self._getex)
+        except (OSError, RedisError) as error:
+            self._disconnect()
+            if not self._stopping:
+                self._breaker.trip(describe_fault(error))
+
+    def _run_on_old_connection(self, job: Job, connection: RespConnection) -> bool:
+        """False if the server had closed the connection meanwhile, so that a new one deserves a try."""
+        try:
+            job.run(connection, getex=self._getex)
+        except ConnectionError:
+            self._disconnect()
+            if self._stopping:
+                raise
+            return False
+        return True
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def describe_fault(error: OSError | RedisError) -> str:
+    """One phrase for a person: why Redis is left alone for now."""
+    if isinstance(error, RedisError):
+        return f"Redis refuses: {error}"
+    if isinstance(error, TimeoutError):
+        return "Redis does not answer in time"
+    if isinstance(error, ConnectionRefusedError | FileNotFoundError):
+        return "nothing listens at the Redis address"
+    return f"Redis cannot be reached: {error.strerror or error}"

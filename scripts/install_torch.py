@@ -49,7 +49,7 @@ def choose(version: str, cpu_index: str) -> str:
         if index is not None:
             print(f"    No CPU build on {index}; asking the configured package index", flush=True)
     if not cuda_only:
-        sys.exit(f"torch {version} cannot be had: is the package index reachable? (pip download --no-deps torch=={version})")
+        sys.exit(f"torch {version} is not to be had. Is the package index reachable? pip download torch=={version}")
     print(
         f"    WARNING: the only torch {version} to be had here is the CUDA build: several GB, and no faster on a CPU.\n"
         "    To avoid it press Ctrl-C and name an index with CPU builds: make serve TORCH_CPU_INDEX=URL",

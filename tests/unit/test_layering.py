@@ -1,0 +1,175 @@
+"""The arrows of the architecture, read from the sources with `ast`: app -> engine -> {cache_tiers, models}.
+
+Imports inside functions and under TYPE_CHECKING count like any other: a hidden arrow is still an arrow.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGES = ("app", "engine", "cache_tiers", "models")
+BELOW = {
+    "app": {"app", "engine", "cache_tiers", "models"},
+    "engine": {"engine", "cache_tiers", "models"},
+    "cache_tiers": {"cache_tiers"},
+    "models": {"models"},
+}
+SCHEDULER_SIDE = (
+    "engine.core",
+    "engine.processor",
+    "engine.output_processor",
+    "engine.scheduling",
+    "engine.kv",
+)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+@cache
+def modules() -> dict[str, Path]:
+    return {module_name(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module that `path` imports; for `from a import b` also a.b, which may be a module."""
+    return frozenset(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative imports hide where an arrow points"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # A table of lazy imports: "engine.attention.cpu:CpuBackend".
+            name = node.value.partition(":")[0]
+            if "." in name and name in modules():
+                yield name
+
+
+def top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_arrows_point_down_only(package: str) -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, path in modules().items()
+        if top(name) == package
+        for target in imports(path)
+        if top(target) in PACKAGES and top(target) not in BELOW[package]
+    ]
+    assert wrong == []
+
+
+def test_exactly_one_module_imports_lmcache() -> None:
+    importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
+    assert importers == {"cache_tiers.lmcache_store"}
+
+
+def test_the_scheduler_side_is_plain_python() -> None:
+    """Not even through another module of ours: the whole closure of its imports is free of torch."""
+    known = modules()
+    todo = [name for name in known if any(name == side or name.startswith(f"{side}.") for side in SCHEDULER_SIDE)]
+    assert len(todo) > len(SCHEDULER_SIDE)
+    reached_from = dict.fromkeys(todo, "")
+    tensors = []
+    while todo:
+        name = todo.pop()
+        for target in imports(known[name]):
+            if top(target) in ("torch", "numpy", "lmcache", "transformers", "safetensors"):
+                tensors.append(f"{name} imports {target} (reached from {reached_from[name] or 'itself'})")
+            elif target in known and target not in reached_from:
+                reached_from[target] = name
+                todo.append(target)
+    assert tensors == []
+
+
+def _environment_uses(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv"):
+                yield node
+            case ast.ImportFrom(module="os", names=names):
+                if any(alias.name in ("environ", "environb", "getenv") for alias in names):
+                    yield node
+
+
+def _environment_passed_on(tree: ast.Module) -> Iterator[ast.AST]:
+    """`os.environ[name] = value`, `os.environ.setdefault(...)` and `env={**os.environ}`: no setting of ours is read."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=environ, ctx=ast.Store()) | ast.Attribute(value=environ, attr="setdefault"):
+                yield environ
+            case ast.keyword(arg="env", value=ast.Dict(values=values)):
+                yield from values
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = set()
+    for name, path in modules().items():
+        tree = tree_of(path)
+        passed_on = set(_environment_passed_on(tree))
+        if any(node not in passed_on for node in _environment_uses(tree)):
+            readers.add(name)
+    assert readers == {"app.config"}
+
+
+MUTATORS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear")
+
+
+def _changed_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of everything that is rebound by `global`, or changed in place."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Global(names=names):
+                yield from ((node.lineno, name) for name in names)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                yield node.lineno, name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute)) if attribute in MUTATORS:
+                yield node.lineno, name
+
+
+def _module_names(tree: ast.Module) -> set[str]:
+    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def test_no_module_has_state_of_its_own() -> None:
+    """Two engines in one process share the code and nothing else: module-level tables are never changed."""
+    changed = [
+        f"{name}:{line} changes {variable}"
+        for name, path in modules().items()
+        for line, variable in _changed_names(tree_of(path))
+        if variable in _module_names(tree_of(path))
+    ]
+    assert changed == []
+
+
+def test_nothing_is_pickled() -> None:
+    picklers = {
+        name
+        for name, path in modules().items()
+        for target in imports(path)
+        if top(target) in ("pickle", "marshal", "shelve", "dill", "cloudpickle")
+    }
+    assert picklers == set()

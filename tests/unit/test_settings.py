@@ -1,0 +1,217 @@
+"""Settings come from flags, variables, a TOML file and defaults, in that order; nothing unknown is dropped silently."""
+
+from pathlib import Path
+
+import pytest
+
+from app.config import OPTIONS, Settings, SettingsError, load_settings
+
+HOME = {"HOME": "/home/ann"}
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_without_any_setting_the_server_is_private_and_the_tiers_are_on() -> None:
+    settings = load_settings({}, environ=HOME)
+    assert settings.host == "127.0.0.1"
+    assert settings.port == 8000
+    assert settings.redis_url == "auto"
+    assert settings.redis_memory == 2 << 30
+    assert settings.no_prefix_cache is False
+
+
+def test_a_flag_wins_over_a_variable_and_a_variable_over_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path / "ebb.toml", 'port = 1\nhost = "10.0.0.1"\ndtype = "float32"\n')
+    settings = load_settings({"port": "3"}, config_file=file, environ=HOME | {"EBB_PORT": "2", "EBB_HOST": "10.0.0.2"})
+    assert (settings.port, settings.host, settings.dtype) == (3, "10.0.0.2", "float32")
+
+
+VALUES = {
+    "host": "0.0.0.0",
+    "port": "9000",
+    "model": "org/model",
+    "state-dir": "/srv/state",
+    "cache-dir": "/srv/cache",
+    "secret-file": "/srv/secret",
+    "dtype": "float32",
+    "max-model-len": "2048",
+    "max-num-seqs": "4",
+    "max-num-batched-tokens": "256",
+    "kv-memory": "1GiB",
+    "cpu-kv-memory": "0",
+    "redis-url": "unix:///run/redis.sock",
+    "redis-memory": "3GiB",
+    "no-prefix-cache": "true",
+}
+
+
+def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_path: Path) -> None:
+    assert {option.name for option in OPTIONS} == set(VALUES)
+    file = write(tmp_path / "ebb.toml", "".join(f'{name} = "{text}"\n' for name, text in VALUES.items()))
+    variables = {"EBB_" + name.replace("-", "_").upper(): text for name, text in VALUES.items()}
+    from_flags = load_settings(VALUES, environ=HOME)
+    assert from_flags == load_settings({}, environ=HOME | variables) == load_settings({}, config_file=file, environ={})
+    assert from_flags == Settings(
+        host="0.0.0.0",
+        port=9000,
+        model="org/model",
+        state_dir=Path("/srv/state"),
+        cache_dir=Path("/srv/cache"),
+        secret_file=Path("/srv/secret"),
+        dtype="float32",
+        max_model_len=2048,
+        max_num_seqs=4,
+        max_num_batched_tokens=256,
+        kv_memory=1 << 30,
+        cpu_kv_memory=0,
+        redis_url="unix:///run/redis.sock",
+        redis_memory=3 << 30,
+        no_prefix_cache=True,
+    )
+
+
+def test_toml_takes_numbers_and_switches_in_its_own_types(tmp_path: Path) -> None:
+    file = write(tmp_path / "ebb.toml", "port = 9000\nno-prefix-cache = true\ncpu-kv-memory = 0\n")
+    settings = load_settings({}, config_file=file, environ=HOME)
+    assert (settings.port, settings.no_prefix_cache, settings.cpu_kv_memory) == (9000, True, 0)
+
+
+def test_the_toml_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+    file = write(tmp_path / "ebb.toml", "port = 9000\n")
+    assert load_settings({}, environ=HOME | {"EBB_CONFIG": file}).port == 9000
+
+
+def test_an_unknown_flag_name_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(SettingsError, match="unknown setting --kv-memry; did you mean kv-memory") as caught:
+        load_settings({"kv-memry": "1GiB"}, environ=HOME)
+    assert caught.value.param == "kv-memry"
+
+
+def test_an_unknown_variable_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(SettingsError, match=r"unknown variable EBB_PROT; did you mean EBB_PORT\?"):
+        load_settings({}, environ=HOME | {"EBB_PROT": "1"})
+
+
+def test_an_unknown_toml_key_is_refused_with_the_file_and_the_nearest_known_one(tmp_path: Path) -> None:
+    file = write(tmp_path / "ebb.toml", 'redis_url = "off"\n')
+    with pytest.raises(SettingsError, match=r"ebb.toml: unknown key redis_url; did you mean redis-url\?"):
+        load_settings({}, config_file=file, environ=HOME)
+
+
+def test_variables_of_other_programs_are_left_alone() -> None:
+    assert load_settings({}, environ=HOME | {"PORT": "1", "EBBTIDE": "x"}).port == 8000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("port", "http", "not a whole number"),
+        ("port", "65536", "not between 0 and 65535"),
+        ("port", "-1", "not between"),
+        ("host", "", "empty"),
+        ("dtype", "int8", "bfloat16, float32"),
+        ("max-num-seqs", "0", "not between 1"),
+        ("kv-memory", "512M", "write it like 512MiB"),
+        ("kv-memory", "0", "too small"),
+        ("redis-memory", "10KiB", "too small"),
+        ("no-prefix-cache", "perhaps", "neither true nor false"),
+        ("redis-url", "http://localhost", "redis://host:port"),
+        ("redis-url", "redis://", "redis://host:port"),
+        ("redis-url", "unix://", "unix:///path"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_the_name_the_user_wrote(name: str, text: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words) as flag:
+        load_settings({name: text}, environ=HOME)
+    assert flag.value.message.startswith(f"--{name}: ")
+    variable = "EBB_" + name.replace("-", "_").upper()
+    with pytest.raises(SettingsError, match=words) as environment:
+        load_settings({}, environ=HOME | {variable: text})
+    assert environment.value.message.startswith(f"{variable}: ")
+
+
+def test_a_password_in_the_redis_url_is_never_shown() -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings({"redis-url": "http://:hunter2@host"}, environ=HOME)
+    assert "hunter2" not in caught.value.message
+    assert "hunter2" not in repr(load_settings({"redis-url": "redis://:hunter2@host"}, environ=HOME))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("port = ", "not TOML"), ("port = [1]", "must be a string"), ("port = 1.5", "must be a string")]
+)
+def test_a_broken_toml_file_is_named(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words) as caught:
+        load_settings({}, config_file=write(tmp_path / "ebb.toml", text), environ=HOME)
+    assert "ebb.toml" in caught.value.message
+
+
+def test_a_missing_toml_file_is_an_error_not_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        load_settings({}, config_file=str(tmp_path / "ebb.toml"), environ=HOME)
+
+
+def test_directories_follow_the_xdg_variables_and_else_the_home_directory() -> None:
+    plain = load_settings({}, environ=HOME)
+    assert plain.state_dir == Path("/home/ann/.local/state/ebb")
+    assert plain.cache_dir == Path("/home/ann/.cache/ebb")
+    moved = load_settings({}, environ=HOME | {"XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/c"})
+    assert (moved.state_dir, moved.cache_dir) == (Path("/s/ebb"), Path("/c/ebb"))
+
+
+def test_a_relative_xdg_variable_is_ignored_as_its_specification_says() -> None:
+    assert load_settings({}, environ=HOME | {"XDG_STATE_HOME": "s"}).state_dir == Path("/home/ann/.local/state/ebb")
+
+
+def test_paths_become_absolute_so_that_they_mean_the_same_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert load_settings({"state-dir": "state"}, environ=HOME).state_dir == tmp_path / "state"
+    assert load_settings({"state-dir": "~/state"}, environ=HOME).state_dir == Path("/home/ann/state")
+
+
+def test_the_secret_lies_in_the_state_directory_unless_told_otherwise() -> None:
+    assert load_settings({"state-dir": "/srv"}, environ=HOME).secret_file == Path("/srv/secret")
+    assert load_settings({"secret-file": "/run/s"}, environ=HOME).secret_file == Path("/run/s")
+
+
+def test_the_cpu_tier_is_three_times_the_device_pool_unless_told_otherwise() -> None:
+    assert load_settings({"kv-memory": "1GiB"}, environ=HOME).cpu_kv_memory == 3 << 30
+    assert load_settings({"kv-memory": "1GiB", "cpu-kv-memory": "0"}, environ=HOME).cpu_kv_memory == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "on"),
+    [
+        ({}, True),
+        ({"cpu-kv-memory": "0"}, True),
+        ({"redis-url": "off"}, True),
+        ({"cpu-kv-memory": "0", "redis-url": "off"}, False),
+        ({"no-prefix-cache": "true"}, False),
+    ],
+)
+def test_the_engine_gets_tiers_only_where_there_is_one_to_use(flags: dict[str, str], on: bool) -> None:
+    settings = load_settings(flags, environ=HOME)
+    config = settings.engine_config(model_path=Path("/m"), model_name="m", secret=b"s" * 32)
+    assert (config.tiers is not None) is on
+    assert config.prefix_cache is not settings.no_prefix_cache
+
+
+def test_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
+    settings = load_settings({"state-dir": str(tmp_path / "a/s"), "cache-dir": str(tmp_path / "c")}, environ=HOME)
+    settings.make_directories()
+    settings.make_directories()
+    assert settings.state_dir.stat().st_mode & 0o777 == 0o700
+    assert settings.cache_dir.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_directory_that_cannot_be_made_is_named_with_its_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = load_settings({"state-dir": str(tmp_path / "file/state"), "cache-dir": str(tmp_path)}, environ=HOME)
+    with pytest.raises(SettingsError, match=r"--state-dir .*file/state: Not a directory"):
+        settings.make_directories()

@@ -1,0 +1,50 @@
+"""Sizes as a user writes them on the command line, and as Ebb prints them."""
+
+import pytest
+
+from app.sizes import format_size, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [
+        ("0", 0),
+        ("4096", 4096),
+        ("512MiB", 512 << 20),
+        ("2GiB", 2 << 30),
+        ("2 GiB", 2 << 30),
+        ("1.5gib", 3 << 29),
+        ("64KiB", 64 << 10),
+        ("1TiB", 1 << 40),
+        ("2GB", 2_000_000_000),
+        ("10B", 10),
+    ],
+)
+def test_a_size_means_what_its_unit_says(text: str, nbytes: int) -> None:
+    assert parse_size(text) == nbytes
+
+
+@pytest.mark.parametrize("text", ["", "MiB", "-1GiB", "512M", "1e9", "two GiB", "1GiB2", "0x10", "1,5GiB", "inf"])
+def test_what_is_no_size_is_refused_with_an_example_of_one(text: str) -> None:
+    with pytest.raises(ValueError, match="write it like 512MiB"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (64 << 10, "64 KiB"),
+        (512 << 20, "512 MiB"),
+        (3 << 29, "1.5 GiB"),
+        (2 << 40, "2 TiB"),
+    ],
+)
+def test_a_size_is_shown_in_the_unit_that_keeps_it_short(nbytes: int, text: str) -> None:
+    assert format_size(nbytes) == text
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 64 << 20, 1536 << 20, 3 << 40])
+def test_a_shown_size_can_be_given_back(nbytes: int) -> None:
+    assert parse_size(format_size(nbytes).replace("bytes", "B")) == nbytes

@@ -1,0 +1,48 @@
+"""The JSON files of a model folder, in the layout that the Hugging Face hub made common."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.errors import ModelNotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder with config.json, safetensors files and tokenizer.json."""
+
+    path: Path
+
+    def config(self) -> dict[str, Any]:
+        """config.json: the shape of the network. Raises ModelNotFoundError when it is missing or no JSON object."""
+        return self._read("config.json", required=True)
+
+    def generation_config(self) -> dict[str, Any]:
+        """generation_config.json, empty when there is none."""
+        return self._read("generation_config.json", required=False)
+
+    def tokenizer_config(self) -> dict[str, Any]:
+        """tokenizer_config.json, empty when there is none."""
+        return self._read("tokenizer_config.json", required=False)
+
+    def weight_files(self) -> list[Path]:
+        """The safetensors files in the order of their names. Raises ModelNotFoundError when there is none."""
+        files = sorted(self.path.glob("*.safetensors"))
+        if not files:
+            raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not read")
+        return files
+
+    def _read(self, name: str, *, required: bool) -> dict[str, Any]:
+        file = self.path / name
+        try:
+            value = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if not required:
+                return {}
+            raise ModelNotFoundError(f"{self.path} is no model folder: it has no {name}") from None
+        except (OSError, ValueError) as error:
+            raise ModelNotFoundError(f"{file} cannot be read: {error}") from error
+        if not isinstance(value, dict):
+            raise ModelNotFoundError(f"{file} does not hold a JSON object")
+        return value

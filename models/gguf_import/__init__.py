@@ -1,0 +1,1 @@
+"""GGUF files of the Llama architecture to model folders."""

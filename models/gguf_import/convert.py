@@ -1,0 +1,63 @@
+"""One GGUF file to one model folder: bfloat16 safetensors, config.json, generation_config.json and the tokenizer."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gguf
+
+from models.errors import ConversionError
+from models.gguf_import.metadata import Metadata
+from models.gguf_import.network import network_config, tensor_sources
+from models.gguf_import.vocabulary import build_tokenizer, token_ids, tokenizer_config
+from models.safetensors_writer import write_bfloat16
+
+
+def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> None:
+    """Write the model of `file` (architecture llama, any quantization that gguf reads) into the empty `folder`.
+
+    Memory stays at one tensor. Raises ConversionError for a file that is cut short or of another kind, and OSError
+    when `folder` takes no more bytes.
+    """
+    progress(f"Reading {file.name}")
+    reader = _open(file)
+    metadata = Metadata(reader)
+    config = network_config(reader, metadata)
+    tokenizer = build_tokenizer(metadata)
+    ids = token_ids(metadata)
+    config |= ids | {"vocab_size": len(metadata.items("tokenizer.ggml.tokens", str))}
+    _write_json(folder / "config.json", config)
+    _write_json(folder / "generation_config.json", ids)
+    _write_json(folder / "tokenizer_config.json", tokenizer_config(metadata))
+    (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+    _write_weights(reader, config, folder / "model.safetensors", progress)
+
+
+def _open(file: Path) -> gguf.GGUFReader:
+    try:
+        return gguf.GGUFReader(file)
+    except OSError:
+        raise
+    except Exception as error:  # a cut file fails in the reader in a dozen ways: indices, shapes, enums, memory maps
+        raise ConversionError(f"{file} cannot be read as GGUF, it may be cut short: {error}") from error
+
+
+def _write_weights(
+    reader: gguf.GGUFReader, config: dict[str, Any], file: Path, progress: Callable[[str], None]
+) -> None:
+    sources = tensor_sources(reader, config)
+    quarter = max(1, len(sources) // 4)
+
+    def written(count: int) -> None:
+        if count % quarter == 0:
+            progress(f"Converting the weights to bfloat16: {count} of {len(sources)} tensors")
+
+    try:
+        write_bfloat16(file, sources, written)
+    except (ValueError, NotImplementedError) as error:
+        raise ConversionError(f"the weights cannot be converted: {error}") from error
+
+
+def _write_json(file: Path, value: dict[str, Any]) -> None:
+    file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,96 @@
+"""The network of a GGUF file: its shape as a config.json, its tensors under the names of the hub.
+
+Keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md, architecture "llama".
+"""
+
+import re
+from functools import partial
+from typing import Any
+
+import gguf
+import torch
+
+from models.errors import ConversionError
+from models.gguf_import.metadata import Metadata
+from models.safetensors_writer import TensorSource
+
+_GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+_LAYER_NAMES = {
+    "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+
+
+def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any]:
+    """The value of config.json, without the ids of the tokenizer.
+
+    Raises ConversionError for another architecture, and for rope scaling and split files, which are not read.
+    """
+    architecture = metadata.text("general.architecture")
+    if architecture != "llama":
+        raise ConversionError(f"the file has the architecture {architecture!r}; only llama is read")
+    if metadata.get("split.count", 1) != 1:
+        raise ConversionError("the model is split over several files; join them first")
+    names = {tensor.name for tensor in reader.tensors}
+    if metadata.get("llama.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in names:
+        raise ConversionError(
+            "the file scales its rotary positions, which is not read from GGUF; use the model's folder"
+        )
+    hidden, heads = metadata.whole("llama.embedding_length"), metadata.whole("llama.attention.head_count")
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "torch_dtype": "bfloat16",
+        "hidden_act": "silu",
+        "hidden_size": hidden,
+        "intermediate_size": metadata.whole("llama.feed_forward_length"),
+        "num_hidden_layers": metadata.whole("llama.block_count"),
+        "num_attention_heads": heads,
+        "num_key_value_heads": metadata.whole("llama.attention.head_count_kv", default=heads),
+        "head_dim": metadata.whole("llama.attention.key_length", default=hidden // heads),
+        "max_position_embeddings": metadata.whole("llama.context_length"),
+        "rope_theta": metadata.number("llama.rope.freq_base", default=10000.0),
+        # Stored as float32: 9.999999747378752e-06 was 1e-5 once.
+        "rms_norm_eps": float(f"{metadata.number('llama.attention.layer_norm_rms_epsilon'):.6g}"),
+        "tie_word_embeddings": "output.weight" not in names,
+        "attention_bias": "blk.0.attn_q.bias" in names,
+        "mlp_bias": False,
+    }
+
+
+def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[TensorSource]:
+    """Every tensor of the file under its hub name, dequantized when its turn comes. Raises ConversionError."""
+    heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+    sources = []
+    for tensor in reader.tensors:
+        name, part = _hub_name(tensor.name)
+        # GGUF counts dimensions from the fastest; dequantize already gives [out, in].
+        shape = tuple(int(size) for size in reversed(tensor.shape))
+        sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part))))
+    return sources
+
+
+def _hub_name(name: str) -> tuple[str, str]:
+    hit = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)", name)
+    if hit is not None:
+        layer, part, kind = hit.groups()
+        table = _GLOBAL_NAMES if layer is None else _LAYER_NAMES
+        if part in table:
+            return f"{'' if layer is None else f'model.layers.{layer}.'}{table[part]}.{kind}", part
+    raise ConversionError(f"the file has a tensor {name}, which a Llama model does not have")
+
+
+def _values(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
+    values = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
+    if heads is None:
+        return values
+    # The writer interleaved the two halves of each head of q and k for its own rotary order: undo that.
+    shape = values.shape
+    return values.reshape(heads, shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(shape)

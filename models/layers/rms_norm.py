@@ -1,0 +1,17 @@
+"""Root mean square norm (Zhang and Sennrich, 2019)."""
+
+import torch
+
+
+class RMSNorm:
+    """x / rms(x), computed in float32 and rounded to x's dtype, then times the weight, as Llama does it."""
+
+    def __init__(self, size: int, eps: float, *, dtype: torch.dtype, device: torch.device) -> None:
+        self._eps = eps
+        self.weight = torch.empty(size, dtype=dtype, device=device)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """x [T, size] -> [T, size] in x's dtype; x is not changed."""
+        wide = x.float()
+        scale = wide.square().mean(-1, keepdim=True).add_(self._eps).rsqrt_()
+        return (wide * scale).to(x.dtype).mul_(self.weight)

@@ -1,0 +1,178 @@
+"""Messages to token ids through the chat template that the model came with.
+
+What a message says can never become a control token: whoever writes "<|im_end|>" gets those ten characters.
+"""
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from models.errors import ChatFormatError
+from models.folder import ModelFolder
+from models.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn. role: "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+class ChatFormat:
+    """Renders conversations for one model."""
+
+    def __init__(
+        self, template: str | None, tokenizer: Tokenizer, *, variables: dict[str, str], leading_id: int | None = None
+    ) -> None:
+        """template: Jinja, or None for a model that has none. variables: bos_token and the like, by name.
+
+        leading_id: an id that every prompt begins with although the template does not write it.
+        Raises ChatFormatError when the template is no valid Jinja.
+        """
+        self._tokenizer = tokenizer
+        self._variables = variables
+        self._leading_id = leading_id
+        self._template = None if template is None else _compile(template)
+        texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
+
+    @classmethod
+    def load(cls, path: Path, tokenizer: Tokenizer) -> "ChatFormat":
+        """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json."""
+        folder = ModelFolder(path)
+        config = folder.tokenizer_config()
+        architectures = folder.config().get("architectures") or []
+        # openPangu's template does not write the first token, but its vendor's recipes all put it there, once.
+        leads = "PanguEmbeddedForCausalLM" in architectures and config.get("add_bos_token", True)
+        return cls(
+            _find_template(path, config),
+            tokenizer,
+            variables=_special_texts(config),
+            leading_id=tokenizer.bos_token_id if leads else None,
+        )
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        """The ids of the whole conversation and of the start of the next answer.
+
+        Raises ChatFormatError when there is no template or it refuses the messages.
+        """
+        shielded, frame = self._shield(messages)
+        ids = self._encode(self._text(shielded), frame)
+        if self._leading_id is not None and ids[:1] != [self._leading_id]:
+            ids.insert(0, self._leading_id)
+        return ids
+
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
+        """The ids that follow `prior_ids` when messages[-1] is said next.
+
+        prior_ids: the exact ids of the conversation up to the end of what the model produced for messages[-2], the
+        last answer. What comes back closes that turn (unless its end-of-turn id is already the last of prior_ids),
+        adds messages[-1] and starts the next answer. Earlier turns are never encoded again.
+
+        Raises ChatFormatError when messages[-2] is no answer, or the template does not write it where it belongs.
+        """
+        if len(messages) < 2 or messages[-2].role != "assistant":
+            raise ChatFormatError("a conversation can only be extended after an answer")
+        mark = _unused_character([message.content for message in messages])
+        marked = [*messages[:-2], replace(messages[-2], content=mark), messages[-1]]
+        shielded, frame = self._shield(marked, avoid=mark)
+        before, found, after = self._text(shielded).rpartition(mark)
+        if not found or mark in before:
+            raise ChatFormatError("the chat template does not write the last answer exactly once")
+        ids = self._encode(after, frame)
+        return ids[1:] if prior_ids and ids[:1] == [prior_ids[-1]] and self._ends_turn(prior_ids[-1]) else ids
+
+    def _ends_turn(self, id_: int) -> bool:
+        return id_ in self._tokenizer.control_tokens.values()
+
+    def _text(self, messages: Sequence[Message]) -> str:
+        if self._template is None:
+            raise ChatFormatError("the model has no chat template; use plain completions")
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return self._template.render(messages=turns, add_generation_prompt=True, **self._variables)
+        except jinja2.TemplateError as error:
+            raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
+
+    def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
+        """Put a stand-in for every control token's text in the contents, and return the character that frames it."""
+        if not any(self._control.search(message.content) for message in messages):
+            return list(messages), None
+        frame = _unused_character([*(message.content for message in messages), avoid])
+        return [
+            replace(message, content=self._control.sub(lambda hit: self._stand_in(hit[0], frame), message.content))
+            for message in messages
+        ], frame
+
+    def _stand_in(self, control_text: str, frame: str) -> str:
+        return f"{frame}{self._tokenizer.control_tokens[control_text]}{frame}"
+
+    def _plain(self, text: str, frame: str) -> list[int]:
+        texts = {str(id_): text for text, id_ in self._tokenizer.control_tokens.items()}
+        original = re.sub(f"{frame}([0-9]+){frame}", lambda hit: texts[hit[1]], text)
+        return self._tokenizer.encode(original, special=False)
+
+    def _encode(self, text: str, frame: str | None) -> list[int]:
+        if frame is None:
+            return self._tokenizer.encode(text, special=True)
+        # Control tokens split a text before it is tokenized, so the stretches between them are independent.
+        ids, start = list[int](), 0
+        for hit in self._control.finditer(text):
+            ids += self._plain(text[start : hit.start()], frame)
+            ids.append(self._tokenizer.control_tokens[hit[0]])
+            start = hit.end()
+        return ids + self._plain(text[start:], frame)
+
+
+def _unused_character(texts: Sequence[str]) -> str:
+    """A private-use character that none of the texts contains."""
+    used = set().union(*texts)
+    return next(character for code in range(0xE000, 0x10FFFE) if (character := chr(code)) not in used)
+
+
+def _compile(template: str) -> jinja2.Template:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = _strftime_now
+    try:
+        return environment.from_string(template)
+    except jinja2.TemplateError as error:
+        raise ChatFormatError(f"the chat template is not valid: {error}") from error
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _strftime_now(pattern: str) -> str:
+    return datetime.datetime.now().strftime(pattern)
+
+
+def _find_template(path: Path, config: dict[str, Any]) -> str | None:
+    try:
+        return (path / "chat_template.jinja").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        template = config.get("chat_template")
+    if isinstance(template, list):
+        named = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
+        template = named.get("default")
+    return template if isinstance(template, str) else None
+
+
+def _special_texts(config: dict[str, Any]) -> dict[str, str]:
+    found = {}
+    for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
+        value = config.get(name)
+        text = value.get("content") if isinstance(value, dict) else value
+        if isinstance(text, str):
+            found[name] = text
+    return found

@@ -1,0 +1,112 @@
+"""config.json of the Llama and openPangu-Embedded families, checked."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.errors import UnsupportedModelError
+from models.layers.rope import Llama3Scaling
+
+ARCHITECTURES = ("LlamaForCausalLM", "PanguEmbeddedForCausalLM")
+
+
+@dataclass(frozen=True, slots=True)
+class PanguConfig:
+    """The shape of one dense decoder. `bias` is on q, k, v and o together; the MLP never has one."""
+
+    architecture: str
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    vocab_size: int
+    max_position_embeddings: int
+    rope_theta: float
+    rope_scaling: Llama3Scaling | None
+    rms_norm_eps: float
+    tie_word_embeddings: bool
+    bias: bool
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "PanguConfig":
+        """Read the value of config.json.
+
+        Raises UnsupportedModelError, naming the key, for another architecture, activation, rope scaling or
+        quantization, and for sizes that are missing or do not fit together.
+        """
+        architecture = _architecture(raw)
+        hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
+        kv_heads = _size(raw, "num_key_value_heads", default=heads)
+        head_dim = _size(raw, "head_dim", default=hidden // heads)
+        if heads % kv_heads:
+            raise UnsupportedModelError(f"{heads} attention heads cannot share {kv_heads} key-value heads")
+        if head_dim % 2:
+            raise UnsupportedModelError(f"head_dim {head_dim} is odd: rotary positions need pairs")
+        theta, scaling = _rope(raw)
+        pangu = architecture == "PanguEmbeddedForCausalLM"
+        return cls(
+            architecture=architecture,
+            hidden_size=hidden,
+            intermediate_size=_size(raw, "intermediate_size"),
+            num_layers=_size(raw, "num_hidden_layers"),
+            num_heads=heads,
+            num_kv_heads=kv_heads,
+            head_dim=head_dim,
+            vocab_size=_size(raw, "vocab_size"),
+            max_position_embeddings=_size(raw, "max_position_embeddings"),
+            rope_theta=theta,
+            rope_scaling=scaling,
+            rms_norm_eps=_positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
+            tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
+            bias=raw.get("bias" if pangu else "attention_bias", pangu) is True,
+        )
+
+
+def _architecture(raw: Mapping[str, Any]) -> str:
+    names = raw.get("architectures") or []
+    name = names[0] if isinstance(names, list) and names else None
+    if name not in ARCHITECTURES:
+        raise UnsupportedModelError(
+            f"config.json names the architecture {name!r}; known are {', '.join(ARCHITECTURES)}"
+        )
+    if raw.get("hidden_act", "silu") != "silu":
+        raise UnsupportedModelError(f"hidden_act {raw['hidden_act']!r} is not supported, only silu")
+    for key in ("mlp_bias", "quantization_config", "sandwich_norm"):
+        if raw.get(key):
+            raise UnsupportedModelError(f"config.json sets {key}, which is not supported")
+    return str(name)
+
+
+def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:
+    # transformers 5 writes everything into rope_parameters; older files have rope_theta beside rope_scaling.
+    rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
+    theta = _positive(rope.get("rope_theta", raw.get("rope_theta", 10000.0)), "rope_theta")
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind == "default":
+        return theta, None
+    if kind != "llama3":
+        raise UnsupportedModelError(f"rope scaling of type {kind!r} is not supported, only llama3")
+    return theta, Llama3Scaling(
+        factor=_positive(rope.get("factor"), "rope scaling factor"),
+        low_freq_factor=_positive(rope.get("low_freq_factor"), "rope scaling low_freq_factor"),
+        high_freq_factor=_positive(rope.get("high_freq_factor"), "rope scaling high_freq_factor"),
+        original_max_position=_size(rope, "original_max_position_embeddings"),
+    )
+
+
+def _size(raw: Mapping[str, Any], key: str, *, default: int | None = None) -> int:
+    value = raw.get(key)
+    if value is None:
+        value = default
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UnsupportedModelError(f"config.json needs a positive whole number for {key}, but has {value!r}")
+    return value
+
+
+def _positive(value: object, name: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise UnsupportedModelError(f"config.json needs a positive number for {name}, but has {value!r}")
+    return float(value)

@@ -1,0 +1,128 @@
+"""One dense decoder for Llama and openPangu-Embedded: pre-norm, grouped-query attention, SwiGLU.
+
+The two families differ in one flag: openPangu-Embedded has a bias on q, k, v and o.
+"""
+
+import torch
+from torch.nn import functional
+
+from models.interface import ForwardContext
+from models.layers.linear import Linear
+from models.layers.rms_norm import RMSNorm
+from models.layers.rope import RotaryTable
+from models.pangu.config import PanguConfig
+
+RopeRows = tuple[torch.Tensor, torch.Tensor]
+
+
+class Attention:
+    """Merged q, k, v projection, rope, attention by the context, output projection."""
+
+    def __init__(self, config: PanguConfig, layer: int, *, dtype: torch.dtype, device: torch.device) -> None:
+        self._layer = layer
+        self._heads, self._kv_heads, self._head_dim = config.num_heads, config.num_kv_heads, config.head_dim
+        q_size, kv_size = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
+        sizes = [q_size, kv_size, kv_size]
+        self.qkv = Linear(config.hidden_size, sizes, bias=config.bias, dtype=dtype, device=device)
+        self.out = Linear(q_size, [config.hidden_size], bias=config.bias, dtype=dtype, device=device)
+
+    def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
+        """x [T, hidden] -> [T, hidden]."""
+        qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
+        turned, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
+        # q and k lie side by side, so one rotation serves both.
+        q, k = torch.split(rope.rotate(turned, rows), [self._heads, self._kv_heads], dim=1)
+        return self.out(context.attention(self._layer, q, k, v).flatten(1))
+
+    def slots(self, prefix: str) -> dict[str, torch.Tensor]:
+        """Views to fill, by their names in a checkpoint."""
+        return self.qkv.slots([f"{prefix}.{name}_proj" for name in "qkv"]) | self.out.slots([f"{prefix}.o_proj"])
+
+
+class MLP:
+    """down(silu(gate(x)) * up(x)) with gate and up merged."""
+
+    def __init__(self, config: PanguConfig, *, dtype: torch.dtype, device: torch.device) -> None:
+        hidden, inner = config.hidden_size, config.intermediate_size
+        self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)
+        self.down = Linear(inner, [hidden], bias=False, dtype=dtype, device=device)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """x [T, hidden] -> [T, hidden]."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        return self.down(functional.silu(gate).mul_(up))
+
+    def slots(self, prefix: str) -> dict[str, torch.Tensor]:
+        """Views to fill, by their names in a checkpoint."""
+        merged = self.gate_up.slots([f"{prefix}.gate_proj", f"{prefix}.up_proj"])
+        return merged | self.down.slots([f"{prefix}.down_proj"])
+
+
+class DecoderLayer:
+    """x + attention(norm(x)), then x + mlp(norm(x))."""
+
+    def __init__(self, config: PanguConfig, layer: int, *, dtype: torch.dtype, device: torch.device) -> None:
+        self.input_norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self.attention = Attention(config, layer, dtype=dtype, device=device)
+        self.mlp_norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self.mlp = MLP(config, dtype=dtype, device=device)
+
+    def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
+        """x [T, hidden] -> [T, hidden]; x is updated in place."""
+        x += self.attention(self.input_norm(x), rope, rows, context)
+        x += self.mlp(self.mlp_norm(x))
+        return x
+
+    def slots(self, prefix: str) -> dict[str, torch.Tensor]:
+        """Views to fill, by their names in a checkpoint."""
+        norms = {
+            f"{prefix}.input_layernorm.weight": self.input_norm.weight,
+            f"{prefix}.post_attention_layernorm.weight": self.mlp_norm.weight,
+        }
+        return norms | self.attention.slots(f"{prefix}.self_attn") | self.mlp.slots(f"{prefix}.mlp")
+
+
+class PanguForCausalLM:
+    """The whole network; satisfies `models.interface.CausalLM`. Its tensors hold garbage until `slots` are filled."""
+
+    def __init__(self, config: PanguConfig, *, dtype: torch.dtype, device: torch.device) -> None:
+        self.num_layers = config.num_layers
+        self.num_heads = config.num_heads
+        self.num_kv_heads = config.num_kv_heads
+        self.head_dim = config.head_dim
+        self.vocab_size = config.vocab_size
+        self.max_position_embeddings = config.max_position_embeddings
+        self.dtype = dtype
+        self._embedding = torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
+        self._layers = [DecoderLayer(config, i, dtype=dtype, device=device) for i in range(config.num_layers)]
+        self._norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self._head = self._embedding if config.tie_word_embeddings else torch.empty_like(self._embedding)
+        self._rope = RotaryTable(
+            config.head_dim, config.max_position_embeddings, config.rope_theta, config.rope_scaling, device
+        )
+
+    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
+        """input_ids, positions [T] int64 -> final hidden states [T, hidden], normed."""
+        x = functional.embedding(input_ids, self._embedding)
+        rows = self._rope.rows(positions)
+        for layer in self._layers:
+            x = layer(x, self._rope, rows, context)
+        return self._norm(x)
+
+    def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """hidden [R, hidden] -> logits [R, vocab] float32."""
+        return functional.linear(hidden, self._head).float()
+
+    def slots(self) -> dict[str, torch.Tensor]:
+        """Every tensor that a checkpoint must give, by its name there, as a view to copy into."""
+        slots = {"model.embed_tokens.weight": self._embedding, "model.norm.weight": self._norm.weight}
+        if self._head is not self._embedding:
+            slots["lm_head.weight"] = self._head
+        for index, layer in enumerate(self._layers):
+            slots |= layer.slots(f"model.layers.{index}")
+        return slots
+
+    def ignores(self, name: str) -> bool:
+        """Whether a checkpoint may hold this tensor needlessly: rotary tables, and the second copy of a tied head."""
+        tied = self._head is self._embedding
+        return name.endswith("rotary_emb.inv_freq") or (tied and name == "lm_head.weight")

@@ -1,0 +1,69 @@
+"""Proof that a converted folder is a working model, before anyone may use it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from models.dense_context import DenseContext
+from models.errors import ConversionError, ModelError
+from models.interface import CausalLM
+from models.pangu.chat_format import ChatFormat, Message
+from models.registry import load_model
+from models.tokenizer import Tokenizer
+
+SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAnswers:
+    """What the right conversion of one model gives.
+
+    ids: texts with their token ids. question, answer: a chat turn that the model is sure of, and least_log_probability
+    the least mean natural log-probability per token of the answer; greedy text would hang on near ties instead.
+    """
+
+    ids: tuple[tuple[str, tuple[int, ...]], ...]
+    question: str
+    question_ids: tuple[int, ...]
+    answer: str
+    least_log_probability: float
+
+
+def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
+    """Load everything in `folder` and compare it with what is known. Raises ConversionError when something differs.
+
+    Without known answers: tensors fit, a sample text survives the tokenizer, and the logits are finite.
+    """
+    try:
+        tokenizer = Tokenizer.load(folder)
+        chat_format = ChatFormat.load(folder, tokenizer)
+        model = load_model(folder, torch.bfloat16, torch.device("cpu"))
+    except ModelError as error:
+        raise ConversionError(f"the converted model does not load: {error}") from error
+    _require(tokenizer.decode(tokenizer.encode(SAMPLE, special=False)) == SAMPLE, "the tokenizer loses text")
+    if known is None:
+        ids = tokenizer.encode(SAMPLE, special=False)
+        _require(bool(_log_probabilities(model, ids).isfinite().all()), "the model gives no finite probabilities")
+        return
+    for text, expected in known.ids:
+        _require(tokenizer.encode(text, special=False) == list(expected), f"the tokenizer gives other ids for {text!r}")
+    prompt = chat_format.render([Message("user", known.question)])
+    _require(prompt == list(known.question_ids), "the chat template gives another prompt")
+    answer = tokenizer.encode(known.answer, special=False)
+    rows = _log_probabilities(model, prompt + answer)[len(prompt) - 1 : -1]
+    mean = float(rows.gather(1, torch.tensor(answer).unsqueeze(1)).mean())
+    _require(
+        mean >= known.least_log_probability,  # False for NaN too
+        f"the model finds {known.answer!r} unlikely (mean log-probability {mean:.2f})",
+    )
+
+
+def _log_probabilities(model: CausalLM, ids: list[int]) -> torch.Tensor:
+    hidden = model.forward(torch.tensor(ids), torch.arange(len(ids)), DenseContext())
+    return model.compute_logits(hidden).log_softmax(-1)
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise ConversionError(f"the conversion is wrong: {problem}")

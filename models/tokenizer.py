@@ -1,0 +1,132 @@
+"""Text to token ids and back, on the `tokenizers` library alone: transformers takes seconds to import."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import tokenizers
+
+from models.errors import TokenizerError
+from models.folder import ModelFolder
+
+
+class Tokenizer:
+    """The tokenizer of one model. Control tokens are the special ones and every token that ends a generation.
+
+    Reading is thread-safe; nothing changes after `load`.
+    """
+
+    def __init__(self, spec: dict[str, Any], *, bos_token_id: int | None, eos_token_ids: tuple[int, ...]) -> None:
+        """spec: the value of tokenizer.json. Raises TokenizerError when it cannot be used."""
+        self.bos_token_id = bos_token_id
+        self.eos_token_ids = eos_token_ids
+        for token in spec.get("added_tokens", []):
+            token["special"] = token["special"] or token["id"] in eos_token_ids
+        try:
+            self._full = tokenizers.Tokenizer.from_str(json.dumps(spec))
+            self._plain = tokenizers.Tokenizer.from_str(json.dumps(spec))
+        except Exception as error:  # the library raises bare Exception
+            raise TokenizerError(f"tokenizer.json cannot be used: {error}") from error
+        # Two instances, because this switch belongs to the instance and requests are encoded in parallel.
+        self._plain.encode_special_tokens = True
+        added = self._full.get_added_tokens_decoder()
+        self.control_tokens: dict[str, int] = {token.content: id_ for id_, token in added.items() if token.special}
+        self._control_ids = frozenset(self.control_tokens.values())
+        self._bytes_of = _byte_decoder(spec)
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Read tokenizer.json in the folder `path`, and the ids that begin and end texts from its configurations.
+
+        Raises TokenizerError when tokenizer.json is missing or cannot be used.
+        """
+        folder = ModelFolder(path)
+        try:
+            spec = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not read") from None
+        except (OSError, ValueError) as error:
+            raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
+        sources = (folder.generation_config(), folder.config())
+        eos = dict.fromkeys(id_ for source in sources for id_ in _ids(source.get("eos_token_id")))
+        bos = next((id_ for source in sources for id_ in _ids(source.get("bos_token_id"))), None)
+        return cls(spec, bos_token_id=bos, eos_token_ids=tuple(eos))
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids have a token; the model's own vocabulary may be padded beyond it."""
+        return self._full.get_vocab_size(with_added_tokens=True)
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        """The ids of `text`, with nothing put before or after.
+
+        special: whether the text of a control token, such as "<|im_end|>", becomes that token or stays plain text.
+        """
+        return self._chosen(special).encode(text, add_special_tokens=False).ids
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """The ids of a raw prompt: plain text, with what the model wants around a text (often a first token) added."""
+        return self._plain.encode(text, add_special_tokens=True).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; special tokens are left out, bytes that are no UTF-8 become U+FFFD."""
+        return self._full.decode(list(ids), skip_special_tokens=True)
+
+    def token_bytes(self, id_: int) -> bytes:
+        """The bytes that this token adds to a text: b"" for control tokens and ids without a token.
+
+        Joined over a text they give what `decode` gives, except that `decode` of a sentencepiece-like vocabulary
+        drops one space at the very start of the text.
+        """
+        token = None if id_ in self._control_ids else self._full.id_to_token(id_)
+        return b"" if token is None else self._bytes_of(token)
+
+    def _chosen(self, special: bool) -> tokenizers.Tokenizer:
+        return self._full if special else self._plain
+
+
+class _BytesOf(Protocol):
+    def __call__(self, token: str, /) -> bytes: ...
+
+
+def _byte_decoder(spec: dict[str, Any]) -> _BytesOf:
+    """The way from a token's text to its bytes. Raises TokenizerError for a decoder that is neither of the two."""
+    decoder = spec.get("decoder") or {}
+    kinds = [part.get("type") for part in decoder.get("decoders", [decoder])]
+    if kinds == ["ByteLevel"]:
+        return _ByteLevel()
+    if "ByteFallback" in kinds or "Metaspace" in kinds:
+        return _sentencepiece_bytes
+    raise TokenizerError(f"tokenizer.json has the decoder {kinds}; known are ByteLevel and ByteFallback")
+
+
+class _ByteLevel:
+    """GPT-2's alphabet: each of the 256 bytes is written as one printable character."""
+
+    def __init__(self) -> None:
+        printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+        others = [byte for byte in range(256) if byte not in printable]
+        self._byte_of = {chr(byte): byte for byte in printable}
+        self._byte_of |= {chr(256 + index): byte for index, byte in enumerate(others)}
+
+    def __call__(self, token: str) -> bytes:
+        try:
+            return bytes(self._byte_of[character] for character in token)
+        except KeyError:  # a token that was added as text, not learned over bytes
+            return token.encode()
+
+
+def _sentencepiece_bytes(token: str) -> bytes:
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        try:
+            return bytes([int(token[3:5], 16)])
+        except ValueError:
+            pass
+    return token.replace("▁", " ").encode()
+
+
+def _ids(value: object) -> Iterable[int]:
+    if isinstance(value, int):
+        return (value,)
+    return [id_ for id_ in value if isinstance(id_, int)] if isinstance(value, list) else ()

@@ -1,0 +1,50 @@
+"""Fills a model's tensors from safetensors files, one tensor at a time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from models.errors import WeightsError
+
+
+def load_weights(files: Sequence[Path], slots: Mapping[str, torch.Tensor], ignores: Callable[[str], bool]) -> None:
+    """Copy every tensor of `files` into the slot of its name, converted to the slot's dtype and device.
+
+    Memory beyond the slots stays at one tensor. Names for which `ignores` holds are skipped. Raises WeightsError,
+    with the names, for tensors that are unknown, missing, twice there, misshaped or not floating point, and for a
+    file that is cut short; the slots then hold garbage.
+    """
+    missing, unknown = set(slots), list[str]()
+    for file in files:
+        try:
+            with safe_open(file, framework="pt", device="cpu") as source:
+                for name in source.keys():  # noqa: SIM118 - safe_open is no mapping
+                    if name in missing:
+                        missing.remove(name)
+                        _fill(slots[name], source.get_tensor(name), name)
+                    elif name in slots:
+                        raise WeightsError(f"the tensor {name} comes a second time in {file.name}")
+                    elif not ignores(name):
+                        unknown.append(name)
+        except (SafetensorError, OSError) as error:
+            raise WeightsError(f"{file} cannot be read, it may be cut short: {error}") from error
+    problems = [
+        f"{label}: {_some(sorted(names))}" for label, names in (("missing", missing), ("unknown", unknown)) if names
+    ]
+    if problems:
+        raise WeightsError(f"the tensors in {files[0].parent} do not fit the model; {'; '.join(problems)}")
+
+
+def _fill(slot: torch.Tensor, value: torch.Tensor, name: str) -> None:
+    if value.shape != slot.shape:
+        raise WeightsError(f"the tensor {name} has shape {list(value.shape)}, but the model needs {list(slot.shape)}")
+    if not value.dtype.is_floating_point or value.dtype.itemsize < 2:
+        raise WeightsError(f"the tensor {name} is {value.dtype}; quantized weights are not supported")
+    slot.copy_(value)
+
+
+def _some(names: Sequence[str], limit: int = 20) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

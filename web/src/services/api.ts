@@ -1,0 +1,80 @@
+import { ApiError, UnreachableError } from "./errors";
+import type {
+  Conversation,
+  ConversationChanges,
+  ConversationWithMessages,
+  Health,
+  Message,
+} from "./types";
+
+/** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
+export class Api {
+  async health(signal?: AbortSignal): Promise<Health> {
+    const response = await request("/health", signal ? { signal } : {});
+    return (await response.json()) as Health;
+  }
+
+  async conversations(): Promise<Conversation[]> {
+    const { data } = await json<{ data: Conversation[] }>("/api/conversations");
+    return data;
+  }
+
+  conversation(id: string, signal?: AbortSignal): Promise<ConversationWithMessages> {
+    return json(`/api/conversations/${encodeURIComponent(id)}`, signal ? { signal } : {});
+  }
+
+  createConversation(changes: ConversationChanges): Promise<Conversation> {
+    return json("/api/conversations", body("POST", changes));
+  }
+
+  changeConversation(id: string, changes: ConversationChanges): Promise<Conversation> {
+    return json(`/api/conversations/${encodeURIComponent(id)}`, body("PATCH", changes));
+  }
+
+  async deleteConversation(id: string): Promise<void> {
+    await request(`/api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+  }
+
+  /** Starts a run; the response is its event stream. */
+  sendMessage(conversationId: string, content: string, signal: AbortSignal): Promise<Response> {
+    const path = `/api/conversations/${encodeURIComponent(conversationId)}/messages`;
+    return request(path, { ...body("POST", { content }), signal });
+  }
+
+  /** Starts a run that answers the same user message anew; the response is its event stream. */
+  retryMessage(messageId: string, signal: AbortSignal): Promise<Response> {
+    return request(`/api/messages/${encodeURIComponent(messageId)}/retry`, { ...body("POST", {}), signal });
+  }
+
+  /** Follows a run after the event `lastEventId`; without one the stream begins with a snapshot. 204: nothing more. */
+  runEvents(runId: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
+    return request(`/api/runs/${encodeURIComponent(runId)}/events`, { headers, signal, cache: "no-store" });
+  }
+
+  cancelRun(runId: string): Promise<Message> {
+    return json(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
+  }
+}
+
+function body(method: string, value: unknown): RequestInit {
+  return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
+}
+
+async function json<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await request(path, init);
+  return (await response.json()) as T;
+}
+
+async function request(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new UnreachableError(error);
+  }
+  if (!response.ok) throw await ApiError.from(response);
+  return response;
+}

@@ -1,0 +1,44 @@
+import type { Token } from "marked";
+
+import { lex } from "./markdown";
+
+/** A text that may still continue as the next item of the list before it. */
+const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
+
+/**
+ * Cuts a growing Markdown text into blocks so that only its end is parsed again: blocks before the last blank line
+ * can no longer change and keep their identity, the tail is lexed anew at each update.
+ */
+export class BlockSplitter {
+  private finished: Token[] = [];
+  private finishedText = "";
+
+  /** The blocks of `text`; when it extends the text of the last call, finished blocks are the same objects. */
+  update(text: string): Token[] {
+    const source = text.replace(/\r\n?/g, "\n");
+    if (!source.startsWith(this.finishedText)) this.reset();
+    const tail = lex(source.slice(this.finishedText.length));
+    const cut = finishedCount(tail);
+    for (const token of tail.slice(0, cut)) {
+      this.finishedText += token.raw;
+      if (token.type !== "space") this.finished.push(token);
+    }
+    return [...this.finished, ...tail.slice(cut).filter((token) => token.type !== "space")];
+  }
+
+  private reset(): void {
+    this.finished = [];
+    this.finishedText = "";
+  }
+}
+
+/** How many leading tokens can no longer change: those before the last blank line that has text after it. */
+function finishedCount(tokens: readonly Token[]): number {
+  for (let index = tokens.length - 1; index > 0; index--) {
+    if (tokens[index]!.type !== "space" || index === tokens.length - 1) continue;
+    const rest = tokens.slice(index).reduce((text, token) => text + token.raw, "");
+    if (tokens[index - 1]!.type === "list" && MAYBE_LIST_ITEM.test(rest)) continue;
+    return index + 1;
+  }
+  return 0;
+}

@@ -1,0 +1,71 @@
+import type { ErrorBody } from "./types";
+
+/** The server could not be reached, or the connection broke. */
+export class UnreachableError extends Error {
+  constructor(cause?: unknown) {
+    super("The server cannot be reached.", { cause });
+    this.name = "UnreachableError";
+  }
+}
+
+/** The server answered with an error. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | null;
+  readonly param: string | null;
+
+  constructor(status: number, body: ErrorBody) {
+    super(body.message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = body.code ?? null;
+    this.param = body.param ?? null;
+  }
+
+  /** The same request may succeed a little later. */
+  get transient(): boolean {
+    return this.status === 429 || this.status >= 500;
+  }
+
+  static async from(response: Response): Promise<ApiError> {
+    const body: unknown = await response.json().catch(() => null);
+    if (typeof body === "object" && body !== null && "error" in body) {
+      return new ApiError(response.status, body.error as ErrorBody);
+    }
+    return new ApiError(response.status, { message: `The server answered ${response.status}.` });
+  }
+}
+
+/** What happened and what to do, as words for the page. */
+export interface Problem {
+  what: string;
+  todo: string;
+}
+
+export function describe(error: unknown): Problem {
+  if (error instanceof UnreachableError) {
+    return { what: error.message, todo: "See that Ebb is running, then try again." };
+  }
+  if (error instanceof ApiError) return { what: sentence(error.message), todo: advice(error.status, error.code) };
+  return { what: "Something went wrong on this page.", todo: "Reload it and try again." };
+}
+
+/** The problem of a message that the server stored as failed. */
+export function describeFailure(error: ErrorBody | string | null): Problem {
+  const message = typeof error === "string" ? error : error?.message;
+  const code = typeof error === "string" ? null : (error?.code ?? null);
+  return { what: sentence(message ?? "The answer could not be finished."), todo: advice(500, code) };
+}
+
+function advice(status: number, code: string | null): string {
+  if (code === "context_length_exceeded") return "Start a new chat, or ask for a shorter answer in the settings.";
+  if (status === 401 || status === 403) return "Reload the page to sign in again.";
+  if (status === 404) return "It may have been deleted in another tab.";
+  if (status === 429 || status === 503) return "Wait a moment, then try again.";
+  if (status >= 500) return "Try again; if it happens twice, the server's log says more.";
+  return "Change the message or the settings, then try again.";
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,47 @@
+import DOMPurify from "dompurify";
+import { Marked, type Token, type Tokens } from "marked";
+
+/**
+ * Markdown to safe HTML. What a model writes is untrusted: its raw HTML is shown as text, its images become links (no
+ * request leaves this server's origin), and everything that is left passes DOMPurify with a short list of elements.
+ */
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }) => escapeHtml(text),
+    image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
+    checkbox: ({ checked }) => `<input type="checkbox" disabled${checked ? " checked" : ""}> `,
+  },
+});
+
+const ALLOWED_TAGS = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "br", "hr", "a", "span"];
+const TABLE_TAGS = ["table", "thead", "tbody", "tr", "th", "td"];
+const PURIFY = {
+  ALLOWED_TAGS: [...ALLOWED_TAGS, ...TABLE_TAGS, "input", "#text"],
+  ALLOWED_ATTR: ["href", "title", "align", "class", "type", "checked", "disabled", "target", "rel"],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+};
+
+/** The block tokens of `text`, in order. The text is normalised by the caller: newlines are `\n`. */
+export function lex(text: string): Token[] {
+  return marked.lexer(text);
+}
+
+/** HTML of one block that holds no other block (paragraph, heading, table, rule). */
+export function renderBlock(token: Token): string {
+  return sanitise(marked.parser([token]));
+}
+
+/** HTML of the inline content of a tight list item's text. */
+export function renderInline(token: Token): string {
+  const tokens = (token as Tokens.Text).tokens ?? [token];
+  return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));
+}
+
+export function sanitise(html: string): string {
+  return DOMPurify.sanitize(html, PURIFY).replace(/<a href=/g, '<a target="_blank" rel="noopener noreferrer" href=');
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

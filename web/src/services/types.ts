@@ -1,0 +1,88 @@
+/** What the server sends and takes, as its HTTP API names it. Times are Unix seconds, durations milliseconds. */
+
+export type Role = "system" | "user" | "assistant";
+
+export type MessageStatus = "in_progress" | "complete" | "incomplete" | "cancelled" | "failed";
+
+export interface ErrorBody {
+  message: string;
+  type?: string | null;
+  param?: string | null;
+  code?: string | null;
+}
+
+/** Where the prompt's tokens came from. The four counts add up to the prompt. */
+export interface KvReceipt {
+  device: number;
+  cpu: number;
+  redis: number;
+  computed: number;
+  restore_ms: number | null;
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  kv?: KvReceipt | null;
+  queue_ms?: number | null;
+  ttft_ms?: number | null;
+  total_ms?: number | null;
+  tokens_per_second?: number | null;
+}
+
+export interface ChatParams {
+  temperature?: number;
+  top_p?: number;
+  max_tokens?: number;
+  [other: string]: unknown;
+}
+
+export interface Conversation {
+  id: string;
+  title: string | null;
+  head_id: string | null;
+  system_prompt: string | null;
+  params: ChatParams | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface Message {
+  id: string;
+  conversation_id: string;
+  parent_id: string | null;
+  role: Role;
+  content: string;
+  status: MessageStatus;
+  finish_reason: string | null;
+  error: ErrorBody | string | null;
+  usage: Usage | null;
+  run_id: string | null;
+  created_at: number;
+  completed_at: number | null;
+}
+
+export interface ConversationWithMessages extends Conversation {
+  messages: Message[];
+}
+
+export interface ConversationChanges {
+  title?: string;
+  system_prompt?: string | null;
+  params?: ChatParams | null;
+}
+
+export interface TierHealth {
+  used_bytes: number;
+  capacity_bytes: number;
+  state: string;
+}
+
+export interface Health {
+  status: "starting" | "ok" | "stopping" | "failed";
+  version: string;
+  model: { name: string; dtype: string; device: string; max_model_len: number } | null;
+  starting: string | null;
+  tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
+}

@@ -1,0 +1,23 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+const server = process.env["EBB_URL"] ?? "http://127.0.0.1:8000";
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    outDir: "../app/static",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+  },
+  server: {
+    proxy: { "/api": server, "/health": server },
+  },
+  test: {
+    // jsdom and not happy-dom: under happy-dom DOMPurify returns hostile HTML unchanged.
+    environment: "jsdom",
+    include: ["tests/**/*.test.ts"],
+  },
+});

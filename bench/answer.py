@@ -68,6 +68,17 @@ class Answer:
         """Tokens of the answer: the server's count, else the number of events that carried text."""
         return self.usage.completion_tokens if self.usage else len(self.text_times)
 
+    @property
+    def prompt_tokens(self) -> int:
+        """The server's count of the prompt; 0 where it does not say."""
+        return self.usage.prompt_tokens if self.usage else 0
+
+    def tier_tokens(self) -> TierTokens:
+        """The receipt of a server with tiers. Raises StreamBrokenError where the server gave none."""
+        if self.usage is None or self.usage.kv is None:
+            raise StreamBrokenError("the answer's usage has no receipt of KV tiers")
+        return self.usage.kv
+
 
 class AnswerBuilder:
     """Collects the chunks of one stream."""

@@ -13,10 +13,13 @@ from typing import Self
 
 import aiohttp
 
-from bench.client import LoadClient
+from bench.client import Generation, LoadClient
+from bench.workload import history
 
 EBB_SERVE = (sys.executable, "-m", "app.cli", "serve")
+WRITE_LAG_METRIC = "ebb_redis_write_lag_seconds"
 _STOP_SECONDS = 20.0
+_WARM_UP = history(120, "warm-up", turns=2)
 
 
 class ServerFailedError(Exception):
@@ -60,8 +63,19 @@ class EbbServer:
             raise RuntimeError(f"server {self.settings.name!r} does not run")
         return self._client
 
+    @property
+    def pid(self) -> int:
+        """The running process."""
+        if self._process is None:
+            raise RuntimeError(f"server {self.settings.name!r} does not run")
+        return self._process.pid
+
     async def start(self, ready_seconds: float = 300.0) -> float:
-        """Start and wait for /ready; returns the seconds that it took. Raises ServerFailedError."""
+        """Start, wait for /ready, and answer one unrelated request; returns the seconds to ready.
+
+        The warm-up is no part of any measurement: a first request also pays for what libraries do once in a process.
+        Raises ServerFailedError.
+        """
         self._state_dir.mkdir(parents=True, exist_ok=True)
         port = _free_port()
         address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
@@ -75,8 +89,10 @@ class EbbServer:
         except BaseException:
             await self.kill()
             raise
+        seconds = time.perf_counter() - began
         self._client = await LoadClient(f"http://127.0.0.1:{port}").__aenter__()
-        return time.perf_counter() - began
+        await self._client.chat(_WARM_UP, Generation(max_tokens=8))
+        return seconds
 
     async def kill(self) -> None:
         """kill -9: the process gets no chance to save anything."""
@@ -135,9 +151,6 @@ async def settle(server: EbbServer, seconds: float = 1.0) -> float | None:
         if not lag or time.perf_counter() >= deadline:
             return lag
         await asyncio.sleep(0.02)
-
-
-WRITE_LAG_METRIC = "ebb_redis_write_lag_seconds"
 
 
 async def _answers_ok(session: aiohttp.ClientSession, url: str) -> bool:

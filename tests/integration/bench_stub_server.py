@@ -1,7 +1,7 @@
 """A stand-in for `ebb serve`: the same flags, the same API, no model. It counts a word as a token.
 
 Its tiers are exact caricatures: "device" holds the last two prompts and answers, "cpu" all of this process, "redis" all
-of the state directory. A token takes no time: a benchmark against it checks the course of events, not speed.
+of the state directory. Every token takes a millisecond: what a benchmark measures on it is the course of events.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class Stub:
         said = [f"{digest[i % 60 : i % 60 + 4]} " for i in range(body["max_tokens"])]
         for piece in said:
             await self._send(response, {"choices": [{"delta": {"content": piece}, "finish_reason": None}]})
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
         await self._send(response, {"choices": [{"delta": {}, "finish_reason": "length"}]})
         cached = {"cached_tokens": len(words) - kv["computed"]}
         counts = {"prompt_tokens": len(words), "completion_tokens": len(said), "prompt_tokens_details": cached}

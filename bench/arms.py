@@ -1,0 +1,50 @@
+"""The ways to run a server that the benchmark compares, as flags of `ebb serve`."""
+
+from bench.plan import BLOCK_TOKENS, Plan
+from bench.server import ServerSettings
+
+NO_REUSE = "no reuse"
+CPU = "device + CPU"
+REDIS = "device + CPU + Redis"
+DEVICE = "device"
+
+_CPU_TIER_TOKENS = 24_576
+_REDIS_TIER_TOKENS = 65_536
+
+
+def no_reuse(plan: Plan, device_tokens: int) -> ServerSettings:
+    """Every prompt computed anew."""
+    return ServerSettings(NO_REUSE, ("--no-prefix-cache", *_tiers_off(), *_common(plan, device_tokens)))
+
+
+def device_only(plan: Plan, device_tokens: int) -> ServerSettings:
+    """A prefix cache on the device, and nothing below it."""
+    return ServerSettings(DEVICE, (*_tiers_off(), *_common(plan, device_tokens)))
+
+
+def with_cpu(plan: Plan, device_tokens: int) -> ServerSettings:
+    """The device and a CPU tier that holds every chat."""
+    flags = ("--redis-url", "off", "--cpu-kv-memory", _cpu_tier(plan))
+    return ServerSettings(CPU, (*flags, *_common(plan, device_tokens)))
+
+
+def with_redis(plan: Plan, device_tokens: int) -> ServerSettings:
+    """All three tiers; Redis is the server's own companion."""
+    redis = str(plan.kv_bytes(_REDIS_TIER_TOKENS))
+    flags = ("--redis-url", "auto", "--redis-memory", redis, "--cpu-kv-memory", _cpu_tier(plan))
+    return ServerSettings(REDIS, (*flags, *_common(plan, device_tokens)))
+
+
+def _tiers_off() -> tuple[str, ...]:
+    return ("--redis-url", "off", "--cpu-kv-memory", "0")
+
+
+def _cpu_tier(plan: Plan) -> str:
+    return str(plan.kv_bytes(_CPU_TIER_TOKENS))
+
+
+def _common(plan: Plan, device_tokens: int) -> tuple[str, ...]:
+    # A window that the pool can hold: a server may refuse to start with one that it cannot.
+    window = min(4_096, device_tokens // BLOCK_TOKENS * BLOCK_TOKENS)
+    pool = str(plan.kv_bytes(device_tokens))
+    return ("--dtype", plan.dtype, "--kv-memory", pool, "--max-model-len", str(window))

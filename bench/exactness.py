@@ -1,0 +1,101 @@
+"""The same request with its prefix on the device, from CPU, from Redis, and computed anew: are the answers the same?"""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from bench import arms
+from bench.answer import Answer
+from bench.client import Generation
+from bench.server import EbbServer, settle
+from bench.stats import share
+from bench.workbench import Workbench
+from bench.workload import history
+
+_PLACES = ("device", "cpu", "redis")
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSample:
+    """One greedy answer. `cached` is the prompt's cached length in tokens, `place` where all of it came from."""
+
+    prompt: int
+    place: str
+    cached: int
+    tokens: int
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExactnessResult:
+    """Shares of 0 to 1. Answers are compared as text.
+
+    compared: prompts whose prefix came wholly from each of device, CPU and Redis, with one cached length.
+    equal_across_tiers: of those, whose three answers are identical; None if there are none.
+    equal_to_computed: of all prompts, whose answer from Redis equals that of a server without reuse.
+    """
+
+    dtype: str
+    answer_tokens: int
+    prompts: int
+    compared: int
+    cached_tokens: tuple[int, ...]
+    equal_across_tiers: float | None
+    equal_to_computed: float
+
+
+async def measure_exactness(bench: Workbench) -> ExactnessResult:
+    """Each prompt anew, then again once others pushed it off the device, then at once, then after kill -9."""
+    plan = bench.plan
+    pool = plan.history_tokens * 3 // 2
+    async with AsyncExitStack() as stack:
+        off = await bench.launch(stack, arms.no_reuse(plan, pool))
+        samples = [await _ask(bench, off, number, "computed") for number in range(plan.exact_prompts)]
+        await off.stop()
+        tiers = await bench.launch(stack, arms.with_redis(plan, pool))
+        for number in range(plan.exact_prompts):
+            await _ask(bench, tiers, number, "first")
+        await settle(tiers)
+        for number in range(plan.exact_prompts):
+            samples.append(await _ask(bench, tiers, number, "cpu"))
+            samples.append(await _ask(bench, tiers, number, "device"))
+        await settle(tiers)
+        await bench.kill_and_restart(tiers)
+        samples += [await _ask(bench, tiers, number, "redis") for number in range(plan.exact_prompts)]
+    return compare(samples, plan.dtype, plan.exact_tokens)
+
+
+async def _ask(bench: Workbench, server: EbbServer, number: int, place: str) -> ExactSample:
+    prompt = history(bench.plan.history_words, f"exact/{number}")
+    answer = await server.client.chat(prompt, Generation(bench.plan.exact_tokens))
+    bench.say(f"exactness · prompt {number + 1} · {place} · TTFT {answer.ttft * 1000:.0f} ms")
+    return ExactSample(number, place, _cached_in(answer, place), answer.tokens, answer.text)
+
+
+def _cached_in(answer: Answer, place: str) -> int:
+    """The cached length, if all of it came from `place`; else -1."""
+    tokens = answer.tier_tokens()
+    by_place = {"device": tokens.device, "cpu": tokens.cpu, "redis": tokens.redis}
+    return by_place.get(place, 0) if sum(by_place.values()) == by_place.get(place, 0) else -1
+
+
+def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> ExactnessResult:
+    """What the samples prove. Pure."""
+    found = {(sample.prompt, sample.place): sample for sample in samples}
+    prompts = sorted({sample.prompt for sample in samples})
+    cached: list[int] = []
+    equal: list[bool] = []
+    for prompt in prompts:
+        three = [found[prompt, place] for place in _PLACES]
+        if three[0].cached > 0 and len({sample.cached for sample in three}) == 1:
+            cached.append(three[0].cached)
+            equal.append(len({sample.answer for sample in three}) == 1)
+    return ExactnessResult(
+        dtype=dtype,
+        answer_tokens=answer_tokens,
+        prompts=len(prompts),
+        compared=len(equal),
+        cached_tokens=tuple(cached),
+        equal_across_tiers=share(equal) if equal else None,
+        equal_to_computed=share([found[p, "redis"].answer == found[p, "computed"].answer for p in prompts]),
+    )

@@ -1,0 +1,97 @@
+"""How much `bench.turns` measures: everything that sets its length in one value."""
+
+from dataclasses import dataclass
+
+from bench.workload import WorkloadShape
+
+BLOCK_TOKENS = 64
+# The default model's KV: 30 layers, K and V, 3 heads of 64.
+KV_BYTES_PER_TOKEN = {"bfloat16": 23_040, "float32": 46_080}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes of one run. Histories and prompts are in words, answers in tokens.
+
+    shape, answer_tokens, kill_before_turn: the conversations; turns count from 1.
+    history_words, question_words, rounds: the returning turn. exact_prompts: the exactness section, on such histories.
+    streams, stream_words, stream_tokens, phases: the step time; each arm is loaded once in a phase.
+    """
+
+    dtype: str
+    shape: WorkloadShape
+    answer_tokens: int
+    kill_before_turn: int
+    history_words: int
+    question_words: int
+    rounds: int
+    exact_prompts: int
+    exact_tokens: int
+    streams: int
+    stream_words: int
+    stream_tokens: int
+    phases: int
+
+    def kv_bytes(self, tokens: int) -> int:
+        """Bytes of KV for `tokens` tokens in whole blocks."""
+        blocks = -(-tokens // BLOCK_TOKENS)
+        return blocks * BLOCK_TOKENS * KV_BYTES_PER_TOKEN[self.dtype]
+
+    @property
+    def chat_tokens(self) -> int:
+        """An upper estimate of one whole conversation, answers and template included."""
+        words = self.shape.system_words + self.shape.turns * self.shape.question_words
+        return _tokens(words) + self.shape.turns * (self.answer_tokens + 16)
+
+    @property
+    def history_tokens(self) -> int:
+        """An upper estimate of a returning turn's whole context, its answer included."""
+        return _tokens(self.history_words + self.question_words) + self.exact_tokens + 128
+
+    @property
+    def stream_context(self) -> int:
+        """An upper estimate of one decoding stream's context at its end."""
+        return _tokens(self.stream_words) + self.stream_tokens + 64
+
+
+def full_plan(dtype: str, *, shared_system: bool = False) -> Plan:
+    """8 chats of 6 turns with contexts to about 2,000 tokens."""
+    return Plan(
+        dtype=dtype,
+        shape=WorkloadShape(shared_system=shared_system),
+        answer_tokens=64,
+        kill_before_turn=4,
+        history_words=1_700,
+        question_words=30,
+        rounds=5,
+        exact_prompts=4,
+        exact_tokens=64,
+        streams=8,
+        stream_words=400,
+        stream_tokens=160,
+        phases=5,
+    )
+
+
+def quick_plan(dtype: str, *, shared_system: bool = False) -> Plan:
+    """The same course on a size that proves only that it runs."""
+    return Plan(
+        dtype=dtype,
+        shape=WorkloadShape(chats=3, turns=3, system_words=60, question_words=60, shared_system=shared_system),
+        answer_tokens=16,
+        kill_before_turn=3,
+        history_words=400,
+        question_words=30,
+        rounds=1,
+        exact_prompts=3,
+        exact_tokens=16,
+        streams=8,
+        stream_words=60,
+        stream_tokens=24,
+        phases=1,
+    )
+
+
+def _tokens(words: int) -> int:
+    # Measured on the default model's vocabulary: 1.15 tokens a word, full stops included.
+    return words * 6 // 5

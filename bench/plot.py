@@ -1,0 +1,107 @@
+"""The plot of `bench.turns`, in the receipt's colours: device light, CPU mid, Redis deep, computed anew sand."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench import arms
+from bench.conversations import ConversationsResult
+from bench.report import TurnsReport
+from bench.returning import ReturningResult
+from bench.step_time import StepTimeResult
+
+DEVICE, CPU, REDIS, COMPUTED = "#68ccd7", "#0088a9", "#064172", "#e0b67b"
+_TEXT, _SOFT, _PAGE, _GRID = "#18232b", "#4e5d67", "#fafcfd", "#d1dbdf"
+_ARM_COLOURS = {arms.NO_REUSE: COMPUTED, arms.CPU: CPU, arms.REDIS: REDIS}
+
+
+def draw(report: TurnsReport, target: Path) -> None:
+    """Write a PNG with a panel for each section that has something to show; nothing if none has."""
+    panels = [panel for panel in (report.conversations, report.returning, report.step_time) if panel is not None]
+    count = len(panels) + (report.conversations is not None)
+    if not panels:
+        return
+    figure = Figure(figsize=(5.2 * count, 4.2), dpi=144, layout="constrained", facecolor=_PAGE)
+    axes = iter(figure.subplots(1, count, squeeze=False)[0])
+    for panel in panels:
+        match panel:
+            case ConversationsResult():
+                _ttft_by_turn(next(axes), panel)
+                _tokens_by_turn(next(axes), panel)
+            case ReturningResult():
+                _returning(next(axes), panel)
+            case StepTimeResult():
+                _step_time(next(axes), panel)
+    figure.savefig(target, metadata={"Software": None})
+
+
+def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
+    _style(axes, "Time to first token, median of the chats", "ms", "turn")
+    for arm, colour in _ARM_COLOURS.items():
+        rows = [row for row in result.rows if row.arm == arm]
+        turns, medians = [row.turn for row in rows], [row.ttft_ms.median for row in rows]
+        axes.plot(turns, medians, color=colour, marker="o", markersize=4, linewidth=2, label=arm)
+    axes.axvline(result.kill_before_turn - 0.5, color=_SOFT, linewidth=1, linestyle=":")
+    top = axes.get_ylim()[1]
+    axes.set_ylim(0, top * 1.12)
+    axes.text(result.kill_before_turn - 0.45, top * 1.05, "kill -9 (Redis arm)", color=_SOFT, fontsize=8)
+    axes.set_xticks(sorted({row.turn for row in result.rows}))
+    axes.legend(frameon=False, fontsize=8, labelcolor=_TEXT, loc="upper left", bbox_to_anchor=(0, 0.92))
+
+
+def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
+    _style(axes, f"Where the prompts came from: {arms.REDIS}", "thousand tokens", "turn")
+    rows = [row for row in result.rows if row.arm == arms.REDIS]
+    turns = [row.turn for row in rows]
+    base = [0.0] * len(rows)
+    for name, colour in (("device", DEVICE), ("cpu", CPU), ("redis", REDIS), ("computed", COMPUTED)):
+        heights = [getattr(row, name) / 1000 for row in rows]
+        label = {"cpu": "CPU", "redis": "Redis"}.get(name, name)
+        axes.bar(turns, heights, bottom=base, color=colour, width=0.7, label=label)
+        base = [low + height for low, height in zip(base, heights, strict=True)]
+    axes.set_xticks(turns)
+    axes.legend(frameon=False, fontsize=8, labelcolor=_TEXT, loc="upper left")
+
+
+def _returning(axes: Axes, result: ReturningResult) -> None:
+    bars = (
+        ("computed\nanew", result.no_reuse_ms, COMPUTED, ""),
+        ("from CPU", result.from_cpu_ms, CPU, f", {result.cpu_ratio:.1f}× lower"),
+        ("from Redis,\nafter kill -9", result.from_redis_ms, REDIS, f", {result.redis_ratio:.1f}× lower"),
+    )
+    _style(axes, "A returning turn: time to first token", "ms", "")
+    _labelled_bars(axes, [(name, ms, colour, f"{ms:,.0f} ms{note}") for name, ms, colour, note in bars])
+
+
+def _step_time(axes: Axes, result: StepTimeResult) -> None:
+    _style(axes, f"Time per token at {result.streams} streams", "ms", "")
+    off, on = result.tiers_off_ms, result.tiers_on_ms
+    bars = [
+        ("median,\ntiers off", off.median, COMPUTED, f"{off.median:.1f}"),
+        ("median,\ntiers on", on.median, REDIS, f"{on.median:.1f}"),
+        ("p99,\ntiers off", off.p99, COMPUTED, f"{off.p99:.1f}"),
+        ("p99,\ntiers on", on.p99, REDIS, f"{on.p99:.1f}"),
+    ]
+    _labelled_bars(axes, bars)
+
+
+def _labelled_bars(axes: Axes, bars: list[tuple[str, float, str, str]]) -> None:
+    for place, (_, height, colour, label) in enumerate(bars):
+        axes.bar(place, height, color=colour, width=0.6)
+        axes.annotate(label, (place, height), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=_TEXT)
+    axes.set_xticks(range(len(bars)), [name for name, *_ in bars])
+    axes.margins(y=0.12)
+
+
+def _style(axes: Axes, title: str, unit: str, along: str) -> None:
+    axes.set_facecolor(_PAGE)
+    axes.set_title(title, loc="left", fontsize=10, color=_TEXT)
+    axes.set_ylabel(unit, fontsize=9, color=_SOFT)
+    axes.set_xlabel(along, fontsize=9, color=_SOFT)
+    axes.tick_params(colors=_SOFT, labelsize=8, length=0)
+    axes.grid(axis="y", color=_GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(_GRID)

@@ -1,0 +1,75 @@
+"""The results of one run of `bench.turns`, the targets that they are held against, and their form as JSON."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from bench.conversations import ConversationsResult
+from bench.exactness import ExactnessResult
+from bench.machine import Machine
+from bench.plan import Plan
+from bench.returning import ReturningResult
+from bench.step_time import StepTimeResult
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsReport:
+    """One run. A section that was not asked for is None, or missing from `exactness`."""
+
+    measured_on: str
+    machine: Machine
+    plan: Plan
+    conversations: ConversationsResult | None
+    returning: ReturningResult | None
+    exactness: tuple[ExactnessResult, ...]
+    step_time: StepTimeResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One claim and whether this run holds it. `value` is None where the run could not tell: then it is not met."""
+
+    claim: str
+    value: float | None
+    bound: float
+    at_least: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the value is on the right side of its bound."""
+        if self.value is None:
+            return False
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+
+def targets(report: TurnsReport) -> list[Target]:
+    """The targets of the sections that ran."""
+    found: list[Target] = []
+    if one := report.returning:
+        found.append(Target("returning turn, TTFT from CPU, times lower", one.cpu_ratio, 8, at_least=True))
+        found.append(Target("returning turn, TTFT from Redis after kill -9, times lower", one.redis_ratio, 5, True))
+    for exact in report.exactness:
+        claim = f"{exact.dtype}: answers equal from device, CPU and Redis, share"
+        found.append(Target(claim, exact.equal_across_tiers, 1, at_least=True))
+        if exact.dtype == "float32":
+            claim = "float32: answers from Redis equal to computed anew, share"
+            found.append(Target(claim, exact.equal_to_computed, 1, at_least=True))
+    if step := report.step_time:
+        found.append(Target("step time with tiers over without, median", step.median_ratio, 1.08, at_least=False))
+        found.append(Target("step time with tiers over without, p99", step.p99_ratio, 1.3, at_least=False))
+    return found
+
+
+def to_json(report: TurnsReport) -> str:
+    """All of the report and its targets; numbers rounded to what they are good for."""
+    held = [asdict(target) | {"met": target.met} for target in targets(report)]
+    return json.dumps(_rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return value

@@ -1,0 +1,107 @@
+"""One returning turn: a chat with a long history goes on. What the tiers save of its time to the first token."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from bench import arms
+from bench.client import Generation, Message
+from bench.server import EbbServer, settle
+from bench.stats import median
+from bench.workbench import Workbench
+from bench.workload import history, question
+
+_EVICTORS = 2
+_ANSWER_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """One measurement. Tokens are the prompt's, by where they came from."""
+
+    ttft_ms: float
+    prompt_tokens: int
+    device: int
+    cpu: int
+    redis: int
+    computed: int
+    restore_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The three measurements of one chat, minutes apart at most."""
+
+    no_reuse: Return
+    from_cpu: Return
+    from_redis: Return
+    ready_after_kill_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReturningResult:
+    """Medians over the rounds, in milliseconds, and how many times lower than with reuse off."""
+
+    rounds: tuple[Round, ...]
+    no_reuse_ms: float
+    from_cpu_ms: float
+    from_redis_ms: float
+    cpu_ratio: float
+    redis_ratio: float
+
+
+async def measure_returning(bench: Workbench) -> ReturningResult:
+    """Rounds of: off, from CPU, kill -9, from Redis. The device pool holds one chat and a half."""
+    plan = bench.plan
+    pool = plan.history_tokens * 3 // 2
+    async with AsyncExitStack() as stack:
+        off = await bench.launch(stack, arms.no_reuse(plan, pool))
+        tiers = await bench.launch(stack, arms.with_redis(plan, pool))
+        return summarise([await _round(bench, off, tiers, number) for number in range(plan.rounds)])
+
+
+async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int) -> Round:
+    plan = bench.plan
+    past = history(plan.history_words, f"returning/{number}")
+    said = await tiers.client.chat(past, Generation(_ANSWER_TOKENS))
+    past.append({"role": "assistant", "content": said.text})
+    await _evict(bench, tiers)
+    # Each measurement asks something else: a question that was asked before would be in the tiers as well.
+    asked = [question(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "redis")]
+    no_reuse = await _return(off, past, asked[0])
+    from_cpu = await _return(tiers, past, asked[1])
+    await settle(tiers)
+    ready = await bench.kill_and_restart(tiers)
+    from_redis = await _return(tiers, past, asked[2])
+    bench.say(
+        f"returning turn {number + 1} of {plan.rounds} · {no_reuse.prompt_tokens} tokens · no reuse "
+        f"{no_reuse.ttft_ms:.0f} ms · CPU {from_cpu.ttft_ms:.0f} ms · Redis {from_redis.ttft_ms:.0f} ms"
+    )
+    return Round(no_reuse, from_cpu, from_redis, ready)
+
+
+async def _evict(bench: Workbench, server: EbbServer) -> None:
+    for other in range(_EVICTORS):
+        await server.client.chat(history(bench.plan.history_words, f"evictor/{other}"), Generation(_ANSWER_TOKENS))
+    await settle(server)
+
+
+async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
+    answer = await server.client.chat([*past, {"role": "user", "content": asked}], Generation(_ANSWER_TOKENS))
+    tokens = answer.tier_tokens()
+    return Return(
+        ttft_ms=answer.ttft * 1000,
+        prompt_tokens=answer.prompt_tokens,
+        device=tokens.device,
+        cpu=tokens.cpu,
+        redis=tokens.redis,
+        computed=tokens.computed,
+        restore_ms=tokens.restore_ms,
+    )
+
+
+def summarise(rounds: list[Round]) -> ReturningResult:
+    """Medians and their ratios. Pure."""
+    off = median([each.no_reuse.ttft_ms for each in rounds])
+    cpu = median([each.from_cpu.ttft_ms for each in rounds])
+    redis = median([each.from_redis.ttft_ms for each in rounds])
+    return ReturningResult(tuple(rounds), off, cpu, redis, off / cpu, off / redis)

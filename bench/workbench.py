@@ -1,0 +1,42 @@
+"""What every section of a benchmark works with: the plan, a place for servers, and a way to say how far it is."""
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from bench.plan import Plan
+from bench.server import EBB_SERVE, EbbServer, ServerSettings
+
+
+class Workbench:
+    """Owns the state directories under `root`, which its owner removes. `command` runs in place of `ebb serve`."""
+
+    def __init__(self, plan: Plan, root: Path, command: Sequence[str] = EBB_SERVE) -> None:
+        self.plan = plan
+        self._root = root
+        self._command = command
+        self._made = 0
+        self._began = time.perf_counter()
+
+    async def launch(self, stack: AsyncExitStack, settings: ServerSettings) -> EbbServer:
+        """A ready, warm server on a state directory of its own, which ends with `stack`."""
+        self._made += 1
+        server = EbbServer(settings, self._root / f"state-{self._made}", self._command)
+        stack.push_async_callback(server.stop)
+        self.say(f"starting {settings.name!r}")
+        seconds = await server.start()
+        self.say(f"{settings.name!r} is ready after {seconds:.1f} s")
+        return server
+
+    async def kill_and_restart(self, server: EbbServer) -> float:
+        """kill -9 and start again on the same state; returns the seconds from start to ready."""
+        self.say(f"kill -9 of {server.settings.name!r}")
+        seconds = await server.restart_after_kill()
+        self.say(f"{server.settings.name!r} is ready again after {seconds:.1f} s")
+        return seconds
+
+    def say(self, text: str) -> None:
+        """One line of progress, with the seconds since the start."""
+        print(f"[{time.perf_counter() - self._began:5.0f} s] {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,158 @@
+"""The Redis server that Ebb starts for itself, and that outlives no Ebb but keeps its data.
+
+    start ──> lock the state directory, wait for a former companion that still saves
+          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> (it dies) ─> launch again
+    stop  ──> SIGTERM, wait for the snapshot, unlock
+
+The kernel sends the server SIGTERM when the thread that launched it ends (PR_SET_PDEATHSIG). That thread is the
+supervisor, which lives exactly as long as this process wants a companion: so the server saves and goes whether we stop,
+crash or are killed -9, and `start` may be called from any thread.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.companion_folder import CompanionFolder
+from cache_tiers.redis.errors import CompanionError, RedisError
+from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.server_binary import server_command
+
+logger = logging.getLogger(__name__)
+
+_SAVE_SECONDS = 30.0
+_START_SECONDS = 120.0
+_LOOK_AGAIN_SECONDS = 0.02
+_FIRST_RELAUNCH_SECONDS = 0.1
+_LONGEST_RELAUNCH_SECONDS = 5.0
+_TRIES_TO_START = 3
+
+
+class RedisCompanion:
+    """Owns one server process and the folder it works in.
+
+    Construction locks the state directory: StateDirInUseError, CompanionError.
+    max_memory: bytes of data beyond which the server evicts the least recently used.
+    """
+
+    def __init__(self, state_dir: Path, *, binary: Path, max_memory: int) -> None:
+        self._folder = CompanionFolder(state_dir)
+        try:
+            self._address = RedisAddress(unix_path=self._folder.socket())
+            self._command = server_command(binary, self._folder.path, self._folder.socket(), max_memory)
+        except BaseException:
+            self._folder.close()
+            raise
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._launches = 0
+        self._started: Future[None] = Future()
+        self._supervisor = threading.Thread(target=self._supervise, name="redis-companion", daemon=True)
+
+    @property
+    def address(self) -> RedisAddress:
+        """Where it listens; the same after every relaunch."""
+        return self._address
+
+    @property
+    def pid(self) -> int | None:
+        """Of the server that runs now."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    @property
+    def relaunches(self) -> int:
+        """How often it had to be launched again."""
+        return max(0, self._launches - 1)
+
+    def start(self) -> None:
+        """Block until it answers, its snapshot loaded. Raises CompanionError, and is stopped then."""
+        try:
+            self._folder.wait_for_former(_SAVE_SECONDS)
+            self._folder.clean()
+            self._supervisor.start()
+            self._started.result(_START_SECONDS)
+        except TimeoutError:
+            self.stop()
+            raise CompanionError(f"Redis did not answer within {_START_SECONDS:g} s of its start") from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Let it save and end, at most 30 s, then unlock the state directory. Harmless when done twice."""
+        self._stopping.set()
+        with self._lock:
+            process = self._process
+        if process is not None:
+            process.terminate()
+            try:
+                process.wait(_SAVE_SECONDS)
+            except subprocess.TimeoutExpired:
+                logger.warning("Redis did not save its data within %g s: killed", _SAVE_SECONDS)
+                process.kill()
+        if self._supervisor.ident is not None:
+            self._supervisor.join()
+            self._folder.clean()
+        self._folder.close()
+
+    def _supervise(self) -> None:
+        wait = _FIRST_RELAUNCH_SECONDS
+        failures = 0
+        while (process := self._launch()) is not None:
+            if self._wait_until_ready(process):
+                wait = _FIRST_RELAUNCH_SECONDS
+                failures = 0
+                if not self._started.done():
+                    self._started.set_result(None)
+                process.wait()
+            else:
+                failures += 1
+            if self._stopping.is_set():
+                return
+            logger.warning("Redis ended with code %s: %s", process.returncode, self._folder.log_tail())
+            if failures == _TRIES_TO_START - 1:
+                self._folder.set_snapshot_aside()
+            if failures == _TRIES_TO_START and not self._started.done():
+                self._started.set_exception(CompanionError(f"Redis does not start: {self._folder.log_tail()}"))
+                return
+            self._stopping.wait(wait)
+            wait = min(2 * wait, _LONGEST_RELAUNCH_SECONDS)
+
+    def _launch(self) -> subprocess.Popen[bytes] | None:
+        """A new server process, or None when it is time to stop."""
+        launcher = Path(__file__).with_name("launcher.py")
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            self._launches += 1
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", launcher, str(os.getpid()), self._folder.pid_file, *self._command],
+                cwd=self._folder.path,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            return self._process
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
+        """True once it answers; False if it ended before. Until its snapshot is loaded it refuses: not ready yet."""
+        while process.poll() is None:
+            try:
+                connection = RespConnection(self._address, Timeouts())
+                try:
+                    connection.call(b"PING")
+                finally:
+                    connection.close()
+            except (OSError, RedisError):
+                self._stopping.wait(_LOOK_AGAIN_SECONDS)
+            else:
+                return True
+        return False

@@ -1,0 +1,136 @@
+"""The folder of the companion inside the state directory: its lock, its socket, and the process that used it before."""
+
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import select
+import signal
+import tempfile
+from pathlib import Path
+from typing import TextIO
+
+from cache_tiers.redis.errors import CompanionError, StateDirInUseError
+from cache_tiers.redis.server_binary import LOG, SNAPSHOT
+
+logger = logging.getLogger(__name__)
+
+# sockaddr_un.sun_path has 108 bytes, one of them for the terminating zero.
+_LONGEST_SOCKET_PATH = 107
+
+
+class CompanionFolder:
+    """`<state_dir>/redis`, 0700, locked for this process while the object is open.
+
+    Raises StateDirInUseError if another process holds the lock, CompanionError if the folder cannot be used.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir.resolve() / "redis"
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+            self._lock = _lock(self.path / "lock", state_dir)
+        except OSError as error:
+            raise CompanionError(f"the folder {self.path} cannot be used: {error.strerror}") from error
+
+    @property
+    def pid_file(self) -> Path:
+        """Holds the process id of the last companion, written before it became one."""
+        return self.path / "redis.pid"
+
+    def close(self) -> None:
+        """Let another process have it."""
+        self._lock.close()
+
+    def socket(self) -> Path:
+        """Where the companion listens: in the folder or, where that path is too long, in a short private one."""
+        path = self.path / "redis.sock"
+        if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+            return path
+        name = f"ebb-{os.getuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]}"
+        for parent in (Path(tempfile.gettempdir()), Path("/tmp")):
+            short = parent / name / "redis.sock"
+            if len(os.fsencode(short)) <= _LONGEST_SOCKET_PATH:
+                _private_folder(short.parent)
+                return short
+        raise CompanionError("no folder for temporary files has a path short enough for a socket")
+
+    def remove_socket(self) -> None:
+        """Remove what `socket` made and a killed server left."""
+        socket = self.socket()
+        socket.unlink(missing_ok=True)
+        if socket.parent != self.path:
+            with contextlib.suppress(OSError):
+                socket.parent.rmdir()
+
+    def wait_for_former(self, timeout: float) -> None:
+        """Wait until a companion of an earlier process has saved and gone; kill it after `timeout` seconds."""
+        pidfd = self._open_former()
+        if pidfd is None:
+            return
+        logger.info("waiting for the former Redis to save its data")
+        try:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+                if not select.select([pidfd], [], [], timeout)[0]:
+                    logger.warning("the former Redis did not end within %g s: killed", timeout)
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                    select.select([pidfd], [], [], timeout)
+        finally:
+            os.close(pidfd)
+
+    def clean(self) -> None:
+        """Remove unfinished snapshots and the old log; only while no companion runs."""
+        for path in (*self.path.glob("temp-*.rdb"), self.path / LOG, self.pid_file):
+            path.unlink(missing_ok=True)
+        self.remove_socket()
+
+    def set_snapshot_aside(self) -> bool:
+        """Rename a snapshot that no server wants to load; False if there is none."""
+        snapshot = self.path / SNAPSHOT
+        if not snapshot.exists():
+            return False
+        snapshot.replace(snapshot.with_suffix(".unreadable"))
+        logger.warning("Redis does not start with its snapshot: going on without it (kept as %s)", snapshot)
+        return True
+
+    def log_tail(self) -> str:
+        """The last words of the server, on one line."""
+        try:
+            lines = (self.path / LOG).read_text(errors="replace").splitlines()
+        except OSError:
+            return "it wrote no log"
+        return " | ".join(lines[-2:])
+
+    def _open_former(self) -> int | None:
+        """A pidfd of the former companion if it lives: a process with its id that works in this very folder."""
+        try:
+            pidfd = os.pidfd_open(pid := int(self.pid_file.read_text()))
+        except (OSError, ValueError):
+            return None
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cwd").readlink() == self.path:
+                return pidfd
+        os.close(pidfd)
+        return None
+
+
+def _lock(path: Path, state_dir: Path) -> TextIO:
+    file = path.open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise StateDirInUseError(
+            f"another Ebb is running with the state directory {state_dir}: stop it, or give this one its own"
+        ) from None
+    return file
+
+
+def _private_folder(path: Path) -> None:
+    path.mkdir(mode=0o700, exist_ok=True)
+    status = path.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise CompanionError(f"{path} belongs to somebody else")

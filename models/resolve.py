@@ -7,7 +7,7 @@ from pathlib import Path
 from models.errors import DownloadError, ModelNotFoundError
 from models.gguf_import.convert import convert_gguf
 from models.proof import prove_conversion
-from models.pull import pull_default
+from models.pull import model_folder, pull_default
 from models.staging import Progress, exclusive, private_folder, staged
 from models.wheel_source import DEFAULT_SOURCE
 
@@ -41,12 +41,32 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
     )
 
 
-def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
-    private_folder(cache_dir)
+def find_model(name: str, cache_dir: Path) -> Path | None:
+    """The folder of the model `name` if it is on this machine, ready to load; fetches and converts nothing.
+
+    None for a name that `resolve_model` would have to fetch, convert or refuse, and for every hub id: only the hub's
+    client knows whether its cache is whole.
+    """
+    local = Path(name).expanduser()
+    if name.lower() == DEFAULT_MODEL:
+        folder = model_folder(DEFAULT_SOURCE, cache_dir)
+    elif local.is_file() and local.suffix.lower() == ".gguf":
+        folder = _converted_folder(local.resolve(), cache_dir)
+    else:
+        folder = local
+    return folder if (folder / "config.json").is_file() else None
+
+
+def _converted_folder(file: Path, cache_dir: Path) -> Path:
     status = file.stat()
     # Not its content: hashing 16 GB at each start costs more than a needless second conversion after a touch.
     identity = hashlib.sha256(f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()[:16]
-    folder = cache_dir / "models" / f"{file.stem}-{identity}"
+    return cache_dir / "models" / f"{file.stem}-{identity}"
+
+
+def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
+    private_folder(cache_dir)
+    folder = _converted_folder(file, cache_dir)
     with exclusive(folder, progress):
         if not folder.is_dir():
             with staged(folder) as partial:

@@ -24,10 +24,9 @@ Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
-    arguments = _parse(argv)
-    command: Callable[[Settings], int] = arguments.pop("command")
+    command, flags, config_file = _parse(argv)
     try:
-        return command(load_settings(arguments, config_file=arguments.pop("config", None)))
+        return command(load_settings(flags, config_file=config_file))
     except EbbError as error:
         print(f"ebb: {error.message}", file=sys.stderr)
         return 2 if error.code == "invalid_setting" else 1
@@ -42,7 +41,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 
-def _parse(argv: Sequence[str] | None) -> dict[str, object]:
+Command = Callable[[Settings], int]
+
+
+def _parse(argv: Sequence[str] | None) -> tuple[Command, dict[str, str], str | None]:
+    """The command to run, the flags that were given (name -> text), and the TOML file."""
     parser = _Parser(
         prog="ebb",
         description="A self-hosted chat platform that never pays twice for the same tokens.",
@@ -56,20 +59,23 @@ def _parse(argv: Sequence[str] | None) -> dict[str, object]:
     for name, run, text, options in (
         ("serve", _serve, "run the server: API and web page", everything),
         ("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
-        ("chat", _chat, "talk to the running server in the terminal", ("host", "port", "model")),
+        ("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
         ("doctor", _doctor, "say what was found on this machine, and what to do about what was not", everything),
     ):
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
-        command.set_defaults(command=run)
-        command.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
+        description = text[0].upper() + text[1:] + "."
+        subparser = commands.add_parser(name, help=text, description=description, allow_abbrev=False)
+        subparser.set_defaults(command=run)
+        subparser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
         for option in OPTIONS:
             if option.name in options:
-                _add(command, option)
+                _add(subparser, option)
     known, unknown = parser.parse_known_args(argv)
     if unknown:
         flags = [f"--{name}" for name in (*everything, "config", "help")]
         parser.error(f"unknown argument {unknown[0]}{did_you_mean(unknown[0].partition('=')[0], flags)}")
-    return vars(known)
+    given = vars(known)
+    command: Command = given.pop("command")
+    return command, given, given.pop("config", None)
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -89,9 +95,18 @@ def _serve(settings: Settings) -> int:
 
 
 def _pull(settings: Settings) -> int:
-    from app.pull import pull
+    from models.errors import ModelError
+    from models.resolve import resolve_model
 
-    return pull(settings)
+    try:
+        folder = resolve_model(
+            settings.model, settings.cache_dir, lambda line: print(line, file=sys.stderr, flush=True)
+        )
+    except ModelError as error:
+        print(f"ebb: {error}", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
 
 
 def _chat(settings: Settings) -> int:

@@ -1,0 +1,124 @@
+"""The client side of conversations and runs: what `ebb chat` speaks with the server."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from engine.errors import EbbError
+
+CONNECT_SECONDS = 5.0
+SILENCE_SECONDS = 60.0
+"""A stream is pinged every 15 s; one that is silent for so long is dead."""
+
+
+class NoServerError(EbbError):
+    """Nobody answers there, or what answers is not Ebb."""
+
+    code = "no_server"
+
+
+class RefusedError(EbbError):
+    """The server answered with an error."""
+
+    code = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event: its kind (run, delta, done, error) and its data."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+class ChatClient:
+    """One conversation at a time with the server at `url`. Use as an async context manager."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        self._session = aiohttp.ClientSession(url, timeout=timeout)
+
+    async def __aenter__(self) -> "ChatClient":
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._session.close()
+
+    async def health(self) -> dict[str, Any]:
+        """GET /health. Raises NoServerError."""
+        try:
+            async with self._session.get("/health") as response:
+                return dict(await response.json())
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise NoServerError(f"no server answers at {self.url} ({error or type(error).__name__})") from error
+
+    async def create(self) -> str:
+        """Begin a conversation; returns its id. Raises NoServerError, RefusedError."""
+        try:
+            async with self._session.post("/api/conversations", json={}) as response:
+                await _refuse_errors(response)
+                return str((await response.json())["id"])
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
+
+    async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
+        """Say `content`; yields the events of the answer. Cancelled, it stops the run on the server too.
+
+        Raises RefusedError, and NoServerError when the connection breaks.
+        """
+        path = f"/api/conversations/{conversation_id}/messages"
+        request = asyncio.ensure_future(self._session.post(path, json={"content": content}).__aenter__())
+        try:
+            try:
+                response = await asyncio.shield(request)
+            except asyncio.CancelledError:
+                # The server may have begun already: only its answer's header says which run to stop.
+                response = await request
+                await self._cancel(response)
+                raise
+            async with response:
+                await _refuse_errors(response)
+                try:
+                    async for event in read_events(response.content.iter_any()):
+                        yield event
+                except asyncio.CancelledError:
+                    await self._cancel(response)
+                    raise
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
+
+    async def _cancel(self, response: aiohttp.ClientResponse) -> None:
+        run_id = response.headers.get("X-Run-Id")
+        if run_id is not None:
+            async with self._session.post(f"/api/runs/{run_id}/cancel") as cancelled:
+                await cancelled.read()
+
+
+async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
+    """The events in a body of type text/event-stream, however it was cut into chunks; comments are left out."""
+    buffer = b""
+    async for chunk in chunks:
+        buffer = (buffer + chunk).replace(b"\r\n", b"\n")
+        *frames, buffer = buffer.split(b"\n\n")
+        for frame in frames:
+            fields: dict[str, str] = {}
+            for line in frame.decode().splitlines():
+                name, _, value = line.partition(":")
+                fields[name] = value.removeprefix(" ")
+            if "data" in fields:
+                yield Event(fields.get("event", "message"), json.loads(fields["data"]))
+
+
+async def _refuse_errors(response: aiohttp.ClientResponse) -> None:
+    if response.status < 400:
+        return
+    try:
+        message = str((await response.json())["error"]["message"])
+    except (aiohttp.ContentTypeError, ValueError, KeyError, TypeError):
+        message = f"the server answered {response.status} {response.reason}"
+    raise RefusedError(message)

@@ -1,0 +1,197 @@
+"""What `ebb doctor` looks at. Each check returns findings and changes nothing on the machine."""
+
+import asyncio
+import importlib
+import os
+import shutil
+import socket
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from app.chat_client import ChatClient, NoServerError
+from app.config import Settings
+from app.memory_plan import plan_memory
+from app.sizes import format_size
+from cache_tiers.redis.address import parse_redis_url
+from cache_tiers.redis.errors import RedisAddressError, RedisError
+from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.server_binary import find_redis_server
+from engine.worker.device import open_device
+from models.errors import ModelError
+from models.resolve import find_model
+
+Level = Literal["ok", "warn", "fail"]
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. warn: works, but less well; fail: the server will not start. `advice`: what to do."""
+
+    level: Level
+    subject: str
+    text: str
+    advice: str = ""
+
+
+def check_python(_settings: Settings) -> Finding:
+    """The version that runs this."""
+    text = sys.version.split()[0]
+    if (3, 11) <= sys.version_info[:2] < (3, 13):
+        return Finding("ok", "python", text)
+    return Finding("fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and set up again")
+
+
+def check_device(_settings: Settings) -> Finding:
+    """What torch computes on here."""
+    device = open_device("cpu")
+    cores, level = torch.get_num_threads(), device.instruction_set()
+    text = f"torch {torch.__version__}, {cores} threads, {level}"
+    if torch.accelerator.is_available():
+        found = torch.accelerator.current_accelerator()
+        return Finding("ok", "device", f"{text}; {found} is there, this version computes on the CPU")
+    return Finding("ok", "device", text)
+
+
+def check_compiler(_settings: Settings) -> Finding:
+    """A C++ compiler, for kernels that are built on the machine that they run on."""
+    for name in ("c++", "g++", "clang++"):
+        found = shutil.which(name)
+        if found is not None:
+            return Finding("ok", "compiler", found)
+    return Finding("warn", "compiler", "no C++ compiler found; torch's own kernels are used", "install g++ or clang++")
+
+
+def check_lmcache(_settings: Settings) -> Finding:
+    """Whether the tiers' library can be used with this torch: its binary parts are built for one version."""
+    try:
+        importlib.import_module("cache_tiers.lmcache_store")
+    except Exception as error:  # whatever a foreign library raises while it is imported
+        reason = f"cannot be imported: {type(error).__name__}: {error}"
+        return Finding("fail", "lmcache", reason, "run `make setup` again, or start with --no-prefix-cache")
+    return Finding("ok", "lmcache", version("lmcache"))
+
+
+def check_redis(settings: Settings) -> Finding:
+    """The server that the Redis tier will use."""
+    if settings.redis_url == "off":
+        return Finding("warn", "redis", "off: KV does not outlive a restart", "leave --redis-url away to turn it on")
+    if settings.redis_url == "auto":
+        binary = find_redis_server()
+        if binary is not None:
+            return Finding("ok", "redis", f"companion of {format_size(settings.redis_memory)} from {binary}")
+        advice = "install redis-server or valkey-server, or give --redis-url"
+        return Finding("warn", "redis", "no server found: KV does not outlive a restart", advice)
+    try:
+        address = parse_redis_url(settings.redis_url)
+        connection = RespConnection(address, Timeouts(connect=2.0))
+        try:
+            connection.start_exchange()
+            connection.call(b"PING")
+        finally:
+            connection.close()
+    except (RedisAddressError, RedisError, OSError) as error:
+        advice = "start it or correct --redis-url; until then the tier is off"
+        return Finding("warn", "redis", f"the server does not answer: {error}", advice)
+    return Finding("ok", "redis", f"{address} answers")
+
+
+def check_model(settings: Settings) -> Finding:
+    """Whether the model is on this machine."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is not None:
+        return Finding("ok", "model", f"{settings.model} in {folder}")
+    advice = "`ebb pull` brings it now, `ebb serve` at its start"
+    return Finding("warn", "model", f"{settings.model} is not here yet", advice)
+
+
+def check_memory(settings: Settings) -> Finding:
+    """The memory plan against what is free."""
+    try:
+        plan = plan_memory(settings, find_model(settings.model, settings.cache_dir))
+    except ModelError as error:
+        return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
+    free = open_device("cpu").available_memory()
+    parts = (
+        ("weights", plan.weights),
+        ("device pool", plan.device_pool),
+        ("CPU tier", plan.cpu_pool),
+        ("Redis", plan.redis),
+    )
+    text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
+    text += f" = {format_size(plan.total)} of {format_size(free)} free"
+    if plan.at_start > free:
+        return Finding("fail", "memory", text, "give a smaller --kv-memory or --cpu-kv-memory, or another --model")
+    if plan.total > free:
+        return Finding("warn", "memory", text, "with Redis full the machine will swap: give a smaller --redis-memory")
+    return Finding("ok", "memory", text)
+
+
+def check_web(_settings: Settings) -> Finding:
+    """Whether the page was built."""
+    if (STATIC / "index.html").is_file():
+        return Finding("ok", "web page", "built")
+    return Finding("warn", "web page", "not built: the API works, the page does not", "run `make setup`")
+
+
+def check_state_dir(settings: Settings) -> Finding:
+    """Where chats are kept."""
+    return _directory("state-dir", settings.state_dir)
+
+
+def check_cache_dir(settings: Settings) -> Finding:
+    """Where models are kept."""
+    return _directory("cache-dir", settings.cache_dir)
+
+
+def _directory(name: str, path: Path) -> Finding:
+    # The nearest part that exists decides whether the rest can be made.
+    place = next(part for part in (path, *path.parents) if part.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        return Finding("fail", name, f"{place} cannot be written", f"change its rights, or choose another --{name}")
+    free = format_size(shutil.disk_usage(place).free)
+    return Finding("ok", name, f"{path}, {free} free on its disk")
+
+
+def check_port(settings: Settings) -> Finding:
+    """Whether the address can be listened on; a server of ours that does already is fine."""
+    address = f"{settings.host}:{settings.port}"
+    try:
+        kind, _, _, _, target = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(target)
+    except OSError as error:
+        if asyncio.run(_is_ebb(f"http://{address}")):
+            return Finding("ok", "port", f"{address} is served by Ebb already")
+        advice = "stop what listens there, or choose another --port"
+        return Finding("fail", "port", f"{address}: {error.strerror or error}", advice)
+    return Finding("ok", "port", f"{address} is free")
+
+
+async def _is_ebb(url: str) -> bool:
+    async with ChatClient(url) as client:
+        try:
+            return "tiers" in await client.health()
+        except NoServerError:
+            return False
+
+
+CHECKS = (
+    check_python,
+    check_device,
+    check_compiler,
+    check_redis,
+    check_lmcache,
+    check_model,
+    check_memory,
+    check_web,
+    check_state_dir,
+    check_cache_dir,
+    check_port,
+)

@@ -1,0 +1,45 @@
+"""Copies whole blocks between the device pool and the host pool, where the device's memory is the host's own."""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from cache_tiers.npu.device_pool import DevicePool
+from cache_tiers.transfer import Direction, TransferJob, TransferResult
+
+
+class CopyEngine:
+    """One memcpy per block, on the calling thread, without the GIL.
+
+    numpy and not torch: a tensor's copy_ wakes OpenMP's threads, which then spin and starve the model's.
+    """
+
+    def __init__(self, device: DevicePool, host: memoryview) -> None:
+        """host: the CPU tier's whole pool, writable, format 'B'."""
+        self._device = device
+        self._host = np.frombuffer(host, dtype=np.uint8)
+
+    def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
+        """Done when it returns. A job outside either pool is a result with `error`, and moves nothing."""
+        return tuple(self._copy(job) for job in jobs)
+
+    def _copy(self, job: TransferJob) -> TransferResult:
+        started = time.perf_counter()
+        try:
+            block = self._device.block(job.block_id)
+            slot = self._slot(job.host_offset)
+        except IndexError as error:
+            return TransferResult(job.job_id, time.perf_counter() - started, str(error))
+        if job.direction is Direction.STORE:
+            np.copyto(slot, block)
+        else:
+            np.copyto(block, slot)
+        return TransferResult(job.job_id, time.perf_counter() - started)
+
+    def _slot(self, offset: int) -> npt.NDArray[np.uint8]:
+        end = offset + self._device.block_nbytes
+        if offset < 0 or end > self._host.size:
+            raise IndexError(f"host bytes {offset} to {end} are outside the CPU tier's pool of {self._host.size} bytes")
+        return self._host[offset:end]

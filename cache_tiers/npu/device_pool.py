@@ -1,0 +1,23 @@
+"""The device's block pool as bytes: block i is one contiguous piece."""
+
+import numpy as np
+import numpy.typing as npt
+
+
+class DevicePool:
+    """Does not own the memory: whoever allocated it keeps it alive for as long as this view is used."""
+
+    def __init__(self, memory: memoryview, block_nbytes: int) -> None:
+        """memory: writable, contiguous, format 'B', a whole number of blocks; raises ValueError otherwise."""
+        if memory.readonly or memory.format != "B" or memory.nbytes % block_nbytes:
+            raise ValueError(f"a pool is writable bytes in whole blocks of {block_nbytes}, not {memory.nbytes} bytes")
+        self.block_nbytes = block_nbytes
+        self.num_blocks = memory.nbytes // block_nbytes
+        self._blocks = np.frombuffer(memory, dtype=np.uint8).reshape(self.num_blocks, block_nbytes)
+
+    def block(self, block_id: int) -> npt.NDArray[np.uint8]:
+        """The bytes of one block, writable; raises IndexError for an id outside the pool."""
+        if not 0 <= block_id < self.num_blocks:
+            raise IndexError(f"block {block_id} is outside the device pool of {self.num_blocks} blocks")
+        block: npt.NDArray[np.uint8] = self._blocks[block_id]
+        return block

@@ -1,0 +1,43 @@
+"""The device's KV cache: allocates the pool, and moves blocks between it and the CPU tier."""
+
+from collections.abc import Iterable
+
+import torch
+
+from cache_tiers.layout import BlockLayout
+from cache_tiers.npu.copy_engine import CopyEngine
+from cache_tiers.npu.device_pool import DevicePool
+from cache_tiers.transfer import TransferJob, TransferResult
+from engine.errors import EngineError
+from engine.worker.device import Device
+
+
+class CacheEngine:
+    """Owns `kv_cache`, [num_blocks, *layout.shape]: zeroed, so every page of it is resident from the start."""
+
+    def __init__(
+        self,
+        layout: BlockLayout,
+        num_blocks: int,
+        dtype: torch.dtype,
+        device: Device,
+        host_pool: memoryview | None,
+    ) -> None:
+        """host_pool: the CPU tier's arena, None without tiers; raises EngineError if `device` cannot copy to it."""
+        self.kv_cache = torch.zeros((num_blocks, *layout.shape), dtype=dtype, device=device.torch_device)
+        self._copies: CopyEngine | None = None
+        if host_pool is not None:
+            memory = device.host_bytes(self.kv_cache)
+            if memory is None:
+                raise EngineError(f"KV tiers below a {device.name} device are not supported yet")
+            self._copies = CopyEngine(DevicePool(memory, layout.nbytes), host_pool)
+
+    def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
+        """All jobs, done when it returns; one that fails is a result with `error`, never an exception."""
+        if self._copies is None:
+            return tuple(TransferResult(job.job_id, 0.0, "there is no CPU tier") for job in jobs)
+        return self._copies.run(jobs)
+
+    def close(self) -> None:
+        """Let go of the host pool, so that its owner can free it."""
+        self._copies = None

@@ -1,0 +1,134 @@
+"""What the worker remembers of its requests, and how one step's rows are made of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from engine.attention.backend import AttentionMetadata
+from engine.errors import EngineError
+from engine.sampling.sampler import SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
+
+
+@dataclass(slots=True)
+class RequestState:
+    """token_ids also holds the worker's own samples, which the scheduler may not have seen yet."""
+
+    token_ids: list[int]
+    prompt_len: int
+    block_ids: list[int]
+    num_computed_tokens: int
+    sampling: SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class StepInput:
+    """T rows of all scheduled requests in batch order; the last rows of `sampling_ids`' requests sample a token.
+
+    input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows; sampling_ids and sampling_rows
+    have R entries too.
+    """
+
+    input_ids: torch.Tensor
+    positions: torch.Tensor
+    attention: AttentionMetadata
+    logits_rows: torch.Tensor
+    sampling_ids: tuple[str, ...]
+    sampling_rows: tuple[SamplingRow, ...]
+
+
+class InputBatch:
+    """Requests by id. Owned by the model thread."""
+
+    def __init__(self, block_size: int, device: torch.device) -> None:
+        self._block_size = block_size
+        self._device = device
+        self._requests: dict[str, RequestState] = {}
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def update(self, step: SchedulerOutput) -> None:
+        """Apply a step's news: first what to forget, then new requests, then changes of known ones."""
+        for request_id in step.dropped_request_ids:
+            self._requests.pop(request_id, None)
+        for new in step.new_requests:
+            self._add(new)
+        for cached in step.cached_requests:
+            self._advance(cached)
+
+    def _add(self, new: NewRequestData) -> None:
+        if new.request_id in self._requests:
+            raise EngineError(f"request {new.request_id} is already in the batch")
+        self._requests[new.request_id] = RequestState(
+            list(new.token_ids), new.prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling
+        )
+
+    def _advance(self, cached: CachedRequestData) -> None:
+        state = self._state(cached.request_id)
+        state.block_ids.extend(cached.new_block_ids)
+        state.num_computed_tokens = cached.num_computed_tokens
+
+    def _state(self, request_id: str) -> RequestState:
+        try:
+            return self._requests[request_id]
+        except KeyError:
+            raise EngineError(f"request {request_id} is not in the batch") from None
+
+    def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
+        """Rows of the step; raises EngineError if a request has too few known tokens or blocks for it."""
+        token_ids: list[int] = []
+        positions: list[npt.NDArray[np.int64]] = []
+        slots: list[npt.NDArray[np.int64]] = []
+        sampling: list[tuple[str, int, SamplingRow]] = []
+        seq_lens: list[int] = []
+        tables: list[list[int]] = []
+        for request_id, count in num_scheduled_tokens.items():
+            state = self._state(request_id)
+            start, end = state.num_computed_tokens, state.num_computed_tokens + count
+            self._check(request_id, state, end)
+            token_ids += state.token_ids[start:end]
+            span = np.arange(start, end)
+            positions.append(span)
+            slots.append(self._slots(state, span))
+            seq_lens.append(end)
+            tables.append(state.block_ids)
+            if end == len(state.token_ids):
+                row = SamplingRow(state.sampling, position=end, produced=end - state.prompt_len)
+                sampling.append((request_id, len(token_ids) - 1, row))
+        return StepInput(
+            input_ids=torch.tensor(token_ids, device=self._device),
+            positions=torch.from_numpy(np.concatenate(positions)).to(self._device),
+            attention=AttentionMetadata(
+                query_lens=tuple(num_scheduled_tokens.values()),
+                seq_lens=tuple(seq_lens),
+                block_tables=tuple(tables),
+                slot_mapping=torch.from_numpy(np.concatenate(slots)).to(self._device),
+            ),
+            logits_rows=torch.tensor([row for _, row, _ in sampling], dtype=torch.int64, device=self._device),
+            sampling_ids=tuple(request_id for request_id, _, _ in sampling),
+            sampling_rows=tuple(row for _, _, row in sampling),
+        )
+
+    def _check(self, request_id: str, state: RequestState, end: int) -> None:
+        if not state.num_computed_tokens < end <= len(state.token_ids):
+            raise EngineError(
+                f"request {request_id}: tokens {state.num_computed_tokens} to {end} were scheduled, "
+                f"but {len(state.token_ids)} are known"
+            )
+        if end > len(state.block_ids) * self._block_size:
+            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {end} tokens")
+
+    def _slots(self, state: RequestState, span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        first, last = int(span[0]) // self._block_size, int(span[-1]) // self._block_size
+        blocks = np.array(state.block_ids[first : last + 1], dtype=np.int64)
+        return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
+
+    def append(self, request_ids: Iterable[str], tokens: Iterable[int]) -> None:
+        """Add each request's own sample, so that the next step can be built before the scheduler has seen it."""
+        for request_id, token in zip(request_ids, tokens, strict=True):
+            self._state(request_id).token_ids.append(token)

@@ -1,0 +1,41 @@
+"""One step of the model: rows in, one token per request that samples out."""
+
+import time
+from collections.abc import Mapping
+
+import torch
+
+from engine.attention.backend import AttentionBackend
+from engine.sampling.sampler import Sampler
+from engine.worker.device import Device
+from engine.worker.input_batch import InputBatch
+from models.interface import CausalLM
+
+
+class ModelRunner:
+    """Binds a model, an attention backend and a sampler; keeps nothing between steps."""
+
+    def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device) -> None:
+        self._model = model
+        self._attention = attention
+        self._device = device
+        self._sampler = Sampler()
+
+    @torch.inference_mode()
+    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> tuple[dict[str, int], float]:
+        """Compute the scheduled tokens, and sample where a request's last known token is among them.
+
+        Returns the sampled ids by request, which are appended in `batch` too, and the seconds that it took.
+        """
+        started = time.perf_counter()
+        step = batch.build(num_scheduled_tokens)
+        context = self._attention.begin_step(step.attention)
+        hidden = self._model.forward(step.input_ids, step.positions, context)
+        sampled: dict[str, int] = {}
+        if step.sampling_ids:
+            rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]
+            tokens = self._sampler.sample(self._model.compute_logits(rows), step.sampling_rows)
+            batch.append(step.sampling_ids, tokens)
+            sampled = dict(zip(step.sampling_ids, tokens, strict=True))
+        self._device.synchronize()
+        return sampled, time.perf_counter() - started

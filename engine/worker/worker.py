@@ -1,0 +1,106 @@
+"""One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from cache_tiers.layout import BlockLayout
+from cache_tiers.transfer import TransferResult
+from engine.attention.backend import AttentionSpec
+from engine.attention.selector import select_backend
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.cache_engine import CacheEngine
+from engine.worker.device import open_device
+from engine.worker.input_batch import InputBatch
+from engine.worker.model_runner import ModelRunner
+from models import registry
+from models.interface import CausalLM
+
+ModelLoader = Callable[[Path, torch.dtype, torch.device], CausalLM]
+"""A function like `models.registry.load_model`."""
+
+_DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
+
+
+class Worker:
+    """Call `load`, then `init_kv`, then `execute` per step, all from one thread."""
+
+    def __init__(self, config: EngineConfig, load_model: ModelLoader = registry.load_model) -> None:
+        """Raises EngineError if the machine does not have `config.device`."""
+        if config.dtype not in _DTYPES:
+            raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
+        self._config = config
+        self._dtype = _DTYPES[config.dtype]
+        self._load_model = load_model
+        self._device = open_device(config.device)
+        self._model: CausalLM | None = None
+        self._cache: CacheEngine | None = None
+        self._runner: ModelRunner | None = None
+        self._batch = InputBatch(config.block_size, self._device.torch_device)
+
+    @property
+    def model(self) -> CausalLM:
+        """The loaded model; raises EngineError before `load`."""
+        if self._model is None:
+            raise EngineError("the model is not loaded")
+        return self._model
+
+    def load(self) -> None:
+        """Read the weights; raises what the model loader raises."""
+        self._device.prepare()
+        self._model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device)
+
+    def kv_layout(self) -> BlockLayout:
+        """The shape of one block of this model's KV."""
+        model = self.model
+        return BlockLayout(
+            num_layers=model.num_layers,
+            num_kv_heads=model.num_kv_heads,
+            block_size=self._config.block_size,
+            head_dim=model.head_dim,
+            itemsize=self._dtype.itemsize,
+        )
+
+    def numerics_id(self) -> str:
+        """Names whatever may change a bit of the KV on this worker; the number of threads does not."""
+        backend = select_backend(self._attention_spec())
+        return ";".join(
+            (backend.numerics, f"torch-{torch.__version__}", self._device.instruction_set(), self._config.dtype)
+        )
+
+    def _attention_spec(self) -> AttentionSpec:
+        model = self.model
+        return AttentionSpec(self._device.name, self._dtype, model.num_heads, model.num_kv_heads, model.head_dim)
+
+    def init_kv(self, num_blocks: int, host_pool: memoryview | None) -> None:
+        """Allocate `num_blocks` device blocks; host_pool is the CPU tier's arena, None without tiers."""
+        self._cache = CacheEngine(self.kv_layout(), num_blocks, self._dtype, self._device, host_pool)
+        spec = self._attention_spec()
+        attention = select_backend(spec)(spec, self._cache.kv_cache)
+        self._runner = ModelRunner(self.model, attention, self._device)
+
+    def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
+        """Loads, then the forward pass, then stores; done when it returns.
+
+        Raises EngineError if the step contradicts what the worker holds: the engine cannot go on after that. A block
+        move that fails is a TransferResult with `error`.
+        """
+        if self._cache is None or self._runner is None:
+            raise EngineError("the KV cache is not allocated")
+        self._batch.update(step)
+        transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
+        sampled: dict[str, int] = {}
+        seconds = 0.0
+        if step.num_scheduled_tokens:
+            sampled, seconds = self._runner.run(self._batch, step.num_scheduled_tokens)
+        transfers += self._cache.run(step.stores)
+        return ModelRunnerOutput(step.step_id, sampled, transfers, seconds)
+
+    def close(self) -> None:
+        """Let go of the host pool and the device's memory."""
+        if self._cache is not None:
+            self._cache.close()
+        self._cache = self._runner = self._model = None

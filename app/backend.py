@@ -1,0 +1,83 @@
+"""What the routes need of an engine. `engine.async_llm.AsyncLLMEngine` is one."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from engine.config import EngineConfig
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from engine.stats import EngineStats
+from models.pangu.chat_format import Message
+
+
+class TextTokenizer(Protocol):
+    """Text to token ids."""
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        """With `special`, the text of a control token becomes that token."""
+
+
+class PromptFormat(Protocol):
+    """Messages to token ids. Both raise ModelError if the template refuses the messages."""
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        """The whole prompt, up to where the answer begins."""
+
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
+        """What follows `prior_ids`, which end with the answer messages[-2], when messages[-1] is asked."""
+
+
+class GenerationStream(Protocol):
+    """News of one request; outputs that nobody has read merge."""
+
+    @property
+    def request_id(self) -> str:
+        """What `abort` takes."""
+
+    @property
+    def params(self) -> SamplingParams:
+        """Resolved: seed and max_tokens are set."""
+
+    def __aiter__(self) -> AsyncIterator[RequestOutput]:
+        """Ends after the output with a finish_reason."""
+
+
+class Backend(Protocol):
+    """A running engine; all calls from the event loop's thread."""
+
+    @property
+    def model_name(self) -> str:
+        """What clients call the model."""
+
+    @property
+    def max_model_len(self) -> int:
+        """Tokens of prompt and answer together."""
+
+    @property
+    def config(self) -> EngineConfig:
+        """What it was built from."""
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """The model's tokenizer."""
+
+    @property
+    def chat_format(self) -> PromptFormat:
+        """The model's chat template."""
+
+    def generate(
+        self, prompt_token_ids: Sequence[int], params: SamplingParams, *, request_id: str | None = None
+    ) -> GenerationStream:
+        """Queue a request, or raise an EbbError before any work."""
+
+    def abort(self, request_id: str) -> None:
+        """End a request; its stream gets a last output with "abort"."""
+
+    def stats(self) -> EngineStats:
+        """A snapshot; cheap."""
+
+    async def start(self) -> None:
+        """Begin to serve."""
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""

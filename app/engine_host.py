@@ -1,0 +1,76 @@
+"""The life of the engine as clients see it: the port answers at once, the engine comes later and goes earlier.
+
+starting --ready()--> ok --stop()--> stopping
+    \\--fail()--> failed
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from app.backend import Backend
+from engine.errors import NotReadyError
+
+State = Literal["starting", "ok", "stopping", "failed"]
+
+RETRY_AFTER_SECONDS = 2
+
+
+@dataclass(slots=True)
+class EngineHost:
+    """Holds the engine once there is one. `progress` is one sentence about the step of the start, or its failure.
+
+    prompt_identity: names the tokenizer and template; stored token ids are used under the same one only.
+    ready_at: Unix seconds.
+    """
+
+    state: State = "starting"
+    progress: str = "starting"
+    engine: Backend | None = None
+    prompt_identity: str = ""
+    ready_at: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """What OpenAI calls system_fingerprint: the same as long as the model is."""
+        return f"fp_{self.prompt_identity[:12]}"
+
+    def report(self, sentence: str) -> None:
+        """The start has come to this step. May be called from any thread."""
+        self.progress = sentence
+
+    def ready(self, engine: Backend, prompt_identity: str) -> None:
+        """From now on requests are served, unless the server began to stop meanwhile."""
+        self.engine = engine
+        self.prompt_identity = prompt_identity
+        self.ready_at = int(time.time())
+        if self.state == "starting":
+            self.state = "ok"
+
+    def fail(self, sentence: str) -> None:
+        """There will be no engine."""
+        self.state = "failed"
+        self.progress = sentence
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, then stop the engine."""
+        self.state = "stopping"
+        if self.engine is not None:
+            await self.engine.stop(drain_seconds)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the start has failed."""
+        return self.state == "failed"
+
+    def require(self) -> Backend:
+        """The engine, or NotReadyError with the reason."""
+        if self.state == "ok" and self.engine is not None:
+            return self.engine
+        match self.state:
+            case "starting":
+                raise NotReadyError(f"The server is starting: {self.progress}")
+            case "failed":
+                raise NotReadyError(f"The engine could not be started: {self.progress}")
+            case _:
+                raise NotReadyError("The server is stopping")

@@ -1,0 +1,124 @@
+"""Prometheus metrics: the engine's own counts, read when they are asked for, and what only HTTP knows."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from app.engine_host import EngineHost
+from cache_tiers.store import StoreStats
+from engine.stats import EngineStats, Histogram
+
+
+class Metrics:
+    """A registry of its own, so that two servers in one process do not meet."""
+
+    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._registry.register(_EngineCollector(host, live_runs))
+        self.http_responses = Counter(
+            "ebb_http_responses", "HTTP responses, by method and status", ["method", "status"], registry=self._registry
+        )
+
+    def text(self) -> bytes:
+        """The exposition format of Prometheus, 0.0.4."""
+        return generate_latest(self._registry)
+
+
+class _EngineCollector(Collector):
+    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+        self._host = host
+        self._live_runs = live_runs
+
+    def describe(self) -> list[Metric]:
+        """Nothing: names are known when they are collected."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """One snapshot of the engine."""
+        yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.state == "ok"))
+        yield GaugeMetricFamily("ebb_runs_live", "Answers of conversations that are being generated", self._live_runs())
+        if self._host.engine is not None:
+            stats = self._host.engine.stats()
+            yield from _requests(stats)
+            yield from _tokens(stats)
+            yield from _blocks(stats)
+            if stats.tiers is not None:
+                yield from _tiers(stats.tiers)
+
+
+def _requests(stats: EngineStats) -> Iterator[Metric]:
+    now = {"running": stats.running, "waiting": stats.waiting, "loading": stats.loading}
+    yield _by_label(GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), now)
+    yield _by_label(
+        CounterMetricFamily("ebb_requests_finished", "Requests ended, by reason", labels=["reason"]),
+        stats.requests_finished,
+    )
+    yield CounterMetricFamily("ebb_preemptions", "Requests put back for lack of blocks", stats.preemptions)
+    yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
+    yield _histogram("ebb_queue_seconds", "From arrival to the first step", stats.queue_seconds)
+    yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
+    yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
+    yield _histogram("ebb_step_gap_seconds", "Between two steps", stats.gap_seconds)
+    yield _histogram("ebb_batch_size", "Requests in one step", stats.batch_sizes)
+
+
+def _tokens(stats: EngineStats) -> Iterator[Metric]:
+    sources = {
+        "device": stats.device_tokens,
+        "cpu": stats.cpu_tokens,
+        "redis": stats.redis_tokens,
+        "computed": stats.computed_tokens,
+    }
+    yield _by_label(
+        CounterMetricFamily("ebb_prompt_tokens", "Prompt tokens, by where their KV came from", labels=["source"]),
+        sources,
+    )
+    yield CounterMetricFamily("ebb_generation_tokens", "Tokens generated", stats.generation_tokens)
+
+
+def _blocks(stats: EngineStats) -> Iterator[Metric]:
+    blocks = {"used": stats.blocks_used, "cached": stats.blocks_cached, "total": stats.blocks_total}
+    yield _by_label(GaugeMetricFamily("ebb_kv_blocks", "Blocks of the device pool", labels=["state"]), blocks)
+    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block", stats.block_nbytes)
+    yield GaugeMetricFamily("ebb_kv_unstored_blocks", "Full blocks not yet in the CPU tier", stats.unstored_blocks)
+
+
+def _tiers(tiers: StoreStats) -> Iterator[Metric]:
+    used = {"cpu": tiers.cpu_used_bytes, "redis": tiers.redis_used_bytes}
+    capacity = {"cpu": tiers.cpu_capacity_bytes, "redis": tiers.redis_capacity_bytes}
+    yield _by_label(GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=["tier"]), used)
+    yield _by_label(GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=["tier"]), capacity)
+    yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers", float(tiers.redis_state == "ok"))
+    yield GaugeMetricFamily("ebb_redis_pending_writes", "Blocks waiting for Redis", tiers.redis_pending_writes)
+    yield GaugeMetricFamily(
+        "ebb_redis_write_lag_seconds", "Age of the oldest block waiting for Redis", tiers.redis_write_lag_seconds
+    )
+    outcomes = {
+        "stored": tiers.redis_stored_blocks,
+        "failed": tiers.redis_failed_blocks,
+        "loaded": tiers.redis_loaded_blocks,
+        "rejected": tiers.redis_rejected_blocks,
+    }
+    yield _by_label(
+        CounterMetricFamily("ebb_redis_blocks", "Blocks exchanged with Redis, by outcome", labels=["outcome"]), outcomes
+    )
+
+
+def _by_label(
+    family: GaugeMetricFamily | CounterMetricFamily, values: dict[str, int]
+) -> GaugeMetricFamily | CounterMetricFamily:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
+
+
+def _histogram(name: str, help_text: str, values: Histogram) -> HistogramMetricFamily:
+    cumulative, buckets = 0, []
+    for bound, count in zip((*map(str, values.bounds), "+Inf"), values.counts, strict=True):
+        cumulative += count
+        buckets.append((bound, float(cumulative)))
+    return HistogramMetricFamily(name, help_text, buckets=buckets, sum_value=values.total)

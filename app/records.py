@@ -1,0 +1,50 @@
+"""A conversation and its messages, as they are stored and as clients see them."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.token_history import MessageTokens
+
+Role = Literal["system", "user", "assistant"]
+MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A tree of messages. `head_id` is the leaf of the path that is shown; times are Unix seconds."""
+
+    id: str
+    title: str | None
+    head_id: str | None
+    system_prompt: str | None
+    params: dict[str, Any]
+    created_at: float
+    updated_at: float
+
+    def to_json(self) -> dict[str, Any]:
+        """What clients see."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One node of the tree; siblings are branches. `tokens` is what the engine saw of it; clients do not see that."""
+
+    id: str
+    conversation_id: str
+    parent_id: str | None
+    role: Role
+    content: str
+    status: MessageStatus
+    created_at: float
+    completed_at: float | None = None
+    finish_reason: str | None = None
+    error: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+    run_id: str | None = None
+    params: dict[str, Any] | None = None
+    tokens: MessageTokens = field(default_factory=MessageTokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """What clients see."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "tokens"}

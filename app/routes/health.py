@@ -1,0 +1,67 @@
+"""GET /health and /ready: what an operator, a load balancer and the page want to know."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.backend import Backend
+from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
+from app.services import services_of
+from app.version import VERSION
+
+
+async def health(request: Request) -> Response:
+    """200 as long as the process answers."""
+    return JSONResponse(_body(services_of(request).host))
+
+
+async def ready(request: Request) -> Response:
+    """200 while requests are served, else 503."""
+    host = services_of(request).host
+    if host.state == "ok":
+        return JSONResponse(_body(host))
+    return JSONResponse(_body(host), 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
+def _body(host: EngineHost) -> dict[str, Any]:
+    engine = host.engine
+    return {
+        "status": host.state,
+        "version": VERSION,
+        "model": None if engine is None else _model(engine),
+        "starting": host.progress if host.state in ("starting", "failed") else None,
+        "tiers": None if engine is None else _tiers(engine),
+    }
+
+
+def _model(engine: Backend) -> dict[str, Any]:
+    return {
+        "name": engine.model_name,
+        "dtype": engine.config.dtype,
+        "device": engine.config.device,
+        "max_model_len": engine.max_model_len,
+    }
+
+
+def _tiers(engine: Backend) -> dict[str, Any]:
+    stats = engine.stats()
+    device = _tier(
+        (stats.blocks_used + stats.blocks_cached) * stats.block_nbytes, stats.blocks_total * stats.block_nbytes
+    )
+    if stats.tiers is None:
+        return {"device": device, "cpu": _tier(0, 0, "off"), "redis": _tier(0, 0, "off")}
+    tiers = stats.tiers
+    return {
+        "device": device,
+        "cpu": _tier(tiers.cpu_used_bytes, tiers.cpu_capacity_bytes),
+        "redis": _tier(tiers.redis_used_bytes, tiers.redis_capacity_bytes, tiers.redis_state),
+    }
+
+
+def _tier(used: int, capacity: int, state: str = "ok") -> dict[str, Any]:
+    return {"used_bytes": used, "capacity_bytes": capacity, "state": state}
+
+
+routes = [Route("/health", health), Route("/ready", ready)]

@@ -1,0 +1,44 @@
+"""The page and its files, as the web build left them in `app/static`."""
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+STATIC = Path(__file__).parent.parent / "static"
+
+NOT_BUILT = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Ebb</title>
+<h1>Ebb is running, its page is not built</h1>
+<p>Build it with <code>make web</code> and load this page again. The API under <code>/v1</code> works without it.</p>
+</html>
+"""
+
+
+class ImmutableFiles(StaticFiles):
+    """Files whose names change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file, to be kept for a year."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def page_routes(static: Path = STATIC) -> list[BaseRoute]:
+    """Routes for the files in `static`; while it is empty, a page that says so."""
+
+    async def index(_request: Request) -> Response:
+        if (static / "index.html").is_file():
+            return FileResponse(static / "index.html", headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(NOT_BUILT, headers={"Cache-Control": "no-cache"})
+
+    return [
+        Route("/", index),
+        Route("/c/{id}", index),
+        Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
+        Mount("/", StaticFiles(directory=static, check_dir=False)),
+    ]

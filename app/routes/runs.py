@@ -1,0 +1,45 @@
+"""/api/runs: follow a generation from anywhere, or stop it."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.run_log import parse_event_id
+from app.runs import log_of
+from app.services import services_of
+from app.sse import EventStream
+from engine.errors import InvalidRequestError
+
+
+async def follow_run(request: Request) -> Response:
+    """Its events after the client's cursor; without one, a snapshot and then what comes. 204 when all were seen."""
+    services = services_of(request)
+    run_id = request.path_params["id"]
+    after = _cursor(request, run_id)
+    run = services.runs.get(run_id)
+    log = run.log if run is not None else log_of(await services.store.message_of_run(run_id))
+    if log.is_closed and after == log.last_event:
+        return Response(status_code=204)
+    return EventStream(log.follow(after), headers={"X-Run-Id": run_id})
+
+
+async def cancel_run(request: Request) -> Response:
+    """Stop it and keep the text so far; the same answer if it has ended already."""
+    message = await services_of(request).turns.cancel(request.path_params["id"])
+    return JSONResponse(message.to_json())
+
+
+def _cursor(request: Request, run_id: str) -> int | None:
+    given = request.query_params.get("starting_after")
+    if given is not None:
+        if not given.isascii() or not given.isdigit() or len(given) > 15:
+            raise InvalidRequestError("starting_after must be the number of an event", param="starting_after")
+        return int(given)
+    event_id = request.headers.get("last-event-id")
+    return parse_event_id(event_id, run_id) if event_id else None
+
+
+routes = [
+    Route("/api/runs/{id}/events", follow_run),
+    Route("/api/runs/{id}/cancel", cancel_run, methods=["POST"]),
+]

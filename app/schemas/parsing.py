@@ -1,0 +1,95 @@
+"""From the bytes of a body to a checked value, or an InvalidRequestError that names the field at fault."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, from_json
+
+from engine.errors import InvalidRequestError
+
+
+class RequestModel(BaseModel):
+    """A JSON object of which every field is known. Types are strict: "1" is no number, true is no integer.
+
+    ignored: fields that clients send and that change nothing here.
+    neutral: fields that are not supported, with the values that ask for nothing and so do no harm.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    ignored: ClassVar[frozenset[str]] = frozenset()
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+
+Model = TypeVar("Model", bound=RequestModel)
+
+
+def parse_body(model: type[Model], body: bytes) -> Model:
+    """Parse `body` as `model`. An empty body counts as {}.
+
+    Raises:
+        InvalidRequestError: not a JSON object, nested too deep, or a field is wrong; `param` is its path.
+    """
+    return parse_object(model, _json_object(body))
+
+
+def parse_object(model: type[Model], fields: Mapping[str, Any]) -> Model:
+    """Check `fields` against `model`; raises as `parse_body` does."""
+    try:
+        return model.model_validate(supported_fields(model, fields, ""))
+    except ValidationError as exc:
+        raise _as_invalid_request(exc.errors(include_url=False, include_input=False)[0]) from None
+
+
+def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """`fields` without those that `model` ignores; `path` is what stands before a name in an error.
+
+    Raises:
+        InvalidRequestError: a field asks for something that is not supported yet.
+    """
+    kept = {}
+    for name, value in fields.items():
+        if name in model.ignored:
+            continue
+        if name not in model.neutral:
+            kept[name] = value
+        elif not any(value is harmless or (value == harmless and type(value) is type(harmless))
+                     for harmless in (None, *model.neutral[name])):  # fmt: skip
+            raise InvalidRequestError(f"{path}{name} is not supported yet", param=f"{path}{name}", code="unsupported")
+    return kept
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        value = from_json(body, allow_inf_nan=False) if body.strip() else {}
+    except ValueError as exc:
+        raise InvalidRequestError(f"The body is not valid JSON: {exc}", code="invalid_json") from None
+    if not isinstance(value, dict):
+        raise InvalidRequestError("The body must be a JSON object", code="invalid_json")
+    return value
+
+
+def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
+    path = field_path(error["loc"])
+    match error["type"]:
+        case "extra_forbidden":
+            message = f"Unknown field {path}"
+        case "missing":
+            message = f"{path} is required"
+        case "model_type":
+            message = f"{path}: Input should be a JSON object"
+        case _:
+            message = f"{path}: {error['msg']}"
+    return InvalidRequestError(message, param=path or None)
+
+
+def field_path(location: tuple[int | str, ...]) -> str:
+    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", are no part of the path."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not part.startswith("<"):
+            path += f".{part}" if path else part
+    return path

@@ -1,0 +1,85 @@
+"""The sampling fields that every generating route shares."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from app.limits import MAX_STOP_LENGTH, MAX_STOP_STRINGS
+from app.schemas.parsing import RequestModel
+from engine.sampling_params import SamplingParams
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
+StopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS), BeforeValidator(_as_list)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+TopP = Annotated[float, Field(gt=0, le=1)]
+TopK = Annotated[int, Field(ge=-1, le=1 << 31)]
+Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
+MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
+
+
+class SamplingFields(RequestModel):
+    """Each field may be left out or null: then the default of SamplingParams holds."""
+
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
+    top_k: TopK | None = None
+    seed: Seed | None = None
+    stop: StopStrings | None = None
+    max_tokens: TokenCount | None = None
+    min_tokens: MinTokens | None = None
+    ignore_eos: bool | None = None
+
+    def sampling_params(self) -> SamplingParams:
+        """What the engine gets. A negative top_k means off, a negative seed its 64-bit two's complement."""
+        chosen = {name: getattr(self, name) for name in SamplingFields.model_fields if getattr(self, name) is not None}
+        if "top_k" in chosen:
+            chosen["top_k"] = max(chosen["top_k"], 0)
+        if "seed" in chosen:
+            chosen["seed"] %= 1 << 64
+        if "stop" in chosen:
+            chosen["stop"] = tuple(chosen["stop"])
+        return SamplingParams(**chosen)
+
+
+class OpenAIRequest(SamplingFields):
+    """What the two OpenAI generation routes have in common."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"user", "metadata", "parallel_tool_calls", "service_tier", "safety_identifier", "prompt_cache_key"}
+    )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "n": (1,),
+        "frequency_penalty": (0, 0.0),
+        "presence_penalty": (0, 0.0),
+        "logit_bias": ({},),
+    }
+
+    model: Annotated[str, Field(min_length=1, max_length=1024)]
+    stream: bool | None = None
+    stream_options: "StreamOptions | None" = None
+
+    @property
+    def include_usage(self) -> bool:
+        """Whether a stream ends with a chunk of usage."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+    def client_field(self, engine_param: str) -> str:
+        """The client's name of a field that the engine refuses."""
+        return engine_param
+
+
+class StreamOptions(RequestModel):
+    """`include_obfuscation` is accepted and does nothing: Ebb pads no chunks."""
+
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+OpenAIRequest.model_rebuild()

@@ -1,0 +1,192 @@
+"""Wiring: the application from its services, and `ebb serve` from the settings."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import socket
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from app.config import Settings
+from app.engine_host import EngineHost
+from app.error_responses import on_ebb_error, on_http_error, on_unexpected_error
+from app.middleware import OriginGuard, RequestContext, is_loopback
+from app.routes import conversations, health, metrics, models, openai_chat, openai_completions, runs
+from app.routes.pages import STATIC, page_routes
+from app.services import Services
+from app.startup import Startup
+from engine.errors import EbbError
+
+DATABASE_NAME = "conversations.db"
+DRAIN_SECONDS = 10.0
+CLOSE_SECONDS = 5
+
+logger = logging.getLogger(__name__)
+
+
+def make_app(services: Services, *, bound_host: str = "127.0.0.1", static: Path = STATIC) -> Starlette:
+    """The ASGI application. It opens and closes nothing: `services` belong to the caller.
+
+    bound_host: the address that the server listens on; on loopback, requests for other names are refused.
+    """
+    app = Starlette(
+        routes=[
+            *openai_chat.routes,
+            *openai_completions.routes,
+            *models.routes,
+            *conversations.routes,
+            *runs.routes,
+            *health.routes,
+            *metrics.routes,
+            *page_routes(static),
+        ],
+        middleware=[
+            Middleware(RequestContext, metrics=services.metrics),
+            Middleware(OriginGuard, bound_host=bound_host),
+        ],
+        exception_handlers={
+            EbbError: on_ebb_error,
+            HTTPException: on_http_error,
+            Exception: on_unexpected_error,
+        },
+    )
+    app.state.services = services
+    return app
+
+
+def run_server(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit status. To be called from the main thread."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    settings.make_directories()
+    lock = _lock(settings.state_dir)
+    if lock is None:
+        logger.error("another ebb uses --state-dir %s", settings.state_dir)
+        return 1
+    try:
+        listener = _listen(settings.host, settings.port)
+    except OSError as exc:
+        logger.error(
+            "cannot listen on %s port %d: %s (--port chooses another)", settings.host, settings.port, exc.strerror
+        )
+        return 1
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        status, startup_ended = runner.run(_serve(settings, listener))
+        if not startup_ended:
+            # A thread still loads the model and cannot be interrupted. What must last is closed by now.
+            logging.shutdown()
+            os._exit(status)
+    os.close(lock)
+    return status
+
+
+async def _serve(settings: Settings, listener: socket.socket) -> tuple[int, bool]:
+    host = EngineHost()
+    services = await Services.open(settings.state_dir / DATABASE_NAME, host)
+    server = DrainingServer(
+        uvicorn.Config(
+            make_app(services, bound_host=settings.host),
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=CLOSE_SECONDS,
+        ),
+        host,
+        services,
+    )
+    startup = Startup(settings, host, on_failure=server.close_now)
+    address = listener.getsockname()
+    logger.info("http://%s:%d answers; the model is being made ready", _printable(settings.host), address[1])
+    startup.begin()
+    await server.serve(sockets=[listener])
+    await server.drained()
+    await services.close()
+    return (1 if host.failed else 0), startup.ended
+
+
+class DrainingServer(uvicorn.Server):
+    """On the first SIGTERM or SIGINT answers go on for DRAIN_SECONDS while nothing new is accepted; on the second it
+    exits at once.
+
+        signal -> generation routes answer 503 -> running answers end, or are told to come back -> the tiers are
+        flushed -> connections close -> exit 0
+    """
+
+    def __init__(self, config: uvicorn.Config, host: EngineHost, services: Services) -> None:
+        super().__init__(config)
+        self._host = host
+        self._services = services
+        self._loop = asyncio.get_running_loop()
+        self._draining: asyncio.Task[None] | None = None
+        self._signalled = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """The signal handler. uvicorn's own would close the streams first, and raise the signal again at the end."""
+        if self._signalled:
+            logger.warning("stopping at once")
+            logging.shutdown()
+            os._exit(128 + sig)
+        self._signalled = True
+        logger.info("%s: stopping (once more: at once)", signal.Signals(sig).name)
+        self._loop.call_soon_threadsafe(self._begin_drain)
+
+    def close_now(self) -> None:
+        """End without draining: there is no engine."""
+        self.should_exit = True
+
+    async def drained(self) -> None:
+        """Wait for a drain that has begun."""
+        if self._draining is not None:
+            await self._draining
+
+    def _begin_drain(self) -> None:
+        self._draining = asyncio.create_task(self._drain(), name="drain")
+
+    async def _drain(self) -> None:
+        try:
+            await self._host.stop(DRAIN_SECONDS)
+            await self._services.runs.join()
+        finally:
+            self.should_exit = True
+
+
+def _lock(state_dir: Path) -> int | None:
+    """An exclusive lock on the state directory, held until the process ends; None if another one has it."""
+    descriptor = os.open(state_dir / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # From here on the port answers, even before the first request can be read.
+        listener.listen(2048)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _printable(host: str) -> str:
+    if is_loopback(host):
+        return "localhost" if host == "::1" else host
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,36 @@
+"""Usage as JSON: OpenAI's fields, and the KV receipt beside them."""
+
+from typing import Any
+
+from engine.outputs import Usage
+
+
+def openai_usage(usage: Usage) -> dict[str, Any]:
+    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which."""
+    kv = usage.kv
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": kv.cached},
+        "kv": {
+            "device": kv.device,
+            "cpu": kv.cpu,
+            "redis": kv.redis,
+            "computed": kv.computed,
+            "restore_ms": round(kv.restore_ms, 2),
+        },
+    }
+
+
+def message_usage(usage: Usage) -> dict[str, Any]:
+    """The same, and times: milliseconds since the request came; the speed counts from the first token on."""
+    seconds = (usage.total_ms - usage.ttft_ms) / 1000
+    following = usage.completion_tokens - 1
+    return {
+        **openai_usage(usage),
+        "queue_ms": round(usage.queue_ms, 2),
+        "ttft_ms": round(usage.ttft_ms, 2),
+        "total_ms": round(usage.total_ms, 2),
+        "tokens_per_second": round(following / seconds, 2) if following > 0 and seconds > 0 else None,
+    }

@@ -1,0 +1,57 @@
+"""A real server on a free port, in this process: uvicorn, the whole application, an engine of the test's choice."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from app.engine_host import EngineHost
+from app.server import make_app
+from app.services import Services
+from tests.unit.fake_engine import FakeEngine
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    url: str
+    services: Services
+    engine: FakeEngine
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    async def startup(self, sockets: object = None) -> None:
+        await super().startup()
+        self.is_up.set()
+
+
+@asynccontextmanager
+async def running_server(
+    state_dir: Path, engine: FakeEngine | None = None, *, ready: bool = True, static: Path | None = None
+) -> AsyncIterator[RunningServer]:
+    """Serve until the block ends. With `ready` false the engine is still starting."""
+    engine = engine if engine is not None else FakeEngine()
+    host = EngineHost()
+    services = await Services.open(state_dir / "conversations.db", host)
+    await engine.start()
+    if ready:
+        host.ready(engine, "identity")
+    app = make_app(services, static=static if static is not None else state_dir / "static")
+    config = uvicorn.Config(app, port=0, lifespan="off", access_log=False, log_config=None, timeout_graceful_shutdown=5)
+    server = _Server(config)
+    serving = asyncio.create_task(server._serve())
+    await server.is_up.wait()
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield RunningServer(f"http://127.0.0.1:{port}", services, engine)
+    finally:
+        await engine.stop(0)
+        server.should_exit = True
+        await serving
+        await services.close()

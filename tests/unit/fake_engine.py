@@ -1,0 +1,237 @@
+"""An engine without a model: the same interface, answers that follow from nothing but their length.
+
+Its tokens are bytes, two control tokens, and the words " w0", " w1", ... that every answer is made of. A test may
+hold it (`hold`) and let it make a number of steps (`allow`).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from engine.config import EngineConfig
+from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.sampling_params import SamplingParams
+from engine.stats import EngineStats, Histogram
+from models.errors import ChatFormatError
+from models.pangu.chat_format import Message
+
+START, END, WORDS = 256, 257, 300
+ANSWER_WORDS = 12
+WINDOW = 4096
+FAILING = "please fail"
+
+
+class FakeTokenizer:
+    """Bytes."""
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        pieces = text.split("<|end|>") if special else [text]
+        ids: list[int] = []
+        for piece in pieces:
+            ids += [END] * bool(ids or piece is not pieces[0]) + list(piece.encode())
+        return ids
+
+
+class FakeChatFormat:
+    """START role newline content END, for each message."""
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        if any(message.role == "system" for message in messages[1:]):
+            raise ChatFormatError("a system message may only come first")
+        ids: list[int] = []
+        for message in messages:
+            ids += _turn(message)
+        return [*ids, START, *b"assistant\n"]
+
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
+        assert messages[-2].role == "assistant"
+        closed = [] if prior_ids[-1] == END else [END]
+        return [*closed, *_turn(messages[-1]), START, *b"assistant\n"]
+
+
+def _turn(message: Message) -> list[int]:
+    return [START, *f"{message.role}\n{message.content}".encode(), END]
+
+
+def text_of(ids: Sequence[int]) -> str:
+    """What a prompt says, with control tokens as < and >."""
+    marks = {START: b"<", END: b">"}
+    return b"".join(
+        marks.get(i) or (bytes([i]) if i < 256 else f" w{i - WORDS}".encode()) for i in ids
+    ).decode()  # fmt: skip
+
+
+@dataclass(eq=False)
+class FakeStream:
+    request_id: str
+    params: SamplingParams
+    prompt: tuple[int, ...]
+    produced: list[int] = field(default_factory=list)
+    text: str = ""
+    outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
+
+    async def __aiter__(self) -> AsyncIterator[RequestOutput]:
+        while True:
+            output = await self.outputs.get()
+            yield output
+            if output.finished:
+                return
+
+
+class FakeEngine:
+    """See the module."""
+
+    def __init__(self, *, max_waiting: int = 64) -> None:
+        self.model_name = "fake-1"
+        self.max_model_len = WINDOW
+        self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
+        self.tokenizer = FakeTokenizer()
+        self.chat_format = FakeChatFormat()
+        self.requests: list[FakeStream] = []
+        self.finished: Counter[str] = Counter()
+        self._live: dict[str, FakeStream] = {}
+        self._steps: int | None = None
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def hold(self) -> None:
+        """Make no step until `allow`."""
+        self._steps = 0
+
+    def allow(self, steps: int | None) -> None:
+        """Make so many steps; None: go on."""
+        self._steps = None if steps is None else (self._steps or 0) + steps
+        self._wake.set()
+
+    @property
+    def running(self) -> int:
+        """Requests that have not ended."""
+        return len(self._live)
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self, drain_seconds: float) -> None:
+        self._stopping = True
+        self._wake.set()
+        assert self._task is not None
+        await asyncio.wait([self._task], timeout=drain_seconds)
+        for request_id in list(self._live):
+            self.abort(request_id)
+        self._wake.set()
+        await self._task
+
+    def generate(
+        self,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str | None = None,
+        tenant: str = "local",
+    ) -> FakeStream:
+        if self._stopping:
+            raise NotReadyError("the engine is stopping")
+        room = WINDOW - len(prompt_token_ids)
+        if room <= 0:
+            raise InvalidRequestError("the prompt is too long", param="prompt", code="context_length_exceeded")
+        if params.max_tokens is not None and params.max_tokens > room:
+            raise InvalidRequestError(f"max_tokens leaves the window of {WINDOW}", param="max_tokens")
+        if len(self._live) >= self.config.max_waiting:
+            raise OverloadedError("too many requests are waiting", retry_after=3)
+        resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
+        stream = FakeStream(f"{request_id}-{len(self.requests)}", resolved, tuple(prompt_token_ids))
+        self.requests.append(stream)
+        self._live[stream.request_id] = stream
+        self._wake.set()
+        return stream
+
+    def abort(self, request_id: str) -> None:
+        stream = self._live.get(request_id)
+        if stream is not None:
+            self._finish(stream, "", (), "abort")
+
+    def stats(self) -> EngineStats:
+        seconds, counts = Histogram.of_seconds(), Histogram.of_counts()
+        seconds.observe(0.004)
+        return EngineStats(
+            running=len(self._live),
+            waiting=0,
+            loading=0,
+            blocks_total=100,
+            blocks_used=10,
+            blocks_cached=20,
+            block_nbytes=1000,
+            preemptions=0,
+            requests_finished=dict(self.finished),
+            generation_tokens=sum(len(stream.produced) for stream in self.requests),
+            device_tokens=0,
+            cpu_tokens=0,
+            redis_tokens=0,
+            computed_tokens=sum(len(stream.prompt) for stream in self.requests),
+            unstored_blocks=0,
+            step_seconds=seconds,
+            gap_seconds=seconds,
+            batch_sizes=counts,
+            ttft_seconds=seconds,
+            queue_seconds=seconds,
+            inter_token_seconds=seconds,
+            tiers=None,
+        )
+
+    async def _run(self) -> None:
+        while not (self._stopping and not self._live):
+            if not self._live or self._steps == 0:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            if self._steps is not None:
+                self._steps -= 1
+            for stream in list(self._live.values()):
+                self._step(stream)
+            await asyncio.sleep(0)
+
+    def _step(self, stream: FakeStream) -> None:
+        count = len(stream.produced)
+        if FAILING.encode() in bytes(i for i in stream.prompt if i < 256) and count == 3:
+            self._finish(stream, "", (), "error", "The model failed on this request")
+        elif count >= ANSWER_WORDS and not stream.params.ignore_eos:
+            self._finish(stream, "", (END,), "stop")
+        else:
+            self._say(stream, f" w{count}", WORDS + count)
+
+    def _say(self, stream: FakeStream, text: str, token_id: int) -> None:
+        if any(stop in stream.text + text for stop in stream.params.stop):
+            self._finish(stream, "", (token_id,), "stop")
+        elif len(stream.produced) + 1 == stream.params.max_tokens:
+            self._finish(stream, text, (token_id,), "length")
+        else:
+            self._put(stream, RequestOutput(stream.request_id, text, (token_id,)))
+
+    def _put(self, stream: FakeStream, output: RequestOutput) -> None:
+        stream.text += output.text
+        stream.produced += output.token_ids
+        stream.outputs.put_nowait(output)
+
+    def _finish(
+        self, stream: FakeStream, text: str, ids: tuple[int, ...], reason: FinishReason, error: str | None = None
+    ) -> None:
+        del self._live[stream.request_id]
+        self.finished[reason] += 1
+        cached = self._cached(stream)
+        kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)
+        usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
+        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error))
+
+    def _cached(self, stream: FakeStream) -> int:
+        """Tokens of the prompt that some earlier request had at the same places."""
+        earlier = self.requests[: self.requests.index(stream)]
+        return max((_common(stream.prompt, (*other.prompt, *other.produced)) for other in earlier), default=0)
+
+
+def _common(left: Sequence[int], right: Sequence[int]) -> int:
+    pairs = zip(left, right, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))

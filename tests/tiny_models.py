@@ -7,19 +7,8 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from tokenizers import AddedToken, Tokenizer
-from tokenizers.decoders import ByteLevel as ByteLevelDecoder
-from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel
 
-SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-BYTE_VOCAB = len(SPECIAL_TOKENS) + 256
-
-CHAT_TEMPLATE = (
-    "{% for message in messages %}"
-    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
+from tests.tiny_tokenizer import BYTE_VOCAB, TOKENIZER_CONFIG, byte_tokenizer
 
 
 def make_tiny_model(
@@ -63,18 +52,7 @@ def make_tiny_model(
     }
     _write_json(path / "config.json", config)
     _write_json(path / "generation_config.json", {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2})
-    _write_json(
-        path / "tokenizer_config.json",
-        {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "bos_token": "<|im_start|>",
-            "eos_token": "<|im_end|>",
-            "pad_token": "<|im_end|>",
-            "add_bos_token": False,
-            "clean_up_tokenization_spaces": False,
-            "chat_template": CHAT_TEMPLATE,
-        },
-    )
+    _write_json(path / "tokenizer_config.json", TOKENIZER_CONFIG)
     byte_tokenizer().save(str(path / "tokenizer.json"))
     save_file(
         tiny_tensors(
@@ -115,17 +93,6 @@ def tiny_tensors(
     if not tied:
         tensors["lm_head.weight"] = matrix(vocab, hidden)
     return tensors
-
-
-def byte_tokenizer() -> Tokenizer:
-    """A byte-level tokenizer without merges: ids 0 to 2 are the special tokens, then one per byte."""
-    alphabet = sorted(ByteLevel.alphabet())
-    tokens = [*SPECIAL_TOKENS, *alphabet]
-    tokenizer = Tokenizer(BPE(vocab={token: index for index, token in enumerate(tokens)}, merges=[]))
-    tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=True)
-    tokenizer.decoder = ByteLevelDecoder()
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
-    return tokenizer
 
 
 def _write_json(file: Path, value: Mapping[str, object]) -> None:

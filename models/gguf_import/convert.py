@@ -10,7 +10,7 @@ import gguf
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
-from models.gguf_import.vocabulary import build_tokenizer, token_ids, tokenizer_config
+from models.gguf_import.vocabulary import Vocabulary
 from models.safetensors_writer import write_bfloat16
 
 
@@ -24,21 +24,18 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> N
     reader = _open(file)
     metadata = Metadata(reader)
     config = network_config(reader, metadata)
-    tokenizer = build_tokenizer(metadata)
-    ids = token_ids(metadata)
-    config |= ids | {"vocab_size": len(metadata.items("tokenizer.ggml.tokens", str))}
-    _write_json(folder / "config.json", config)
-    _write_json(folder / "generation_config.json", ids)
-    _write_json(folder / "tokenizer_config.json", tokenizer_config(metadata))
-    (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+    vocabulary = Vocabulary(metadata)
+    window = {"model_max_length": config["max_position_embeddings"]}
+    _write_json(folder / "config.json", config | vocabulary.ids() | {"vocab_size": vocabulary.size})
+    _write_json(folder / "generation_config.json", vocabulary.ids())
+    _write_json(folder / "tokenizer_config.json", vocabulary.config() | window)
+    (folder / "tokenizer.json").write_text(vocabulary.tokenizer().to_str(), encoding="utf-8")
     _write_weights(reader, config, folder / "model.safetensors", progress)
 
 
 def _open(file: Path) -> gguf.GGUFReader:
     try:
         return gguf.GGUFReader(file)
-    except OSError:
-        raise
     except Exception as error:  # a cut file fails in the reader in a dozen ways: indices, shapes, enums, memory maps
         raise ConversionError(f"{file} cannot be read as GGUF, it may be cut short: {error}") from error
 
@@ -55,7 +52,7 @@ def _write_weights(
 
     try:
         write_bfloat16(file, sources, written)
-    except (ValueError, NotImplementedError) as error:
+    except (ValueError, RuntimeError) as error:
         raise ConversionError(f"the weights cannot be converted: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""The tokenizer of a GGUF file, as tokenizer.json and tokenizer_config.json."""
+"""The tokenizer of a GGUF file, as the hub's files describe one."""
 
 from typing import Any
 
@@ -12,57 +12,72 @@ from tokenizers.processors import TemplateProcessing
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 
+_IDS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
+_CONTROL = int(gguf.TokenType.CONTROL)
 
-def build_tokenizer(metadata: Metadata) -> Tokenizer:
-    """A byte-level BPE tokenizer, equal to the one that the file was made from.
+
+class Vocabulary:
+    """A byte-level BPE vocabulary.
 
     Raises ConversionError for a tokenizer of another kind, or one whose way of splitting texts is not known here:
     a wrong split gives plausible but wrong ids.
     """
-    kind = metadata.text("tokenizer.ggml.model")
-    if kind != "gpt2":
-        raise ConversionError(f"the file has a tokenizer of kind {kind!r}; only byte-level BPE (gpt2) is read")
-    tokens: list[str] = metadata.items("tokenizer.ggml.tokens", str)
-    types: list[int] = metadata.items("tokenizer.ggml.token_type", int)
-    merges = [tuple(merge.split(" ", 1)) for merge in metadata.items("tokenizer.ggml.merges", str)]
-    vocabulary = {token: index for index, token in enumerate(tokens)}
-    tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges))
-    tokenizer.pre_tokenizer = _splitter(metadata.text("tokenizer.ggml.pre"))
-    tokenizer.decoder = ByteLevelDecoder()
-    control = [token for token, type_ in zip(tokens, types, strict=True) if type_ == gguf.TokenType.CONTROL]
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in control])
-    bos = metadata.token_id("tokenizer.ggml.bos_token_id")
-    if metadata.get("tokenizer.ggml.add_bos_token", False) and bos is not None:
-        tokenizer.post_processor = TemplateProcessing(
-            single=f"{tokens[bos]} $A", pair=f"{tokens[bos]} $A $B", special_tokens=[(tokens[bos], bos)]
-        )
-    return tokenizer
 
+    def __init__(self, metadata: Metadata) -> None:
+        kind = metadata.text("tokenizer.ggml.model")
+        if kind != "gpt2":
+            raise ConversionError(f"the file has a tokenizer of kind {kind!r}; only byte-level BPE (gpt2) is read")
+        self._tokens: list[str] = metadata.items("tokenizer.ggml.tokens", str)
+        self._types: list[int] = metadata.items("tokenizer.ggml.token_type", int)
+        self._merges: list[str] = metadata.items("tokenizer.ggml.merges", str)
+        self._splitter = _splitter(metadata.text("tokenizer.ggml.pre"))
+        self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", False))
+        self._template = metadata.get("tokenizer.chat_template")
+        if len(self._types) != len(self._tokens):
+            raise ConversionError(f"the file has {len(self._tokens)} tokens, but the types of {len(self._types)}")
+        ids = {name: metadata.token_id(f"tokenizer.ggml.{key}_token_id") for name, key in _IDS.items()}
+        self._ids = {name: id_ for name, id_ in ids.items() if id_ is not None}
+        for name, id_ in self._ids.items():
+            if id_ >= len(self._tokens):
+                raise ConversionError(f"the file has {id_} as its {name} token, but only {len(self._tokens)} tokens")
 
-def token_ids(metadata: Metadata) -> dict[str, int]:
-    """bos, eos and pad as config.json and generation_config.json name them, where the file has them."""
-    keys = {"bos_token_id": "bos_token_id", "eos_token_id": "eos_token_id", "pad_token_id": "padding_token_id"}
-    found = {name: metadata.token_id(f"tokenizer.ggml.{key}") for name, key in keys.items()}
-    return {name: id_ for name, id_ in found.items() if id_ is not None}
+    @property
+    def size(self) -> int:
+        """How many tokens there are."""
+        return len(self._tokens)
 
+    def ids(self) -> dict[str, int]:
+        """bos, eos and pad as config.json and generation_config.json name them, where the file has them."""
+        return {f"{name}_token_id": id_ for name, id_ in self._ids.items() if name != "unk"}
 
-def tokenizer_config(metadata: Metadata) -> dict[str, Any]:
-    """The value of tokenizer_config.json, with the chat template verbatim where there is one."""
-    tokens = metadata.items("tokenizer.ggml.tokens", str)
-    names = {"bos_token": "bos", "eos_token": "eos", "pad_token": "padding", "unk_token": "unknown"}
-    ids = {name: metadata.token_id(f"tokenizer.ggml.{key}_token_id") for name, key in names.items()}
-    config = {name: tokens[id_] for name, id_ in ids.items() if id_ is not None}
-    template = metadata.get("tokenizer.chat_template")
-    return (
-        config
-        | {
+    def tokenizer(self) -> Tokenizer:
+        """What tokenizer.json holds, equal to the tokenizer that the file was made from."""
+        try:
+            vocabulary = {token: index for index, token in enumerate(self._tokens)}
+            merges = [(left, right) for left, _, right in (merge.partition(" ") for merge in self._merges)]
+            tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges))
+        except Exception as error:  # the library raises bare Exception
+            raise ConversionError(f"the file's tokenizer cannot be built: {error}") from error
+        tokenizer.pre_tokenizer = self._splitter
+        tokenizer.decoder = ByteLevelDecoder()
+        control = [token for token, type_ in zip(self._tokens, self._types, strict=True) if type_ == _CONTROL]
+        tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in control])
+        if self._add_bos and "bos" in self._ids:
+            bos = self._tokens[self._ids["bos"]]
+            tokenizer.post_processor = TemplateProcessing(
+                single=f"{bos} $A", pair=f"{bos} $A $B", special_tokens=[(bos, self._ids["bos"])]
+            )
+        return tokenizer
+
+    def config(self) -> dict[str, Any]:
+        """The value of tokenizer_config.json, with the chat template verbatim where there is one."""
+        config: dict[str, Any] = {f"{name}_token": self._tokens[id_] for name, id_ in self._ids.items()}
+        config |= {
             "tokenizer_class": "PreTrainedTokenizerFast",
             "clean_up_tokenization_spaces": False,
-            "add_bos_token": bool(metadata.get("tokenizer.ggml.add_bos_token", False)),
-            "model_max_length": metadata.whole("llama.context_length"),
+            "add_bos_token": self._add_bos,
         }
-        | ({} if template is None else {"chat_template": template})
-    )
+        return config if self._template is None else config | {"chat_template": self._template}
 
 
 def _splitter(name: str) -> PreTokenizer:

@@ -1,0 +1,141 @@
+import json
+from pathlib import Path
+
+import pytest
+from tokenizers import AddedToken
+from tokenizers import Tokenizer as Library
+from tokenizers.decoders import ByteFallback, Fuse, Replace, Sequence, Strip
+from tokenizers.models import BPE, WordPiece
+from tokenizers.normalizers import Prepend
+from tokenizers.normalizers import Replace as ReplaceText
+from tokenizers.normalizers import Sequence as Normalizers
+
+from models.errors import TokenizerError
+from models.tokenizer import Tokenizer
+from tests.tiny_tokenizer import byte_tokenizer
+
+END = "<|im_end|>"
+
+
+def load(path: Path, library: Library, **generation: object) -> Tokenizer:
+    library.save(str(path / "tokenizer.json"))
+    (path / "config.json").write_text("{}")
+    (path / "generation_config.json").write_text(json.dumps(generation))
+    return Tokenizer.load(path)
+
+
+def sentencepiece_like() -> Library:
+    """The shape of Llama 2's and openPangu's vocabularies: pieces with ▁, and one token per byte as the fallback."""
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "h", "i", "▁h", "▁hi"]
+    library = Library(
+        BPE(
+            vocab={piece: index for index, piece in enumerate(pieces)},
+            merges=[("▁", "h"), ("▁h", "i")],
+            unk_token="<unk>",
+            fuse_unk=True,
+            byte_fallback=True,
+        )
+    )
+    library.normalizer = Normalizers([Prepend("▁"), ReplaceText(" ", "▁")])
+    library.decoder = Sequence([Replace("▁", " "), ByteFallback(), Fuse(), Strip(" ", 1, 0)])
+    library.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in ("<unk>", "<s>", "</s>")])
+    return library
+
+
+@pytest.mark.parametrize("text", ["plain", "naïve 日本語 🙂🙂", "tabs\t\n\n  and spaces ", "\x00\x7f�", ""])
+def test_byte_level_text_survives_and_the_bytes_of_its_tokens_join_to_it(tmp_path: Path, text: str) -> None:
+    tokenizer = load(tmp_path, byte_tokenizer())
+    ids = tokenizer.encode(text, special=False)
+    assert tokenizer.decode(ids) == text
+    assert b"".join(map(tokenizer.token_bytes, ids)) == text.encode()
+
+
+def test_half_a_character_is_bytes_in_token_bytes_and_a_replacement_in_decode(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, byte_tokenizer())
+    ids = tokenizer.encode("é", special=False)[:1]
+    assert tokenizer.token_bytes(ids[0]) == b"\xc3"
+    assert tokenizer.decode(ids) == "�"
+
+
+def test_the_text_of_a_control_token_becomes_that_token_only_when_asked(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, byte_tokenizer())
+    assert tokenizer.encode(f"a{END}", special=True)[1:] == [2]
+    plain = tokenizer.encode(f"a{END}", special=False)
+    assert 2 not in plain
+    assert tokenizer.decode(plain) == f"a{END}"
+    assert 2 not in tokenizer.encode_prompt(f"a{END}")
+
+
+def test_control_tokens_have_no_bytes_and_no_text(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, byte_tokenizer())
+    assert tokenizer.token_bytes(2) == b""
+    assert tokenizer.decode([1, 2]) == ""
+
+
+def test_ids_without_a_token_have_no_bytes(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, byte_tokenizer())
+    assert tokenizer.vocab_size == 259
+    assert tokenizer.token_bytes(tokenizer.vocab_size) == b""
+
+
+def test_added_tokens_that_are_plain_text_have_the_bytes_that_decode_gives(tmp_path: Path) -> None:
+    library = byte_tokenizer()
+    library.add_tokens([AddedToken("hello world"), AddedToken("名"), AddedToken("¡x")])
+    tokenizer = load(tmp_path, library)
+    for text in ("hello world", "名", "¡x"):
+        ids = tokenizer.encode(text, special=False)
+        assert len(ids) == 1
+        assert tokenizer.token_bytes(ids[0]).decode(errors="replace") == tokenizer.decode(ids)
+
+
+def test_ends_come_from_both_configurations_in_order_and_once(tmp_path: Path) -> None:
+    byte_tokenizer().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [2, 0], "bos_token_id": 1}')
+    (tmp_path / "config.json").write_text('{"eos_token_id": 0, "bos_token_id": 0}')
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.eos_token_ids == (2, 0)
+    assert tokenizer.bos_token_id == 1
+
+
+def test_a_token_that_ends_generations_is_a_control_token_even_if_not_marked_special(tmp_path: Path) -> None:
+    library = byte_tokenizer()
+    library.add_tokens([AddedToken("[unused10]", normalized=False)])
+    tokenizer = load(tmp_path, library, eos_token_id=259)
+    assert tokenizer.encode("[unused10]", special=True) == [259]
+    assert 259 not in tokenizer.encode("[unused10]", special=False)
+    assert tokenizer.token_bytes(259) == b""
+
+
+@pytest.mark.parametrize("text", ["hi hi", "日本", "hi é", "🙂"])
+def test_byte_fallback_bytes_join_to_the_text_behind_one_leading_space(tmp_path: Path, text: str) -> None:
+    tokenizer = load(tmp_path, sentencepiece_like())
+    ids = tokenizer.encode(text, special=False)
+    assert b"".join(map(tokenizer.token_bytes, ids)) == b" " + text.encode()
+    assert tokenizer.decode(ids) == text
+
+
+def test_a_fallback_byte_is_one_byte(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, sentencepiece_like())
+    assert tokenizer.token_bytes(3 + 0xE6) == b"\xe6"
+
+
+def test_a_folder_without_tokenizer_json_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match=r"no tokenizer\.json"):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", '{"model": 1}'])
+def test_a_broken_tokenizer_json_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokenizer.json").write_text(text)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json"):
+        Tokenizer.load(tmp_path)
+
+
+def test_a_decoder_of_an_unknown_kind_is_refused_by_name(tmp_path: Path) -> None:
+    from tokenizers.decoders import WordPiece as WordPieceDecoder
+
+    library = Library(WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
+    library.decoder = WordPieceDecoder()
+    with pytest.raises(TokenizerError, match="WordPiece"):
+        load(tmp_path, library)

@@ -15,6 +15,8 @@ export default defineConfig({
   server: {
     proxy: { "/api": server, "/health": server },
   },
+  // Under test the stores must be the browser's, not the ones for rendering on a server.
+  ...(process.env["VITEST"] && { resolve: { conditions: ["browser"] } }),
   test: {
     // jsdom and not happy-dom: under happy-dom DOMPurify returns hostile HTML unchanged.
     environment: "jsdom",

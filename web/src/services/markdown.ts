@@ -18,7 +18,9 @@ const ALLOWED_TAGS = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "
 const TABLE_TAGS = ["table", "thead", "tbody", "tr", "th", "td"];
 const PURIFY = {
   ALLOWED_TAGS: [...ALLOWED_TAGS, ...TABLE_TAGS, "input", "#text"],
-  ALLOWED_ATTR: ["href", "title", "align", "class", "type", "checked", "disabled", "target", "rel"],
+  ALLOWED_ATTR: ["href", "title", "align", "class", "type", "checked", "disabled"],
+  // DOMPurify holds every other attribute against the pattern for addresses.
+  ADD_URI_SAFE_ATTR: ["align", "type"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
 };
 

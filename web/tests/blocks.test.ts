@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+
+import { BlockSplitter } from "../src/services/blocks";
+import { lex } from "../src/services/markdown";
+
+const ANSWER = `The first paragraph
+goes over two lines.
+
+A heading by its underline
+--------------------------
+
+1. one
+
+2. two
+
+   \`\`\`python
+   print("in a list")
+
+   print("after a blank line")
+   \`\`\`
+
+3. three
+
+* a
+* b
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+\`\`\`
+a fence
+
+with blank lines
+\`\`\`
+
+> quoted
+
+The end.`;
+
+const shape = (text: string) => lex(text).filter(({ type }) => type !== "space").map(({ type, raw }) => [type, raw]);
+
+describe("a growing answer", () => {
+  it("has at every length the same blocks as when it is parsed whole", () => {
+    const splitter = new BlockSplitter();
+    for (let length = 1; length <= ANSWER.length; length++) {
+      const text = ANSWER.slice(0, length);
+      const blocks = splitter.update(text).map(({ type, raw }) => [type, raw.trimEnd()]);
+      expect(blocks).toEqual(shape(text).map(([type, raw]) => [type, raw!.trimEnd()]));
+    }
+  });
+
+  it("keeps finished blocks, so that they are not drawn again", () => {
+    const splitter = new BlockSplitter();
+    const before = splitter.update("one\n\ntwo\n\nthr");
+    const after = splitter.update("one\n\ntwo\n\nthree\n\nfour");
+    expect(after.slice(0, 2)).toHaveLength(2);
+    expect(after[0]).toBe(before[0]);
+    expect(after[1]).toBe(before[1]);
+  });
+
+  it("starts anew when the text was replaced", () => {
+    const splitter = new BlockSplitter();
+    splitter.update("one\n\ntwo\n\nthree");
+    expect(splitter.update("another\n\ntext").map(({ raw }) => raw)).toEqual(["another", "text"]);
+  });
+});

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { ApiError } from "../src/services/errors";
+import { Chat } from "../src/stores/chat.svelte";
+import { HealthStore } from "../src/stores/health.svelte";
+import { conversation, FakeApi, message, Wire } from "./fake_server";
+
+let api: FakeApi;
+let health: HealthStore;
+let chat: Chat;
+const told: string[] = [];
+
+beforeEach(async () => {
+  api = new FakeApi();
+  health = new HealthStore(api);
+  chat = new Chat(api, health, ({ id }, created) => void (created && told.push(id)));
+  await health.poll();
+});
+
+const user = message({ id: "msg_1", role: "user", content: "hello", status: "complete", run_id: null, parent_id: null });
+const started = { run_id: "run_1", conversation: conversation(), user_message: user, message: message() };
+const texts = () => chat.messages.map(({ role, content, status }) => [role, content, status]);
+
+describe("the open conversation", () => {
+  it("is made by the first message and takes in the answer as it comes", async () => {
+    const wire = new Wire();
+    api.sent = [wire.response];
+
+    await chat.send("hello");
+    expect(told).toEqual(["conv_1"]);
+    expect(texts()).toEqual([["user", "hello", "complete"], ["assistant", "", "in_progress"]]);
+    const keys = chat.messages.map(({ key }) => key);
+
+    wire.send(0, "run", started).send(1, "delta", { text: "Good " }).send(2, "delta", { text: "day" });
+    await vi.waitFor(() => expect(chat.messages[1]?.content).toBe("Good day"));
+    expect(chat.busy).toBe(true);
+
+    wire.send(3, "done", { message: message({ content: "Good day.", status: "complete" }) });
+    await vi.waitFor(() => expect(chat.busy).toBe(false));
+    expect(texts()[1]).toEqual(["assistant", "Good day.", "complete"]);
+    expect(chat.messages.map(({ id }) => id)).toEqual(["msg_1", "msg_2"]);
+    expect(chat.messages.map(({ key }) => key)).toEqual(keys);
+  });
+
+  it("joins an answer that is being written when it is opened", async () => {
+    api.stored = { ...conversation(), messages: [user, message({ content: "Go" })] };
+    const wire = new Wire().send(4, "snapshot", { run_id: "run_1", message: message({ content: "Good" }) });
+    api.followed = [wire.response];
+
+    void chat.open("conv_1");
+    await vi.waitFor(() => expect(chat.messages[1]?.content).toBe("Good"));
+    wire.send(5, "delta", { text: " day" }).send(6, "done", { message: message({ content: "Good day", status: "complete" }) });
+
+    await vi.waitFor(() => expect(chat.phase).toBe("idle"));
+    expect(texts()[1]).toEqual(["assistant", "Good day", "complete"]);
+  });
+
+  it("reads the stored end when the run's log is gone", async () => {
+    api.sent = [new Wire().send(0, "run", started).break().response];
+    api.followed = [new ApiError(404, { message: "No such run" })];
+    api.stored = { ...conversation(), messages: [user, message({ content: "Good day", status: "complete" })] };
+
+    await chat.send("hello");
+
+    await vi.waitFor(() => expect(texts()[1]).toEqual(["assistant", "Good day", "complete"]));
+  });
+
+  it("keeps a message that could not be sent, with why, and sends it again", async () => {
+    api.sent = [new ApiError(400, { message: "Too long" }), new Wire().response];
+
+    await chat.send("hello");
+    expect(texts()).toEqual([["user", "hello", "complete"]]);
+    expect(chat.messages[0]?.unsent?.what).toBe("Too long.");
+    expect(chat.busy).toBe(false);
+
+    await chat.sendAgain(chat.messages[0]!);
+    expect(chat.messages).toHaveLength(2);
+    expect(chat.messages[0]?.unsent).toBeUndefined();
+  });
+
+  it("sends when the model is ready, also where the server refuses at first", async () => {
+    api.sent = [new ApiError(503, { message: "The model is being loaded" }), new Wire().response];
+    api.status = "starting";
+
+    const sent = chat.send("hello");
+    await vi.waitFor(() => expect(chat.phase).toBe("waiting"));
+    api.status = "ok";
+    await health.poll();
+    await sent;
+
+    expect(chat.phase).toBe("answering");
+  });
+
+  it("stops a run even when Stop is pressed before its number is known", async () => {
+    const wire = new Wire();
+    let answer!: (response: Response) => void;
+    vi.spyOn(api, "sendMessage").mockReturnValue(new Promise((resolve) => (answer = resolve)));
+
+    const sent = chat.send("hello");
+    await vi.waitFor(() => expect(chat.phase).toBe("sending"));
+    await chat.stop();
+    expect(api.cancelled).toEqual([]);
+    answer(wire.response);
+    await sent;
+
+    await vi.waitFor(() => expect(api.cancelled).toEqual(["run_1"]));
+  });
+
+  it("forgets the old conversation's events after another one was opened", async () => {
+    const wire = new Wire().send(0, "run", started);
+    api.sent = [wire.response];
+    await chat.send("hello");
+
+    await chat.open(null);
+    wire.send(1, "delta", { text: "late" });
+    await new Promise((resolve) => setTimeout(resolve));
+
+    expect(chat.messages).toEqual([]);
+    expect(chat.phase).toBe("idle");
+  });
+});

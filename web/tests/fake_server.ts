@@ -1,0 +1,106 @@
+import { Api } from "../src/services/api";
+import { ApiError } from "../src/services/errors";
+import type { Conversation, ConversationWithMessages, Health, Message } from "../src/services/types";
+
+/** An event stream that the test writes: frames by number, then an end, a break, or neither. */
+export class Wire {
+  private controller!: ReadableStreamDefaultController<Uint8Array>;
+  readonly response: Response;
+
+  constructor(private readonly runId = "run_1") {
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (this.controller = controller) });
+    this.response = new Response(body, { headers: { "X-Run-Id": runId } });
+  }
+
+  send(sequence: number, event: string, data: object): this {
+    const json = JSON.stringify({ ...data, sequence_number: sequence });
+    return this.bytes(new TextEncoder().encode(`id: ${this.runId}:0.${sequence}\nevent: ${event}\ndata: ${json}\n\n`));
+  }
+
+  bytes(chunk: Uint8Array): this {
+    this.controller.enqueue(chunk);
+    return this;
+  }
+
+  end(): this {
+    this.controller.close();
+    return this;
+  }
+
+  break(): this {
+    this.controller.error(new TypeError("network error"));
+    return this;
+  }
+}
+
+/** The API with answers that a test sets; records the cursors with which runs were followed. */
+export class FakeApi extends Api {
+  cursors: (string | null)[] = [];
+  followed: (Response | Error)[] = [];
+  sent: (Response | Error)[] = [];
+  cancelled: string[] = [];
+  stored: ConversationWithMessages = { ...conversation(), messages: [] };
+  status: Health["status"] = "ok";
+
+  override health(): Promise<Health> {
+    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null });
+  }
+
+  override conversation(): Promise<ConversationWithMessages> {
+    return Promise.resolve(this.stored);
+  }
+
+  override createConversation(): Promise<Conversation> {
+    return Promise.resolve(conversation());
+  }
+
+  override sendMessage(): Promise<Response> {
+    return next(this.sent);
+  }
+
+  override runEvents(_runId: string, lastEventId: string | null): Promise<Response> {
+    this.cursors.push(lastEventId);
+    return next(this.followed);
+  }
+
+  override cancelRun(runId: string): Promise<Message> {
+    this.cancelled.push(runId);
+    return Promise.resolve(message({ status: "cancelled", content: "part" }));
+  }
+}
+
+function next(answers: (Response | Error)[]): Promise<Response> {
+  const answer = answers.shift() ?? new ApiError(500, { message: "The test has no more answers" });
+  return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+}
+
+export function conversation(changes: Partial<Conversation> = {}): Conversation {
+  return {
+    id: "conv_1",
+    title: "Tides",
+    head_id: null,
+    system_prompt: null,
+    params: null,
+    created_at: 1,
+    updated_at: 1,
+    ...changes,
+  };
+}
+
+export function message(changes: Partial<Message> = {}): Message {
+  return {
+    id: "msg_2",
+    conversation_id: "conv_1",
+    parent_id: "msg_1",
+    role: "assistant",
+    content: "",
+    status: "in_progress",
+    finish_reason: null,
+    error: null,
+    usage: null,
+    run_id: "run_1",
+    created_at: 1,
+    completed_at: null,
+    ...changes,
+  };
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+
+import { lex, renderBlock } from "../src/services/markdown";
+
+function render(text: string): HTMLElement {
+  const host = document.createElement("div");
+  host.innerHTML = lex(text).map(renderBlock).join("");
+  return host;
+}
+
+const HOSTILE = [
+  "<script>window.hacked = 1</script>",
+  '<img src=x onerror="window.hacked=1">',
+  "text <svg onload=alert(1)> text",
+  "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+  "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+  "[a](javascript:alert(1))",
+  "[a](JaVaScRiPt&colon;alert(1))",
+  "[a](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+  "[a](vbscript:msgbox)",
+  '[a](https://x.test "onmouseover=alert(1)")',
+  '[a](<https://x.test/" onmouseover="alert(1)>)',
+  "![a](https://x.test/pixel.png)",
+  '![a" onerror="alert(1)](x)',
+  "![a](javascript:alert(1))",
+  "<a href='javascript:alert(1)'>a</a>",
+  "<form action=https://x.test><input name=q><button>go</button></form>",
+  "<style>body{display:none}</style>",
+  '| a |\n|---|\n| <img src=x onerror="alert(1)"> |',
+  "# <b onclick=alert(1)>title</b>",
+  "<https://x.test/<script>alert(1)</script>>",
+  "`<img src=x onerror=alert(1)>`",
+];
+
+describe("what a model writes", () => {
+  it.each(HOSTILE)("is harmless: %s", (text) => {
+    const host = render(text);
+    expect(host.querySelectorAll("script,img,svg,iframe,style,form,button,math,object,embed,link,meta")).toHaveLength(0);
+    for (const element of host.querySelectorAll("*")) {
+      for (const { name } of element.attributes) {
+        expect(name.startsWith("on") || ["style", "src", "srcdoc", "id"].includes(name)).toBe(false);
+      }
+    }
+    for (const link of host.querySelectorAll("a[href]")) {
+      expect(link.getAttribute("href")).toMatch(/^(https?:|mailto:|#)/);
+    }
+  });
+
+  it("shows raw HTML as the text that it is", () => {
+    expect(render("a <b>bold</b> word").textContent?.trim()).toBe("a <b>bold</b> word");
+    expect(render("<div>\nblock\n</div>").textContent?.trim()).toBe("<div>\nblock\n</div>");
+  });
+
+  it("opens links in a new tab that cannot reach back", () => {
+    const link = render("[tides](https://example.org/tides)").querySelector("a");
+    expect(link?.getAttribute("href")).toBe("https://example.org/tides");
+    expect(link?.target).toBe("_blank");
+    expect(link?.rel).toBe("noopener noreferrer");
+  });
+
+  it("keeps tables with their alignment", () => {
+    const cells = render("| a | b |\n|:--|--:|\n| 1 | 2 |").querySelectorAll("td");
+    expect([...cells].map((cell) => cell.getAttribute("align"))).toEqual(["left", "right"]);
+  });
+});

@@ -1,14 +1,14 @@
 """Every error that Ebb raises on purpose.
 
-    EbbError
-    ├── ClientError              the request is wrong; the message is shown to the client
-    │   ├── InvalidRequestError  400: a field is missing, of a wrong type or out of range
-    │   ├── NotFoundError        404: unknown model, conversation, message or run
-    │   ├── ConflictError        409: the state does not allow it now
-    │   └── OverloadedError      429: try again after `retry_after` seconds
-    └── ServerError              our fault; detail goes to the log, one sentence to the client
-        ├── NotReadyError        503: still starting or already stopping
-        └── EngineError          500: a step failed, or an invariant was broken
+EbbError
+├── ClientError              the request is wrong; the message is shown to the client
+│   ├── InvalidRequestError  400: a field is missing, of a wrong type or out of range
+│   ├── NotFoundError        404: unknown model, conversation, message or run
+│   ├── ConflictError        409: the state does not allow it now
+│   └── OverloadedError      429: try again after `retry_after` seconds
+└── ServerError              our fault; detail goes to the log, one sentence to the client
+    ├── NotReadyError        503: still starting or already stopping
+    └── EngineError          500: a step failed, or an invariant was broken
 """
 
 

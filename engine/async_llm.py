@@ -1,0 +1,198 @@
+"""The engine on an asyncio loop: while the model thread computes a step, the loop serves sockets."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from engine.config import EngineConfig
+from engine.errors import NotReadyError
+from engine.llm_engine import LLMEngine
+from engine.outputs import RequestOutput
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.stats import EngineStats
+from models.pangu.chat_format import ChatFormat
+from models.tokenizer import Tokenizer
+
+CHECK_EVERY_SECONDS = 30.0
+STALLED_POLL_SECONDS = 0.01
+
+logger = logging.getLogger(__name__)
+
+
+class RequestStream(AsyncIterator[RequestOutput]):
+    """News of one request. Outputs that nobody has read yet merge into one, so a slow reader costs its text only.
+
+    Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
+    """
+
+    def __init__(self, request: Request, abort: Callable[[str], None]) -> None:
+        self.request_id = request.request_id
+        self.params: SamplingParams = request.sampling
+        self._abort = abort
+        self._pending: RequestOutput | None = None
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def put(self, output: RequestOutput) -> None:
+        """Called by the engine."""
+        before = self._pending
+        self._pending = output if before is None else _merge(before, output)
+        self._news.set()
+
+    async def __anext__(self) -> RequestOutput:
+        if self._ended:
+            raise StopAsyncIteration
+        await self._news.wait()
+        self._news.clear()
+        output, self._pending = self._pending, None
+        assert output is not None
+        self._ended = output.finished
+        return output
+
+    async def aclose(self) -> None:
+        """Abort the request unless it has ended."""
+        self._abort(self.request_id)
+
+    async def __aenter__(self) -> "RequestStream":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
+    return RequestOutput(
+        second.request_id,
+        first.text + second.text,
+        first.token_ids + second.token_ids,
+        second.finish_reason,
+        second.usage,
+        second.error,
+    )
+
+
+class AsyncLLMEngine:
+    """Owner of the loop task. Every method but `close` belongs to the thread of the event loop that called `start`."""
+
+    def __init__(
+        self,
+        engine: LLMEngine,
+        *,
+        config: EngineConfig,
+        tokenizer: Tokenizer,
+        chat_format: ChatFormat,
+        on_close: Callable[[float], None],
+    ) -> None:
+        self.config = config
+        self.tokenizer = tokenizer
+        self.chat_format = chat_format
+        self.model_name = config.model_name
+        self.max_model_len = engine.processor.limits.window
+        self._engine = engine
+        self._on_close = on_close
+        self._streams: dict[str, RequestStream] = {}
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._checked = time.monotonic()
+
+    async def start(self) -> None:
+        """Begin to serve."""
+        self._task = asyncio.create_task(self._run(), name="engine-loop")
+
+    def generate(
+        self,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str | None = None,
+        tenant: str = "local",
+    ) -> RequestStream:
+        """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once."""
+        if self._task is None or self._stopping:
+            raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
+        request = self._engine.add_request(prompt_token_ids, params, request_id=request_id, tenant=tenant)
+        stream = RequestStream(request, self.abort)
+        self._streams[request.request_id] = stream
+        self._wake.set()
+        return stream
+
+    def abort(self, request_id: str) -> None:
+        """End a request; its stream gets a last output with "abort". Nothing happens if it has ended."""
+        output = self._engine.abort_request(request_id)
+        if output is not None:
+            self._deliver(output)
+            self._wake.set()
+
+    def stats(self) -> EngineStats:
+        """A snapshot; cheap."""
+        return self._engine.stats()
+
+    def check(self) -> None:
+        """Raise AssertionError if the pool or the tiers leak."""
+        self._engine.check()
+
+    @property
+    def is_idle(self) -> bool:
+        """No request, no copy and no load is under way."""
+        return not self._engine.has_unfinished_requests() and self._engine.core.is_quiet
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
+        self._stopping = True
+        self._wake.set()
+        if self._task is not None:
+            deadline = time.monotonic() + drain_seconds
+            done, _ = await asyncio.wait([self._task], timeout=drain_seconds)
+            if not done:
+                for request_id in list(self._streams):
+                    self.abort(request_id)
+                await asyncio.wait([self._task], timeout=max(deadline - time.monotonic(), 5.0))
+        await asyncio.to_thread(self._on_close, 5.0)
+
+    async def _run(self) -> None:
+        while True:
+            begun = self._engine.core.begin_step()
+            if begun is None:
+                if self._stopping and not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
+                    return
+                await self._rest()
+                continue
+            output, future = begun
+            await asyncio.wait([asyncio.wrap_future(future)])
+            failure = future.exception()
+            if failure is not None:
+                logger.error("a step failed; its requests end with an error", exc_info=failure)
+            for news in self._engine.finish_step(output, future):
+                self._deliver(news)
+
+    async def _rest(self) -> None:
+        """Nothing to do now: sleep until a request comes, or a tier may have news."""
+        self._wake.clear()
+        delay = self._engine.core.next_poll_seconds()
+        if delay is None and (self._engine.has_unfinished_requests() or self._stopping):
+            delay = STALLED_POLL_SECONDS
+        if delay is None:
+            self._check_when_idle()
+        timer = asyncio.get_running_loop().call_later(delay, self._wake.set) if delay is not None else None
+        await self._wake.wait()
+        if timer is not None:
+            timer.cancel()
+
+    def _check_when_idle(self) -> None:
+        if time.monotonic() - self._checked < CHECK_EVERY_SECONDS:
+            return
+        self._checked = time.monotonic()
+        try:
+            self._engine.check()
+        except AssertionError:
+            logger.exception("a check of the block pool failed: blocks leak; please report this")
+
+    def _deliver(self, output: RequestOutput) -> None:
+        stream = self._streams.get(output.request_id)
+        if stream is not None:
+            stream.put(output)
+            if output.finished:
+                del self._streams[output.request_id]

@@ -1,0 +1,56 @@
+"""Ids to text, a piece at a time, showing only what can no longer change."""
+
+import codecs
+from collections.abc import Callable
+
+
+class Detokenizer:
+    """Bytes of tokens through an incremental UTF-8 decoder: half a character is held back until it is whole,
+    and never shown if the answer ends within it.
+
+    `token_bytes` maps an id to its bytes (empty for special tokens). Invalid bytes become U+FFFD, as in `bytes.decode`
+    with errors="replace".
+    """
+
+    def __init__(self, token_bytes: Callable[[int], bytes]) -> None:
+        self._token_bytes = token_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def push(self, token_id: int) -> str:
+        """Text that this token completes."""
+        return self._decoder.decode(self._token_bytes(token_id))
+
+
+class StopStrings:
+    """Cuts text at the first of a few strings, and holds back whatever could be the start of one."""
+
+    def __init__(self, stop: tuple[str, ...]) -> None:
+        self._stop = stop
+        self._longest = max((len(text) for text in stop), default=0)
+        self._held = ""
+
+    def push(self, text: str) -> tuple[str, bool]:
+        """(text that may be shown, whether a stop string was met). After a stop nothing more may be pushed."""
+        if not self._stop:
+            return text, False
+        self._held += text
+        found = [at for at in (self._held.find(stop) for stop in self._stop) if at >= 0]
+        if found:
+            return self._held[: min(found)], True
+        keep = self._possible_start()
+        cut = len(self._held) - keep
+        shown, self._held = self._held[:cut], self._held[cut:]
+        return shown, False
+
+    def flush(self) -> str:
+        """What was held back, when no more text comes."""
+        held, self._held = self._held, ""
+        return held
+
+    def _possible_start(self) -> int:
+        """Length of the longest end of the held text that begins a stop string."""
+        for length in range(min(self._longest - 1, len(self._held)), 0, -1):
+            tail = self._held[-length:]
+            if any(stop.startswith(tail) for stop in self._stop):
+                return length
+        return 0

@@ -1,0 +1,78 @@
+"""One device block, and the list of free ones in the order in which they are given away."""
+
+from collections.abc import Iterator
+
+from cache_tiers.block_key import BlockKey
+
+
+class KVCacheBlock:
+    """A block id with its bookkeeping; the bytes lie in the device pool.
+
+    ref_count: requests and copies that use it; at 0 it stands in the free list, still findable by `key`.
+    key, token_ids: set once the block is full and published.
+    """
+
+    __slots__ = ("block_id", "key", "next_free", "prev_free", "ref_count", "token_ids")
+
+    def __init__(self, block_id: int) -> None:
+        self.block_id = block_id
+        self.ref_count = 0
+        self.key: BlockKey | None = None
+        self.token_ids: tuple[int, ...] = ()
+        self.prev_free: KVCacheBlock | None = None
+        self.next_free: KVCacheBlock | None = None
+
+    def __repr__(self) -> str:
+        return f"KVCacheBlock({self.block_id}, refs={self.ref_count}, key={self.key.hex()[:8] if self.key else None})"
+
+
+class FreeBlockQueue:
+    """Free blocks, oldest first. Links live in the blocks, so that a hit in the middle leaves in O(1)."""
+
+    def __init__(self) -> None:
+        self._head = KVCacheBlock(-1)
+        self._tail = KVCacheBlock(-1)
+        self._head.next_free, self._tail.prev_free = self._tail, self._head
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[KVCacheBlock]:
+        block = self._head.next_free
+        while block is not None and block is not self._tail:
+            yield block
+            block = block.next_free
+
+    def push_back(self, block: KVCacheBlock) -> None:
+        """Given away last."""
+        assert self._tail.prev_free is not None
+        self._insert_after(self._tail.prev_free, block)
+
+    def push_front(self, block: KVCacheBlock) -> None:
+        """Given away next."""
+        self._insert_after(self._head, block)
+
+    def pop_front(self) -> KVCacheBlock:
+        """The oldest. Raises IndexError when empty."""
+        block = self._head.next_free
+        if block is None or block is self._tail:
+            raise IndexError("no free block")
+        self.remove(block)
+        return block
+
+    def remove(self, block: KVCacheBlock) -> None:
+        """Take a block out, wherever it stands."""
+        before, after = block.prev_free, block.next_free
+        assert before is not None
+        assert after is not None
+        before.next_free, after.prev_free = after, before
+        block.prev_free = block.next_free = None
+        self._length -= 1
+
+    def _insert_after(self, before: KVCacheBlock, block: KVCacheBlock) -> None:
+        after = before.next_free
+        assert after is not None
+        block.prev_free, block.next_free = before, after
+        before.next_free = after.prev_free = block
+        self._length += 1

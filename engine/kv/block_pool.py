@@ -1,0 +1,109 @@
+"""Owner of all device block ids: who uses them, which are free, which can be found by key.
+
+Invariants, tested by `check`:
+- a block is in the free list if and only if its ref count is 0;
+- `_by_key[k].key == k`: a key leads to one block, and that block carries it;
+- a block in use is never given to anyone else, and its key never changes.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cache_tiers.block_key import BlockKey
+from engine.kv.block import FreeBlockQueue, KVCacheBlock
+
+
+class BlockPool:
+    """`on_evict(key)` is told when a published block loses its content to a new owner."""
+
+    def __init__(self, num_blocks: int, *, on_evict: Callable[[BlockKey], None] | None = None) -> None:
+        self._blocks = [KVCacheBlock(i) for i in range(num_blocks)]
+        self._free = FreeBlockQueue()
+        for block in self._blocks:
+            self._free.push_back(block)
+        self._by_key: dict[BlockKey, KVCacheBlock] = {}
+        self._on_evict = on_evict
+
+    @property
+    def num_blocks(self) -> int:
+        """All blocks."""
+        return len(self._blocks)
+
+    @property
+    def num_free(self) -> int:
+        """Blocks that nobody uses; some still hold a published prefix."""
+        return len(self._free)
+
+    @property
+    def num_used(self) -> int:
+        """Blocks with at least one user."""
+        return len(self._blocks) - len(self._free)
+
+    @property
+    def num_cached(self) -> int:
+        """Blocks that can be found by key."""
+        return len(self._by_key)
+
+    def allocate(self, count: int) -> list[KVCacheBlock]:
+        """Take `count` blocks, the longest unused first. Raises IndexError if there are not enough."""
+        if count > len(self._free):
+            raise IndexError(f"{count} blocks asked for, {len(self._free)} free")
+        return [self._take() for _ in range(count)]
+
+    def find(self, key: BlockKey, token_ids: Sequence[int]) -> KVCacheBlock | None:
+        """The published block of `key`, if its token ids are equal too."""
+        block = self._by_key.get(key)
+        return block if block is not None and block.token_ids == tuple(token_ids) else None
+
+    def acquire(self, block: KVCacheBlock) -> None:
+        """One more user."""
+        if block.ref_count == 0:
+            self._free.remove(block)
+        block.ref_count += 1
+
+    def release(self, blocks: Iterable[KVCacheBlock]) -> None:
+        """One user less each. Give a request's blocks last to first: prefixes live longer than what follows them."""
+        for block in blocks:
+            assert block.ref_count > 0, f"{block!r} released by nobody's owner"
+            block.ref_count -= 1
+            if block.ref_count == 0:
+                if block.key is None:
+                    self._free.push_front(block)
+                else:
+                    self._free.push_back(block)
+
+    def publish(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
+        """Make a full block findable. False if another block already stands for the key."""
+        if key in self._by_key:
+            return False
+        assert block.key is None
+        assert block.ref_count > 0
+        block.key, block.token_ids = key, token_ids
+        self._by_key[key] = block
+        return True
+
+    def acquire_published(self, key: BlockKey) -> KVCacheBlock | None:
+        """One more user of whatever block stands for `key`; None if none does."""
+        block = self._by_key.get(key)
+        if block is not None:
+            self.acquire(block)
+        return block
+
+    def check(self) -> None:
+        """Raise AssertionError if a block is both free and used, lost, or found under a wrong key."""
+        free = list(self._free)
+        assert len(free) == len(self._free), "the free list lost count"
+        assert all(block.ref_count == 0 for block in free), "a used block is in the free list"
+        used = sum(block.ref_count > 0 for block in self._blocks)
+        assert len(free) + used == len(self._blocks), "a block is neither free nor used"
+        assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
+        assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
+
+    def _take(self) -> KVCacheBlock:
+        block = self._free.pop_front()
+        if block.key is not None:
+            key, block.key, block.token_ids = block.key, None, ()
+            del self._by_key[key]
+            if self._on_evict is not None:
+                self._on_evict(key)
+        block.ref_count = 1
+        return block

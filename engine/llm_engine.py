@@ -1,0 +1,136 @@
+"""The engine without an event loop: requests in, RequestOutputs out, one `step` at a time."""
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from engine.core import EngineCore, StepFailedError
+from engine.output_processor import OutputProcessor
+from engine.outputs import FinishReason, RequestOutput
+from engine.processor import Processor
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.scheduler import TokenUpdate
+from engine.stats import EngineStats, Histogram
+
+STEP_FAILED = "the model failed on this request; the server's log says why"
+
+
+class LLMEngine:
+    """Processor, core and output processor in one line. All calls come from one thread."""
+
+    def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor) -> None:
+        self.processor = processor
+        self.core = core
+        self._outputs = outputs
+        self._ids = itertools.count()
+        self._finished: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+        self._ttft = Histogram.of_seconds()
+        self._queue = Histogram.of_seconds()
+        self._inter_token = Histogram.of_seconds()
+
+    def add_request(
+        self,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str | None = None,
+        tenant: str = "local",
+    ) -> Request:
+        """Check and queue. Raises InvalidRequestError, OverloadedError."""
+        unique = f"{request_id or 'req'}-{next(self._ids)}"
+        request = self.processor.process(unique, prompt_token_ids, params, tenant)
+        self.core.add_request(request)
+        self._outputs.add_request(request)
+        return request
+
+    def abort_request(self, request_id: str, reason: FinishReason = "abort") -> RequestOutput | None:
+        """End it now, whatever it is doing. None if it had ended before."""
+        request = self.core.finish_request(request_id, reason)
+        output = self._outputs.finish(request, reason) if request is not None else None
+        if output is not None:
+            self._count(output)
+        return output
+
+    def has_unfinished_requests(self) -> bool:
+        """Whether any request has not ended."""
+        return self.core.scheduler.has_unfinished_requests()
+
+    def step(self) -> list[RequestOutput]:
+        """One step, waited for in this thread."""
+        begun = self.core.begin_step()
+        if begun is None:
+            return []
+        output, future = begun
+        future.exception()
+        return self.finish_step(output, future)
+
+    def finish_step(self, output: SchedulerOutput, future: Future[ModelRunnerOutput]) -> list[RequestOutput]:
+        """News of the requests of a step that has ended; a failed step ends its requests with "error"."""
+        try:
+            updates = self.core.finish_step(output, future)
+        except StepFailedError as failure:
+            return [
+                news
+                for request in failure.requests
+                if (news := self._count(self._outputs.finish(request, "error", STEP_FAILED))) is not None
+            ]
+        return [self._process(update) for update in updates]
+
+    def _process(self, update: TokenUpdate) -> RequestOutput:
+        output, stopped = self._outputs.process(update)
+        if stopped:
+            self.core.finish_request(output.request_id, "stop")
+        self._count(output)
+        return output
+
+    def _count(self, output: RequestOutput | None) -> RequestOutput | None:
+        if output is None:
+            return None
+        self._tokens["generation"] += len(output.token_ids)
+        if output.finish_reason is not None and output.usage is not None:
+            usage, kv = output.usage, output.usage.kv
+            self._finished[output.finish_reason] += 1
+            self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
+            self._queue.observe(usage.queue_ms / 1e3)
+            if usage.completion_tokens:
+                self._ttft.observe(usage.ttft_ms / 1e3)
+            if usage.completion_tokens > 1:
+                self._inter_token.observe((usage.total_ms - usage.ttft_ms) / 1e3 / (usage.completion_tokens - 1))
+        return output
+
+    def stats(self) -> EngineStats:
+        """A snapshot; cheap."""
+        scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
+        tiers = scheduler.tiering.tiers if scheduler.tiering is not None else None
+        return EngineStats(
+            running=scheduler.num_running,
+            waiting=scheduler.num_waiting,
+            loading=scheduler.num_loading,
+            blocks_total=pool.num_blocks,
+            blocks_used=pool.num_used,
+            blocks_cached=pool.num_cached,
+            block_nbytes=scheduler.blocks.block_nbytes,
+            preemptions=scheduler.num_preemptions,
+            requests_finished=dict(self._finished),
+            generation_tokens=self._tokens["generation"],
+            device_tokens=self._tokens["device"],
+            cpu_tokens=self._tokens["cpu"],
+            redis_tokens=self._tokens["redis"],
+            computed_tokens=self._tokens["computed"],
+            unstored_blocks=tiers.num_unstored if tiers is not None else 0,
+            step_seconds=self.core.step_seconds,
+            gap_seconds=self.core.gap_seconds,
+            batch_sizes=self.core.batch_sizes,
+            ttft_seconds=self._ttft,
+            queue_seconds=self._queue,
+            inter_token_seconds=self._inter_token,
+            tiers=tiers.store.stats() if tiers is not None else None,
+        )
+
+    def check(self) -> None:
+        """Raise AssertionError if the pool or the tiers leak."""
+        self.core.scheduler.check()

@@ -1,0 +1,89 @@
+"""Scheduler updates to RequestOutputs: text that can no longer change, stop strings, the receipt at the end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.detokenizer import Detokenizer, StopStrings
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.request import Request
+from engine.scheduling.scheduler import TokenUpdate
+
+
+@dataclass(slots=True)
+class _Progress:
+    request: Request
+    detokenizer: Detokenizer
+    stop: StopStrings
+    first_token: float | None = None
+
+
+class OutputProcessor:
+    """Keeps the text state of every unfinished request. `clock` is the scheduler's."""
+
+    def __init__(self, token_bytes: Callable[[int], bytes], *, clock: Callable[[], float]) -> None:
+        self._token_bytes = token_bytes
+        self._clock = clock
+        self._progress: dict[str, _Progress] = {}
+
+    def add_request(self, request: Request) -> None:
+        """From now on its updates can be processed."""
+        self._progress[request.request_id] = _Progress(
+            request, Detokenizer(self._token_bytes), StopStrings(request.sampling.stop)
+        )
+
+    def process(self, update: TokenUpdate) -> tuple[RequestOutput, bool]:
+        """(output, whether a stop string ended the request here, so that the scheduler must end it too)."""
+        request, token_id = update.request, update.token_id
+        progress = self._progress[request.request_id]
+        if token_id is None:
+            return self._finished(progress, "", (), update.finish_reason or "abort"), False
+        if progress.first_token is None:
+            progress.first_token = self._clock()
+        ended_by_token = update.finish_reason == "stop"
+        text, stopped = self._advance(progress, token_id, is_stop_token=ended_by_token)
+        if stopped:
+            return self._finished(progress, text, (token_id,), "stop", cut=True), update.finish_reason is None
+        if update.finish_reason is not None:
+            return self._finished(progress, text, (token_id,), update.finish_reason), False
+        return RequestOutput(request.request_id, text, (token_id,)), False
+
+    def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
+        """The last output of a request that ended outside of a step. None if it had ended before."""
+        progress = self._progress.get(request.request_id)
+        return None if progress is None else self._finished(progress, "", (), reason, error=error)
+
+    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[str, bool]:
+        text = "" if is_stop_token else progress.detokenizer.push(token_id)
+        produced = len(progress.request.output_token_ids)
+        if produced <= progress.request.sampling.min_tokens:
+            return progress.stop.flush() + text, False
+        return progress.stop.push(text)
+
+    def _finished(
+        self,
+        progress: _Progress,
+        text: str,
+        token_ids: tuple[int, ...],
+        reason: FinishReason,
+        *,
+        cut: bool = False,
+        error: str | None = None,
+    ) -> RequestOutput:
+        request = progress.request
+        del self._progress[request.request_id]
+        if not cut:
+            text += progress.stop.flush()
+        return RequestOutput(request.request_id, text, token_ids, reason, self._usage(progress), error)
+
+    def _usage(self, progress: _Progress) -> Usage:
+        request, now = progress.request, self._clock()
+        started = request.started if request.started is not None else now
+        first = progress.first_token if progress.first_token is not None else now
+        return Usage(
+            prompt_tokens=request.num_prompt_tokens,
+            completion_tokens=len(request.output_token_ids),
+            kv=request.receipt or KVReceipt(computed=request.num_prompt_tokens),
+            queue_ms=(started - request.arrival) * 1e3,
+            ttft_ms=(first - request.arrival) * 1e3,
+            total_ms=(now - request.arrival) * 1e3,
+        )

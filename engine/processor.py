@@ -1,0 +1,122 @@
+"""Prompt ids and wishes to a Request, or a clear refusal before any work starts."""
+
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
+from engine.errors import InvalidRequestError
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+
+MAX_STOP_STRINGS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """window: tokens of prompt and answer together. pool_tokens: what the device's block pool holds at most."""
+
+    vocab_size: int
+    window: int
+    pool_tokens: int
+    block_size: int
+    eos_token_ids: tuple[int, ...]
+
+
+class Processor:
+    """`namespace` is complete but for the tenant's salt, which is derived from `secret` here."""
+
+    def __init__(
+        self,
+        limits: ModelLimits,
+        namespace: KeyNamespace,
+        secret: bytes,
+        *,
+        prefix_cache: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self.limits = limits
+        self._namespace = namespace
+        self._secret = secret
+        self._prefix_cache = prefix_cache
+        self._clock = clock
+
+    def process(self, request_id: str, prompt_token_ids: Sequence[int], params: SamplingParams, tenant: str) -> Request:
+        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", ..."""
+        prompt = tuple(prompt_token_ids)
+        self._check_prompt(prompt)
+        _check_sampling(params)
+        sampling = self._resolve(params, len(prompt))
+        root = self._root_key(tenant)
+        size = self.limits.block_size
+        keys = extend_keys(root, prompt, size) if self._prefix_cache else []
+        return Request(request_id, tenant, prompt, sampling, root, keys, self._clock())
+
+    def _check_prompt(self, prompt: tuple[int, ...]) -> None:
+        if not prompt:
+            raise InvalidRequestError("the prompt is empty", param="prompt")
+        if min(prompt) < 0 or max(prompt) >= self.limits.vocab_size:
+            raise InvalidRequestError(
+                f"the prompt holds token ids outside of the vocabulary [0, {self.limits.vocab_size})", param="prompt"
+            )
+        if len(prompt) >= self.limits.window:
+            raise InvalidRequestError(
+                f"the prompt has {len(prompt)} tokens; this model's window is {self.limits.window} tokens, "
+                "prompt and answer together",
+                param="prompt",
+                code="context_length_exceeded",
+            )
+        if len(prompt) >= self.limits.pool_tokens:
+            raise InvalidRequestError(
+                f"the prompt has {len(prompt)} tokens; the KV memory of this server holds {self.limits.pool_tokens}: "
+                "it could never be served (--kv-memory sets the size)",
+                param="prompt",
+                code="context_length_exceeded",
+            )
+
+    def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
+        room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
+        max_tokens = room if params.max_tokens is None else params.max_tokens
+        if prompt_len + max_tokens > self.limits.window:
+            raise InvalidRequestError(
+                f"max_tokens is {max_tokens}, but {prompt_len} prompt tokens leave "
+                f"{self.limits.window - prompt_len} in this model's window of {self.limits.window}",
+                param="max_tokens",
+            )
+        if max_tokens > room:
+            raise InvalidRequestError(
+                f"{prompt_len} prompt tokens and max_tokens {max_tokens} need KV memory for {prompt_len + max_tokens} "
+                f"tokens; this server has it for {self.limits.pool_tokens} (--kv-memory sets the size)",
+                param="max_tokens",
+            )
+        if params.min_tokens > max_tokens:
+            raise InvalidRequestError(
+                f"min_tokens is {params.min_tokens}, more than max_tokens, which is {max_tokens}", param="min_tokens"
+            )
+        return replace(
+            params,
+            max_tokens=max_tokens,
+            seed=secrets.randbits(63) if params.seed is None else params.seed,
+            stop_token_ids=() if params.ignore_eos else self.limits.eos_token_ids,
+        )
+
+    def _root_key(self, tenant: str) -> BlockKey:
+        salt = hmac.digest(self._secret, tenant.encode(), "sha256")
+        return replace(self._namespace, tenant_salt=salt).root()
+
+
+def _check_sampling(params: SamplingParams) -> None:
+    checks = (
+        ("temperature", 0.0 <= params.temperature <= 2.0, "must be between 0 and 2"),
+        ("top_p", 0.0 < params.top_p <= 1.0, "must be above 0 and at most 1"),
+        ("top_k", params.top_k >= 0, "must be 0 (off) or more"),
+        ("seed", params.seed is None or -(2**63) <= params.seed < 2**64, "must be a 64-bit integer"),
+        ("max_tokens", params.max_tokens is None or params.max_tokens >= 1, "must be 1 or more"),
+        ("min_tokens", params.min_tokens >= 0, "must be 0 or more"),
+        ("stop", len(params.stop) <= MAX_STOP_STRINGS, f"may hold at most {MAX_STOP_STRINGS} strings"),
+        ("stop", all(params.stop), "may not hold an empty string"),
+    )
+    for param, holds, rule in checks:
+        if not holds:
+            raise InvalidRequestError(f"{param} {rule}", param=param)

@@ -1,0 +1,87 @@
+"""A request as the scheduler side sees it."""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from cache_tiers.block_key import BlockKey
+from engine.kv.block import KVCacheBlock
+from engine.outputs import FinishReason, KVReceipt
+from engine.sampling_params import SamplingParams
+
+
+class RequestStatus(Enum):
+    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at the front."""
+
+    WAITING = auto()
+    LOADING = auto()
+    RUNNING = auto()
+    PREEMPTED = auto()
+    FINISHED = auto()
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """Identity and progress of one request. The scheduler alone changes it.
+
+    block_keys: keys of its full blocks, as far as their tokens are known; `root_key` is the first one's parent.
+    blocks: its block table, owned by the BlockManager.
+    num_computed_tokens: tokens whose KV is written once all scheduled steps are done.
+    num_confirmed_tokens: the same, counting only steps whose result has come.
+    steps_in_flight: steps that were scheduled with it and whose result has not come;
+    samples_in_flight: how many of them produce a token.
+    """
+
+    request_id: str
+    tenant: str
+    prompt_token_ids: tuple[int, ...]
+    sampling: SamplingParams
+    root_key: BlockKey
+    block_keys: list[BlockKey]
+    arrival: float
+    output_token_ids: list[int] = field(default_factory=list)
+    status: RequestStatus = RequestStatus.WAITING
+    blocks: list[KVCacheBlock] = field(default_factory=list)
+    num_computed_tokens: int = 0
+    num_confirmed_tokens: int = 0
+    num_published_blocks: int = 0
+    steps_in_flight: int = 0
+    samples_in_flight: int = 0
+    known_to_worker: bool = False
+    tiers_asked: bool = False
+    receipt: KVReceipt | None = None
+    started: float | None = None
+    finish_reason: FinishReason | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is in the batch."""
+        return self.status is RequestStatus.RUNNING
+
+    @property
+    def num_prompt_tokens(self) -> int:
+        """Length of the prompt."""
+        return len(self.prompt_token_ids)
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens whose ids are known."""
+        return len(self.prompt_token_ids) + len(self.output_token_ids)
+
+    @property
+    def num_pending_tokens(self) -> int:
+        """Tokens that could be computed next, counting those that a step in flight will produce."""
+        return self.num_tokens + self.samples_in_flight - self.num_computed_tokens
+
+    @property
+    def will_reach_max_tokens(self) -> bool:
+        """Whether the steps in flight already produce its last token."""
+        limit = self.sampling.max_tokens
+        return limit is not None and len(self.output_token_ids) + self.samples_in_flight >= limit
+
+    def token_ids(self, start: int, stop: int) -> tuple[int, ...]:
+        """Known ids of positions [start, stop)."""
+        prompt = len(self.prompt_token_ids)
+        if stop <= prompt:
+            return self.prompt_token_ids[start:stop]
+        head = self.prompt_token_ids[start:prompt] if start < prompt else ()
+        return head + tuple(self.output_token_ids[max(start - prompt, 0) : stop - prompt])

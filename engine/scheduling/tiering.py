@@ -1,0 +1,106 @@
+"""Where the scheduler meets the tiers: device blocks are pinned here for as long as bytes move in or out of them."""
+
+from dataclasses import dataclass
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.manager import LoadOutcome, TierManager
+from cache_tiers.transfer import TransferJob, TransferResult
+from engine.kv.block import KVCacheBlock
+from engine.kv.block_manager import BlockManager
+from engine.request import Request
+
+
+@dataclass(slots=True)
+class _Restoring:
+    request: Request
+    num_device_blocks: int
+    aborted: bool = False
+
+
+class Tiering:
+    """Restores prefixes into block tables and writes full blocks behind.
+
+    A loading request's blocks belong to it until the outcome comes, also when it is aborted meanwhile: no copy ever
+    lands in a block that somebody else was given.
+    """
+
+    def __init__(self, tiers: TierManager, blocks: BlockManager) -> None:
+        self.tiers = tiers
+        self._blocks = blocks
+        self._restoring: dict[str, _Restoring] = {}
+        self._pinned: dict[BlockKey, KVCacheBlock] = {}
+
+    @property
+    def num_loading(self) -> int:
+        """Requests in LOADING, and aborted ones whose copies have not ended."""
+        return len(self._restoring)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no byte moves."""
+        return not self._restoring and not self._pinned
+
+    @property
+    def num_pinned(self) -> int:
+        """Blocks that are being copied down."""
+        return len(self._pinned)
+
+    def begin(self, request: Request) -> bool:
+        """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
+        device = len(request.blocks)
+        keys = request.block_keys[device : self._blocks.num_matchable(request)]
+        if not keys or not self.tiers.may_have(keys[0]):
+            return False
+        new = self._blocks.grow(request, (device + len(keys)) * self._blocks.block_size)
+        if new is None:
+            return False
+        self._restoring[request.request_id] = _Restoring(request, device)
+        self.tiers.begin_load(request.request_id, keys, [block.block_id for block in new])
+        return True
+
+    def abort(self, request: Request) -> None:
+        """Its blocks return to the pool once no copy can touch them any more."""
+        self._restoring[request.request_id].aborted = True
+        self.tiers.cancel_load(request.request_id)
+
+    def poll(self) -> list[tuple[Request, LoadOutcome]]:
+        """Requests whose load ended, with what arrived published and in their block tables."""
+        ended = []
+        for outcome in self.tiers.poll_loads():
+            restoring = self._restoring.pop(outcome.load_id)
+            request = restoring.request
+            kept = restoring.num_device_blocks + outcome.num_blocks
+            self._blocks.shrink(request, kept)
+            request.num_computed_tokens = request.num_confirmed_tokens = kept * self._blocks.block_size
+            self._blocks.publish_full(request)
+            if restoring.aborted:
+                self._blocks.free(request)
+            else:
+                ended.append((request, outcome))
+        return ended
+
+    def offer(self, published: list[tuple[BlockKey, KVCacheBlock]]) -> None:
+        """Blocks that just became full."""
+        for key, block in published:
+            self.tiers.offer(key, block.block_id)
+
+    def take_copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
+        """(loads, stores) for the step that is being put together, before it allocates anything."""
+        stores = []
+        for key, job in self.tiers.take_stores():
+            block = self._blocks.pool.acquire_published(key)
+            assert block is not None
+            assert block.block_id == job.block_id
+            self._pinned[key] = block
+            stores.append(job)
+        return self.tiers.take_loads(), tuple(stores)
+
+    def complete(self, results: tuple[TransferResult, ...]) -> None:
+        """Copies that ended."""
+        stored = self.tiers.complete(results)
+        self._blocks.pool.release([self._pinned.pop(key) for key in stored])
+
+    def check(self) -> None:
+        """Raise AssertionError on a pin or a load without an owner."""
+        assert len(self._restoring) == self.tiers.num_loading, "a load has no request"
+        self.tiers.check()

@@ -1,0 +1,149 @@
+"""Random lives of a scheduler: arrivals, aborts, chunking, preemption, stores, loads, a flaky Redis, results that come
+one step late. After every step the owners check themselves; in the end every answer equals the one computed alone."""
+
+import itertools
+from collections import deque
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from cache_tiers.block_key import KeyNamespace, extend_keys
+from cache_tiers.manager import TierManager
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.tiering import Tiering
+from tests.model.toys import ToyStore, ToyWorker, expected_output
+from tests.sizes import Size
+
+BLOCK = 4
+VOCAB = 7
+POOL_BLOCKS = 12
+ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
+
+
+class SchedulerLife(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.store = ToyStore(capacity=10)
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, redis=True)
+        self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
+        blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
+        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, max_waiting=1000)
+        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), clock=self.clock)
+        self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
+        self.ids = itertools.count()
+        self.live: dict[str, Request] = {}
+        self.finished_prompts: list[list[int]] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    @rule(
+        prompt=st.lists(st.integers(0, 1), min_size=1, max_size=24),
+        max_tokens=st.integers(1, 20),
+        stop=st.booleans(),
+    )
+    def add(self, prompt: list[int], max_tokens: int, stop: bool) -> None:
+        max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
+        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
+        keys = extend_keys(ROOT, prompt, BLOCK)
+        request = Request(f"r{next(self.ids)}", "local", tuple(prompt), sampling, ROOT, keys, self.now)
+        self.scheduler.add_request(request)
+        self.live[request.request_id] = request
+
+    @rule(again=st.integers(0, 3), tail=st.lists(st.integers(0, 1), min_size=1, max_size=6))
+    @precondition(lambda self: self.finished_prompts)
+    def go_on(self, again: int, tail: list[int]) -> None:
+        history = self.finished_prompts[again % len(self.finished_prompts)]
+        self.add((history + tail)[:30], 3, False)
+
+    @rule()
+    @precondition(lambda self: len(self.in_flight) < 2)
+    def schedule(self) -> None:
+        self.now += 0.1
+        output = self.scheduler.schedule()
+        if output is not None:
+            self.in_flight.append((output, self.worker.execute(output)))
+
+    @rule()
+    @precondition(lambda self: self.in_flight)
+    def update(self) -> None:
+        for update in self.scheduler.update(*self.in_flight.popleft()):
+            if update.finish_reason is not None:
+                self._ended(self.live.pop(update.request.request_id))
+
+    def _ended(self, request: Request) -> None:
+        expected = expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+        assert request.output_token_ids == expected
+        receipt = request.receipt
+        assert receipt is not None
+        assert receipt.cached + receipt.computed == request.num_prompt_tokens
+        self.finished_prompts.append([*request.prompt_token_ids, *request.output_token_ids])
+
+    @rule(which=st.integers(0, 9))
+    @precondition(lambda self: self.live)
+    def abort(self, which: int) -> None:
+        request_id = list(self.live)[which % len(self.live)]
+        assert self.scheduler.finish_request(request_id, "abort") is self.live.pop(request_id)
+
+    @rule(latency=st.integers(0, 6), up=st.booleans(), refuses=st.booleans())
+    def weather(self, latency: int, up: bool, refuses: bool) -> None:
+        self.store.latency, self.store.redis_up, self.store.refuses = latency, up, refuses
+
+    @rule(seconds=st.floats(0.0, 5.0))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def forget_cpu(self) -> None:
+        for key in [key for key in self.store.ready if not self.store.locks.get(key)]:
+            del self.store.ready[key]
+
+    @invariant()
+    def owners_agree(self) -> None:
+        self.scheduler.check()
+
+    def teardown(self) -> None:
+        for _ in range(3000):
+            if not (self.live or self.in_flight or self.scheduler.has_unfinished_requests()):
+                break
+            self.schedule()
+            if self.in_flight:
+                self.update()
+            self.scheduler.check()
+        assert not self.live, "a request never ended"
+        for _ in range(50):
+            self.schedule()
+            if self.in_flight:
+                self.update()
+        self.scheduler.check()
+        assert self.pool.num_used == 0
+        assert not self.worker.requests
+        self.store.check()
+
+
+def test_whatever_happens_every_answer_is_the_one_computed_alone_and_nothing_leaks(size: Size) -> None:
+    run_state_machine_as_test(
+        SchedulerLife,
+        settings=settings(
+            max_examples=size.pick(small=150, full=1000),
+            stateful_step_count=100,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

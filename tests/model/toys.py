@@ -1,0 +1,202 @@
+"""A worker and a tier store that hold token ids where the real ones hold bytes: a mix-up of blocks is seen at once."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+from cache_tiers.transfer import TransferJob, TransferResult
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+
+Slots = list[int | None]
+
+
+def next_token(token_ids: Sequence[int], vocab: int) -> int:
+    """The toy model: a function of the whole context."""
+    digest = hashlib.sha256(repr(tuple(token_ids)).encode()).digest()
+    return int.from_bytes(digest[:4], "little") % vocab
+
+
+def expected_output(prompt: Sequence[int], sampling: SamplingParams, vocab: int) -> list[int]:
+    """What the toy model answers with no cache, no batch and no preemption."""
+    tokens, produced = list(prompt), list[int]()
+    while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
+        produced.append(next_token(tokens, vocab))
+        tokens.append(produced[-1])
+        if produced[-1] in sampling.stop_token_ids and len(produced) > sampling.min_tokens:
+            break
+    return produced
+
+
+@dataclass
+class _Known:
+    token_ids: list[int]
+    blocks: list[int]
+
+
+class ToyWorker:
+    """Follows SchedulerOutputs to the letter; raises if the KV that a request attends to is not its own."""
+
+    def __init__(self, block_size: int, vocab: int, host: dict[int, Slots]) -> None:
+        self.block_size = block_size
+        self.vocab = vocab
+        self.device: dict[int, Slots] = {}
+        self.host = host
+        self.requests: dict[str, _Known] = {}
+
+    def execute(self, output: SchedulerOutput) -> ModelRunnerOutput:
+        for request_id in output.dropped_request_ids:
+            del self.requests[request_id]
+        computed: dict[str, int] = {}
+        for new in output.new_requests:
+            assert new.request_id not in self.requests
+            self.requests[new.request_id] = _Known(list(new.token_ids), list(new.block_ids))
+            computed[new.request_id] = new.num_computed_tokens
+        for cached in output.cached_requests:
+            self.requests[cached.request_id].blocks += cached.new_block_ids
+            computed[cached.request_id] = cached.num_computed_tokens
+        results = [self._copy(job, load=True) for job in output.loads]
+        sampled = {}
+        for request_id, count in output.num_scheduled_tokens.items():
+            token = self._forward(self.requests[request_id], computed[request_id], count)
+            if token is not None:
+                sampled[request_id] = token
+        results += [self._copy(job, load=False) for job in output.stores]
+        return ModelRunnerOutput(output.step_id, sampled, tuple(results))
+
+    def _copy(self, job: TransferJob, *, load: bool) -> TransferResult:
+        if load:
+            self.device[job.block_id] = list(self.host[job.host_offset])
+        else:
+            self.host[job.host_offset] = list(self.device[job.block_id])
+        return TransferResult(job.job_id, 0.0)
+
+    def _forward(self, request: _Known, start: int, count: int) -> int | None:
+        size = self.block_size
+        end = start + count
+        assert end <= len(request.token_ids), "scheduled beyond the known tokens"
+        for position in range(start, end):
+            block = self.device.setdefault(request.blocks[position // size], [None] * size)
+            block[position % size] = request.token_ids[position]
+        seen = [self.device[request.blocks[p // size]][p % size] for p in range(end)]
+        assert seen == request.token_ids[:end], "a request attended to KV that is not its own"
+        if end < len(request.token_ids):
+            return None
+        request.token_ids.append(next_token(request.token_ids, self.vocab))
+        return request.token_ids[-1]
+
+
+@dataclass
+class _Pending:
+    keys: list[BlockKey]
+    redis: bool
+    ticks: int
+
+
+@dataclass
+class ToyStore:
+    """KVTierStore over dictionaries. `latency` counts polls until a prefetch that needs Redis is there."""
+
+    capacity: int
+    latency: int = 0
+    redis_up: bool = True
+    refuses: bool = False
+    host: dict[int, Slots] = field(default_factory=dict)
+    ready: dict[BlockKey, int] = field(default_factory=dict)
+    reserved: dict[BlockKey, int] = field(default_factory=dict)
+    locks: dict[BlockKey, int] = field(default_factory=dict)
+    redis: dict[BlockKey, Slots] = field(default_factory=dict)
+    pending: dict[int, _Pending] = field(default_factory=dict)
+    handles: int = 0
+
+    @property
+    def pool(self) -> memoryview:
+        return memoryview(bytearray())
+
+    def _free_offset(self) -> int | None:
+        if self.refuses:
+            return None
+        used = set(self.ready.values()) | set(self.reserved.values())
+        for offset in range(self.capacity):
+            if offset not in used:
+                return offset
+        for key in list(self.ready):
+            if not self.locks.get(key):
+                return self.ready.pop(key)
+        return None
+
+    def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
+        slots = []
+        for key in keys:
+            if key in self.ready or key in self.reserved:
+                continue
+            offset = self._free_offset()
+            if offset is None:
+                break
+            self.reserved[key] = offset
+            slots.append(HostSlot(key, offset))
+        return slots
+
+    def contains(self, key: BlockKey) -> bool:
+        return key in self.ready
+
+    def commit(self, keys: Sequence[BlockKey]) -> None:
+        for key in keys:
+            self.ready[key] = self.reserved.pop(key)
+            if self.redis_up:
+                self.redis[key] = list(self.host[self.ready[key]])
+
+    def discard(self, keys: Sequence[BlockKey]) -> None:
+        for key in keys:
+            del self.reserved[key]
+
+    def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
+        self.handles += 1
+        in_cpu = all(key in self.ready for key in keys)
+        self.pending[self.handles] = _Pending(list(keys), redis, 0 if in_cpu else self.latency)
+        return self.handles
+
+    def poll(self, handle: int) -> PrefetchResult | None:
+        pending = self.pending[handle]
+        if pending.ticks > 0:
+            pending.ticks -= 1
+            return None
+        del self.pending[handle]
+        slots, from_cpu = list[HostSlot](), 0
+        for key in pending.keys:
+            if key in self.ready:
+                if len(slots) == from_cpu:
+                    from_cpu += 1
+            elif not (pending.redis and self.redis_up and key in self.redis and self._fetch(key)):
+                break
+            self.locks[key] = self.locks.get(key, 0) + 1
+            slots.append(HostSlot(key, self.ready[key]))
+        return PrefetchResult(tuple(slots), from_cpu, len(slots) - from_cpu)
+
+    def _fetch(self, key: BlockKey) -> bool:
+        offset = self._free_offset()
+        if offset is None or key in self.reserved:
+            return False
+        self.host[offset] = list(self.redis[key])
+        self.ready[key] = offset
+        return True
+
+    def release(self, keys: Sequence[BlockKey]) -> None:
+        for key in keys:
+            assert self.locks[key] > 0, "released more often than locked"
+            self.locks[key] -= 1
+
+    def stats(self) -> StoreStats:
+        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0, 0)
+
+    def check(self) -> None:
+        assert not any(self.locks.values()), "a read lock has no owner"
+        assert not self.reserved, "a reserved slot has no owner"
+
+    def flush(self, timeout: float) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass

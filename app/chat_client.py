@@ -11,6 +11,7 @@ import aiohttp
 from engine.errors import EbbError
 
 CONNECT_SECONDS = 5.0
+HEALTH_SECONDS = 5.0
 SILENCE_SECONDS = 60.0
 """A stream is pinged every 15 s; one that is silent for so long is dead."""
 
@@ -52,7 +53,7 @@ class ChatClient:
     async def health(self) -> dict[str, Any]:
         """GET /health. Raises NoServerError."""
         try:
-            async with self._session.get("/health") as response:
+            async with self._session.get("/health", timeout=aiohttp.ClientTimeout(total=HEALTH_SECONDS)) as response:
                 return dict(await response.json())
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise NoServerError(f"no server answers at {self.url} ({error or type(error).__name__})") from error

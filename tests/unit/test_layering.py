@@ -4,6 +4,9 @@ Imports inside functions and under TYPE_CHECKING count like any other: a hidden 
 """
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -173,3 +176,18 @@ def test_nothing_is_pickled() -> None:
         if top(target) in ("pickle", "marshal", "shelve", "dill", "cloudpickle")
     }
     assert picklers == set()
+
+
+def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
+    """What another dependency happens to bring may be gone with its next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[=<>;\[ ]", line, maxsplit=1)[0].replace("-", "_") for line in project["dependencies"]}
+    ours = {*PACKAGES, *sys.stdlib_module_names}
+    comes_with = {"pydantic_core": "pydantic"}
+    undeclared = {
+        f"{name} imports {package}"
+        for name, path in modules().items()
+        for package in {top(target) for target in imports(path)} - ours
+        if comes_with.get(package, package) not in declared
+    }
+    assert undeclared == set()

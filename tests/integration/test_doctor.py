@@ -1,0 +1,161 @@
+"""`ebb doctor` on this machine, as it is and with one thing missing at a time."""
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from app import checks
+from app.cli import main
+from app.config import Settings, load_settings
+from app.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
+from models.errors import ModelNotFoundError
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A folder with 30 bfloat16 parameters in two files."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    save_file({"a": torch.zeros(2, 5, dtype=torch.bfloat16)}, folder / "model-00001-of-00002.safetensors")
+    save_file({"b": torch.zeros(20, dtype=torch.bfloat16)}, folder / "model-00002-of-00002.safetensors")
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that something else has taken; it refuses connections."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        yield other.getsockname()[1]
+
+
+def settings(tmp_path: Path, **flags: str) -> Settings:
+    here = {"state-dir": str(tmp_path / "state"), "cache-dir": str(tmp_path / "cache"), "port": "0"}
+    return load_settings(here | {name.replace("_", "-"): text for name, text in flags.items()}, environ={})
+
+
+def test_on_a_machine_that_has_everything_the_report_is_a_line_per_subject_and_ends_well(
+    tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
+    sizes = ["--kv-memory", "1MiB", "--redis-memory", "1MiB"]
+    assert main(["doctor", "--port", "0", "--model", str(model), *places, *sizes]) == 0
+    output = capsys.readouterr().out
+    subjects = ("python", "device", "compiler", "redis", "lmcache", "model", "memory", "web page", "state-dir", "port")
+    for subject in subjects:
+        assert f" {subject} " in output
+    assert "fail" not in output
+    assert not (tmp_path / "s").exists()  # it looks, it does not make
+
+
+def test_a_failed_check_sets_the_exit_status_and_says_what_to_do(
+    tmp_path: Path, model: Path, port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
+    assert main(["doctor", "--port", str(port), "--model", str(model), *places, "--kv-memory", "1MiB"]) == 1
+    output = capsys.readouterr().out
+    assert f"fail  port       127.0.0.1:{port}: Address already in use" in output
+    assert "-> stop what listens there, or choose another --port" in output
+
+
+def test_the_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
+    plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model)
+    assert (plan.weights, plan.device_pool, plan.cpu_pool, plan.redis) == (
+        60,
+        2 << 20,
+        max(6 << 20, STAGING_BYTES),
+        8 << 20,
+    )
+    assert plan.at_start == 60 + (2 << 20) + STAGING_BYTES
+    assert plan.total == plan.at_start + (8 << 20)
+
+
+@pytest.mark.parametrize(
+    ("flags", "cpu_pool", "redis"),
+    [
+        ({"cpu_kv_memory": "1GiB"}, 1 << 30, 2 << 30),
+        ({"cpu_kv_memory": "0"}, STAGING_BYTES, 2 << 30),
+        ({"cpu_kv_memory": "0", "redis_url": "off"}, 0, 0),
+        ({"cpu_kv_memory": "1GiB", "redis_url": "redis://elsewhere"}, 1 << 30, 0),
+        ({"cpu_kv_memory": "1GiB", "no_prefix_cache": "true"}, 0, 0),
+    ],
+)
+def test_a_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str], cpu_pool: int, redis: int) -> None:
+    plan = plan_memory(settings(tmp_path, **flags), None)
+    assert (plan.weights, plan.cpu_pool, plan.redis) == (0, cpu_pool, redis)
+
+
+def test_weights_are_counted_from_the_headers_in_the_dtype_that_they_are_loaded_as(model: Path) -> None:
+    assert weight_bytes(model, "bfloat16") == 60
+    assert weight_bytes(model, "float32") == 120
+
+
+def test_a_model_folder_without_weights_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelNotFoundError):
+        weight_bytes(tmp_path, "bfloat16")
+    finding = checks.check_memory(settings(tmp_path, model=str(tmp_path)))
+    assert finding.level == "fail"
+
+
+def test_pools_that_do_not_fit_into_memory_fail_and_a_redis_that_may_not_warns(tmp_path: Path) -> None:
+    assert checks.check_memory(settings(tmp_path, kv_memory="100TiB")).level == "fail"
+    finding = checks.check_memory(settings(tmp_path, kv_memory="1MiB", redis_memory="100TiB"))
+    assert finding.level == "warn"
+    assert "100 TiB" in finding.text
+
+
+def test_a_model_that_is_not_here_is_announced_not_fetched(tmp_path: Path) -> None:
+    finding = checks.check_model(settings(tmp_path))
+    assert finding.level == "warn"
+    assert "ebb pull" in finding.advice
+    assert not (tmp_path / "cache").exists()
+
+
+def test_redis_by_url_is_asked_and_a_silent_one_is_a_warning(tmp_path: Path, port: int) -> None:
+    finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{tmp_path}/none.sock"))
+    assert finding.level == "warn"
+    assert "does not answer" in finding.text
+    assert checks.check_redis(settings(tmp_path, redis_url="off")).level == "warn"
+
+
+def test_redis_by_url_that_answers_is_fine(tmp_path: Path) -> None:
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.skip("needs redis-server")
+    address = tmp_path / "redis.sock"
+    command = [binary, "--port", "0", "--unixsocket", str(address), "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        for line in server.stdout:
+            if "eady to accept connections" in line:
+                break
+        finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{address}"))
+        server.terminate()
+        server.stdout.read()
+    assert finding.level == "ok"
+
+
+def test_a_directory_that_cannot_be_written_fails(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    finding = checks.check_state_dir(settings(tmp_path, state_dir=str(tmp_path / "state/deep")))
+    assert finding.level == "fail"
+    assert "another --state-dir" in finding.advice
+
+
+def test_no_compiler_and_no_redis_server_are_warnings_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert checks.check_compiler(settings(tmp_path)).level == "warn"
+    assert "install g++" in checks.check_compiler(settings(tmp_path)).advice

@@ -1,0 +1,63 @@
+"""What `ebb chat` reads from the wire and shows in the terminal."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from app.chat import printable, receipt
+from app.chat_client import Event, read_events
+
+BODY = (
+    b": ping\n\n"
+    b'id: run_1:0.1\nevent: delta\ndata: {"text": "caf\xc3\xa9"}\n\n'
+    b'event: done\r\ndata: {"message": {}}\r\n\r\n'
+    b'event: delta\ndata: {"text": "cut off'
+)
+
+
+async def chunks(body: bytes, length: int) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), length):
+        yield body[start : start + length]
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 1000])
+async def test_events_are_the_same_however_the_network_cuts_them(length: int) -> None:
+    events = [event async for event in read_events(chunks(BODY, length))]
+    assert events == [Event("delta", {"text": "café"}), Event("done", {"message": {}})]
+
+
+def test_an_answer_cannot_take_over_the_terminal() -> None:
+    assert printable("a\x1b[2Jb\x07\r\nc\td\x9b0m") == "a[2Jb\nc\td0m"
+
+
+def test_letters_and_emoji_of_all_scripts_are_shown() -> None:
+    text = "naïve 日本語 👩\u200d💻 עברית"
+    assert printable(text) == text
+
+
+def message(**kv: int) -> dict[str, Any]:
+    usage = {
+        "prompt_tokens": sum(kv.values()),
+        "kv": {"device": 0, "cpu": 0, "redis": 0, "computed": 0} | kv,
+        "ttft_ms": 38.4,
+        "tokens_per_second": 61.2,
+    }
+    return {"status": "complete", "usage": usage}
+
+
+def test_the_receipt_says_where_the_prompt_came_from() -> None:
+    line = receipt(message(redis=1920, computed=90))
+    assert line == "[2,010 prompt tokens: 1,920 from Redis, 90 computed; first token after 38 ms; 61 tokens/s]"
+    assert "64 from the device, 128 from CPU memory, 9 computed" in receipt(message(device=64, cpu=128, computed=9))
+    assert receipt(message(computed=30)).startswith("[30 prompt tokens: 30 computed;")
+
+
+def test_the_receipt_says_when_an_answer_was_cut_and_leaves_out_a_speed_that_nobody_knows() -> None:
+    cut = message(computed=30) | {"status": "incomplete"}
+    cut["usage"]["tokens_per_second"] = None
+    assert receipt(cut) == "[30 prompt tokens: 30 computed; first token after 38 ms; cut at the length limit]"
+
+
+def test_without_usage_there_is_no_receipt() -> None:
+    assert receipt({"status": "cancelled", "usage": None}) == ""

@@ -1,0 +1,99 @@
+"""The `ebb` command as it is typed: help at once, mistakes named, settings from the command line."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.config import Settings
+from app.version import VERSION
+
+
+def run(*arguments: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", *arguments]
+    return subprocess.run(command, env=environ or {"HOME": "/nowhere"}, capture_output=True, text=True, check=False)
+
+
+def test_help_names_the_commands_shows_examples_and_ends_well() -> None:
+    result = run("--help")
+    assert result.returncode == 0
+    for words in ("serve", "pull", "chat", "doctor", "ebb serve --model", "EBB_KV_MEMORY=2GiB"):
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize("command", ["serve", "doctor"])
+def test_the_help_of_a_command_lists_every_setting_with_its_default(command: str) -> None:
+    result = run(command, "--help")
+    assert result.returncode == 0
+    for words in ("--kv-memory SIZE", "512MiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
+        assert words in result.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; import app.cli; print([name for name in ('torch', 'numpy', 'aiohttp') if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_help_answers_within_a_moment() -> None:
+    """The fastest of three; the promise is 0.3 s, the rest is room for a machine that is busy with other things."""
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        assert run("--help").returncode == 0
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 1.0
+
+
+def test_the_version_is_the_one_that_is_installed() -> None:
+    assert run("--version").stdout == f"ebb {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "required: COMMAND"),
+        (("sevre",), "invalid choice: 'sevre'"),
+        (("serve", "--kv-memry", "1GiB"), "unknown argument --kv-memry; did you mean --kv-memory?"),
+        (("serve", "--prot=1"), "unknown argument --prot=1; did you mean --port?"),
+        (("serve", "--kv-mem", "1GiB"), "unknown argument --kv-mem"),
+        (("serve", "extra"), "unknown argument extra"),
+        (("chat", "--dtype", "float32"), "unknown argument --dtype"),
+        (("serve", "--port"), "--port: expected one argument"),
+        (("serve", "--port", "http"), "--port: 'http' is not a whole number"),
+        (("serve", "--kv-memory", "512M"), "--kv-memory: '512M' is not a size"),
+        (("serve", "--config", "/nowhere.toml"), "config file /nowhere.toml: No such file"),
+    ],
+)
+def test_a_mistake_is_named_in_one_line_with_status_2(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_unknown_ebb_variable_stops_every_command() -> None:
+    result = run("doctor", environ={"HOME": "/nowhere", "EBB_MODLE": "x"})
+    assert result.returncode == 2
+    assert "unknown variable EBB_MODLE; did you mean EBB_MODEL?" in result.stderr
+
+
+def test_what_was_typed_reaches_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    started: list[Settings] = []
+
+    def serve(settings: Settings) -> int:
+        started.append(settings)
+        return 7
+
+    monkeypatch.setattr(cli, "_serve", serve)
+    (tmp_path / "ebb.toml").write_text('host = "0.0.0.0"\n')
+    arguments = ["--port", "9000", "--kv-memory=1GiB", "--no-prefix-cache", "--state-dir", str(tmp_path)]
+    assert cli.main(["serve", "--config", str(tmp_path / "ebb.toml"), *arguments]) == 7
+    (settings,) = started
+    assert (settings.host, settings.port, settings.kv_memory) == ("0.0.0.0", 9000, 1 << 30)
+    assert settings.no_prefix_cache is True
+    assert settings.state_dir == tmp_path

@@ -1,0 +1,79 @@
+"""Random lives of sequences over a paged KV pool, played to several attention backends at once."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from engine.attention.backend import AttentionMetadata, AttentionSpec
+from engine.attention.selector import load_backend
+
+POISON = (float("nan"), float("inf"), float("-inf"), 1e30)
+
+
+@dataclass
+class Life:
+    """One sequence: how many tokens have KV, and in which blocks."""
+
+    length: int = 0
+    blocks: list[int] = field(default_factory=list)
+
+
+class PagedHistory:
+    """Plays the same steps to each named backend, over pools whose free blocks are full of NaN and Inf."""
+
+    def __init__(self, spec: AttentionSpec, names: Sequence[str], *, layers: int, blocks: int, block_size: int) -> None:
+        self.spec = spec
+        self.layers, self.block_size = layers, block_size
+        self.random = random.Random(f"{spec} {layers} {blocks}")
+        self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
+        shape = (blocks, layers, 2, spec.num_kv_heads, block_size, spec.head_dim)
+        self.pools = {name: torch.zeros(shape, dtype=spec.dtype) for name in names}
+        self.backends = {name: load_backend(name)(spec, self.pools[name]) for name in names}
+        self.free = list(range(blocks))
+        self.random.shuffle(self.free)
+        self.poison(self.free)
+
+    def poison(self, block_ids: Sequence[int]) -> None:
+        for block_id in block_ids:
+            value = self.random.choice(POISON)
+            for pool in self.pools.values():
+                pool[block_id] = value
+
+    def retire(self, life: Life) -> None:
+        self.poison(life.blocks)
+        self.free += life.blocks
+        life.length, life.blocks = 0, []
+
+    def step(self, work: Sequence[tuple[Life, int]]) -> dict[str, torch.Tensor]:
+        """Compute `count` tokens more of each life; name -> outputs [layer, T, heads, head_dim]."""
+        slots: list[int] = []
+        for life, count in work:
+            end = life.length + count
+            while len(life.blocks) * self.block_size < end:
+                life.blocks.append(self.free.pop())
+            slots += [
+                life.blocks[p // self.block_size] * self.block_size + p % self.block_size
+                for p in range(life.length, end)
+            ]
+            life.length = end
+        metadata = AttentionMetadata(
+            query_lens=tuple(count for _, count in work),
+            seq_lens=tuple(life.length for life, _ in work),
+            block_tables=tuple(tuple(life.blocks) for life, _ in work),
+            slot_mapping=torch.tensor(slots),
+        )
+        inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
+        outputs: dict[str, torch.Tensor] = {}
+        for name, backend in self.backends.items():
+            context = backend.begin_step(metadata)
+            outputs[name] = torch.stack([context.attention(layer, *qkv) for layer, qkv in enumerate(inputs)])
+        return outputs
+
+    def _qkv(self, rows: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """As a model gives them: slices of one tensor, so not contiguous."""
+        heads, kv_heads = self.spec.num_heads, self.spec.num_kv_heads
+        merged = torch.randn(rows, heads + 2 * kv_heads, self.spec.head_dim, generator=self.generator)
+        q, k, v = merged.to(self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
+        return q, k, v

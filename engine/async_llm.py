@@ -74,7 +74,10 @@ def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
 
 
 class AsyncLLMEngine:
-    """Owner of the loop task. Every method but `close` belongs to the thread of the event loop that called `start`."""
+    """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
+
+    redis_note: why Redis is off, in a sentence; empty when it is on.
+    """
 
     def __init__(
         self,
@@ -83,11 +86,13 @@ class AsyncLLMEngine:
         config: EngineConfig,
         tokenizer: Tokenizer,
         chat_format: ChatFormat,
+        redis_note: str,
         on_close: Callable[[float], None],
     ) -> None:
         self.config = config
         self.tokenizer = tokenizer
         self.chat_format = chat_format
+        self.redis_note = redis_note
         self.model_name = config.model_name
         self.max_model_len = engine.processor.limits.window
         self._engine = engine

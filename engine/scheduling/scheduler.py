@@ -132,38 +132,33 @@ class Scheduler:
     def _schedule_running(
         self, budget: SchedulingBudget, scheduled: dict[str, int], cached: list[CachedRequestData]
     ) -> bool:
-        preempted = False
-        by_need = sorted(self._running, key=lambda request: request.num_pending_tokens > 1)
-        for request in by_need:
+        """Decodes, then chunks of prompts that have begun. Whether anyone was preempted for them."""
+        preempted_before = self.num_preemptions
+        for request in sorted(self._running, key=lambda request: request.num_pending_tokens > 1):
             if budget.exhausted:
                 break
-            if not request.is_running or request.will_reach_max_tokens:
+            if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
             count = min(request.num_pending_tokens, budget.tokens)
             if count <= 0:
                 continue
-            first = request.num_computed_tokens
-            before = len(request.blocks)
-            while self.blocks.grow(request, first + count) is None:
-                if self._reclaim_from_waiting(but=request):
-                    continue
-                preempted = True
-                if not self._preempt_last(scheduled, but=request):
-                    break
-            if not request.is_running:
-                continue
-            new_ids = tuple(block.block_id for block in request.blocks[before:])
-            cached.append(CachedRequestData(request.request_id, new_ids, first))
-            self._take(request, count, budget, scheduled)
-        return preempted
+            first, before = request.num_computed_tokens, len(request.blocks)
+            if self._make_room(request, first + count, scheduled):
+                new_ids = tuple(block.block_id for block in request.blocks[before:])
+                cached.append(CachedRequestData(request.request_id, new_ids, first))
+                self._take(request, count, budget, scheduled)
+        return self.num_preemptions > preempted_before
 
-    def _preempt_last(self, scheduled: dict[str, int], *, but: Request) -> bool:
-        """Free the blocks of the latest arrival that is not in this step; `but` itself if there is no other."""
-        for victim in reversed(self._running):
-            if victim.request_id not in scheduled:
-                self._preempt(victim)
-                return victim is not but
-        raise AssertionError(f"{but.request_id} is running, not scheduled, and not found")
+    def _make_room(self, request: Request, num_tokens: int, scheduled: dict[str, int]) -> bool:
+        """Grow its table, at the cost of who waits, then of the latest arrival; False if that was itself."""
+        while self.blocks.grow(request, num_tokens) is None:
+            if self._reclaim_from_waiting(but=request):
+                continue
+            victim = next(r for r in reversed(self._running) if r.request_id not in scheduled)
+            self._preempt(victim)
+            if victim is request:
+                return False
+        return True
 
     def _reclaim_from_waiting(self, *, but: Request) -> bool:
         """Take back the restored blocks of the last in the queue that has any: nobody who waits may stop who runs.

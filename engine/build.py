@@ -1,0 +1,181 @@
+"""Wiring of the engine: worker, tiers, scheduler and the loop around them, from an EngineConfig."""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from cache_tiers.block_key import KeyNamespace
+from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
+from cache_tiers.manager import TierManager
+from cache_tiers.redis.address import RedisAddress, parse_redis_url
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.errors import CompanionError
+from cache_tiers.redis.server_binary import find_redis_server
+from cache_tiers.store import KVTierStore
+from engine.async_llm import AsyncLLMEngine
+from engine.config import EngineConfig, TierConfig
+from engine.core import EngineCore
+from engine.errors import EngineError
+from engine.executor.uniproc import UniProcExecutor
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.llm_engine import LLMEngine
+from engine.output_processor import OutputProcessor
+from engine.processor import ModelLimits, Processor
+from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.tiering import Tiering
+from engine.worker.worker import Worker
+from models.fingerprint import model_fingerprint
+from models.pangu.chat_format import ChatFormat
+from models.tokenizer import Tokenizer
+
+LOAD_DEADLINE_SECONDS = 1.0
+MIB = 1 << 20
+
+Progress = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTiers:
+    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off."""
+
+    store: KVTierStore | None
+    redis: bool
+    redis_note: str
+
+
+def build_llm_engine(
+    config: EngineConfig, progress: Progress, closing: ExitStack
+) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
+    """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
+
+    Raises EngineError, ModelError, CompanionError, RedisAddressError.
+    """
+    progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
+    tokenizer = Tokenizer.load(config.model_path)
+    worker = Worker(config)
+    executor = UniProcExecutor(worker)
+    # Closed in reverse: the executor lets go of the host pool before the store frees it.
+    below = closing.enter_context(ExitStack())
+    closing.callback(executor.close)
+    executor.call(worker.load)
+    layout = worker.kv_layout()
+    num_blocks = _num_blocks(config, layout)
+    tiers = _open_tiers(config, layout, progress, below)
+    host_pool = tiers.store.pool if tiers.store is not None else None
+    progress(
+        f"taking {num_blocks * layout.nbytes // MIB} MiB for {num_blocks} KV blocks of {layout.nbytes / MIB:.2f} MiB"
+    )
+    executor.call(worker.init_kv, num_blocks, host_pool)
+
+    window = min(config.max_model_len or worker.model.max_position_embeddings, worker.model.max_position_embeddings)
+    limits = ModelLimits(
+        worker.model.vocab_size, window, num_blocks * config.block_size, config.block_size, tokenizer.eos_token_ids
+    )
+    namespace = KeyNamespace(
+        model_fingerprint=model_fingerprint(config.model_path),
+        numerics=worker.numerics_id(),
+        kv_dtype=config.dtype,
+        block_size=config.block_size,
+        layout_version=LAYOUT_VERSION,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"",
+    )
+    clock = time.monotonic
+    processor = Processor(limits, namespace, config.secret, prefix_cache=config.prefix_cache, clock=clock)
+    core = EngineCore(_scheduler(config, layout, num_blocks, tiers, clock), executor)
+    engine = LLMEngine(processor, core, OutputProcessor(tokenizer.token_bytes, clock=clock))
+    return engine, tokenizer, tiers
+
+
+def build_engine(config: EngineConfig, progress: Progress) -> AsyncLLMEngine:
+    """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
+    with ExitStack() as closing:
+        engine, tokenizer, tiers = build_llm_engine(config, progress, closing)
+        chat_format = ChatFormat.load(config.model_path, tokenizer)
+        to_close = closing.pop_all()
+
+    def on_close(flush_seconds: float) -> None:
+        if tiers.store is not None and not tiers.store.flush(flush_seconds):
+            logger.warning(
+                "Redis did not get every KV block in %g s: some prefixes will be computed again", flush_seconds
+            )
+        to_close.close()
+
+    return AsyncLLMEngine(
+        engine,
+        config=config,
+        tokenizer=tokenizer,
+        chat_format=chat_format,
+        redis_note=tiers.redis_note,
+        on_close=on_close,
+    )
+
+
+def _num_blocks(config: EngineConfig, layout: BlockLayout) -> int:
+    num_blocks = config.kv_memory // layout.nbytes
+    if num_blocks < 1:
+        raise EngineError(
+            f"--kv-memory {config.kv_memory // MIB}MiB does not hold one KV block of {layout.nbytes / MIB:.1f} MiB "
+            f"({config.block_size} tokens); give at least {-(-layout.nbytes // MIB)}MiB"
+        )
+    return num_blocks
+
+
+def _scheduler(
+    config: EngineConfig, layout: BlockLayout, num_blocks: int, tiers: OpenTiers, clock: Callable[[], float]
+) -> Scheduler:
+    manager = None
+    if tiers.store is not None:
+        manager = TierManager(tiers.store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=tiers.redis)
+    pool = BlockPool(num_blocks, on_evict=manager.forget if manager is not None else None)
+    blocks = BlockManager(pool, config.block_size, layout.nbytes, prefix_cache=config.prefix_cache)
+    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.max_waiting)
+    return Scheduler(limits, blocks, Tiering(manager, blocks) if manager is not None else None, clock=clock)
+
+
+def _open_tiers(config: EngineConfig, layout: BlockLayout, progress: Progress, closing: ExitStack) -> OpenTiers:
+    if config.tiers is None:
+        return OpenTiers(None, redis=False, redis_note="off" if config.prefix_cache else "off: --no-prefix-cache")
+    address, note = _open_redis(config.tiers, progress, closing)
+    if address is None and config.tiers.cpu_memory == 0:
+        return OpenTiers(None, redis=False, redis_note=note)
+    progress(f"opening the cache tiers: {config.tiers.cpu_memory // MIB} MiB of CPU memory, Redis {address or note}")
+    # LMCache takes a second to import; without tiers nobody should wait for it.
+    from cache_tiers.lmcache_store import open_store
+
+    store = open_store(
+        block_nbytes=layout.nbytes,
+        cpu_bytes=config.tiers.cpu_memory,
+        redis_address=address,
+        keep_in_cpu=config.tiers.cpu_memory > 0,
+    )
+    closing.callback(store.close)
+    return OpenTiers(store, redis=address is not None, redis_note=note)
+
+
+def _open_redis(tiers: TierConfig, progress: Progress, closing: ExitStack) -> tuple[RedisAddress | None, str]:
+    """(where Redis is, "") or (None, why not). A companion that cannot start leaves the tier off."""
+    if tiers.redis_url == "off":
+        return None, "off: --redis-url off"
+    if tiers.redis_url != "auto":
+        return parse_redis_url(tiers.redis_url), ""
+    binary = find_redis_server()
+    if binary is None:
+        note = "off: no redis-server or valkey-server on PATH; install one and start again"
+        logger.warning("Redis is %s", note)
+        return None, note
+    progress(f"starting Redis ({binary.name}) and loading its snapshot")
+    try:
+        companion = RedisCompanion(tiers.state_dir, binary=binary, max_memory=tiers.redis_memory)
+        companion.start()
+    except CompanionError as error:
+        logger.warning("Redis is off: %s", error)
+        return None, f"off: {error}"
+    closing.callback(companion.stop)
+    return companion.address, ""

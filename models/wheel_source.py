@@ -43,6 +43,8 @@ DEFAULT_SOURCE = WheelSource(
         ids=(
             ("Hello, world!", (19556, 28, 905, 17)),
             ("It costs 12345 dollars", (1589, 3499, 216, 33, 34, 35, 36, 37, 8358)),
+            # Two spaces before a digit: where a tokenizer that does not split digits first goes another way.
+            ("costs  42", (11386, 99, 256, 36, 34)),
             ("naïve café 🙂 日本語", (3546, 46494, 37366, 47526, 17097, 241, 115, 40993, 179, 120, 248)),
             ("    def f(x):\n\treturn x", (333, 753, 275, 24, 104, 727, 198, 197, 5406, 1792)),
         ),

@@ -1,0 +1,181 @@
+"""GGUF files to model folders: what comes out is what went in, and what cannot be read is refused by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gguf
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.dense_context import DenseContext
+from models.errors import ConversionError
+from models.gguf_import.convert import convert_gguf
+from models.proof import prove_conversion
+from models.registry import load_model
+from models.resolve import resolve_model
+from models.tokenizer import Tokenizer
+from models.wheel_source import DEFAULT_SOURCE
+from tests.tiny_gguf import VOCAB, source_tensors, write_tiny_gguf
+from tests.tiny_models import make_tiny_model
+
+
+def convert(file: Path) -> Path:
+    folder = file.with_suffix("")
+    folder.mkdir()
+    convert_gguf(file, folder, lambda line: None)
+    return folder
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_every_tensor_comes_back_in_its_own_order_rounded_once(tmp_path: Path, bias: bool, tied: bool) -> None:
+    folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf", bias=bias, tied=tied))
+    expected = source_tensors(bias=bias, tied=tied)
+    found = load_file(folder / "model.safetensors")
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert torch.equal(found[name], tensor.bfloat16()), name
+
+
+def test_the_converted_model_computes_what_the_source_computes(tmp_path: Path) -> None:
+    converted = convert(write_tiny_gguf(tmp_path / "tiny.gguf"))
+    source = make_tiny_model(tmp_path / "source", vocab=VOCAB, tied=True)
+    save_file(source_tensors(), source / "model.safetensors")
+    ids = torch.arange(5, 60)
+    logits = []
+    for folder in (converted, source):
+        model = load_model(folder, torch.bfloat16, torch.device("cpu"))
+        logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext())))
+    assert torch.equal(*logits)
+
+
+def test_the_configuration_says_what_the_file_says(tmp_path: Path) -> None:
+    folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf"))
+    config = json.loads((folder / "config.json").read_text())
+    assert config["rms_norm_eps"] == 1e-5
+    assert (config["vocab_size"], config["max_position_embeddings"], config["head_dim"]) == (VOCAB, 512, 16)
+    assert json.loads((folder / "generation_config.json").read_text()) == {
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 2,
+    }
+
+
+def test_the_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf")))
+    ids = tokenizer.encode("ab 12", special=False)
+    assert [tokenizer.token_bytes(id_) for id_ in ids] == [b"ab", b" ", b"1", b"2"]
+
+
+@pytest.mark.parametrize("add_bos", [False, True])
+def test_a_raw_prompt_gets_a_first_token_where_the_model_wants_one(tmp_path: Path, add_bos: bool) -> None:
+    tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf", add_bos=add_bos)))
+    assert tokenizer.encode_prompt("ab") == ([1, 259] if add_bos else [259])
+    assert tokenizer.encode("ab", special=True) == [259]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tokenizer.ggml.model": "llama"}, "tokenizer of kind 'llama'"),
+        ({"tokenizer.ggml.pre": "qwen2"}, "splits texts in the way 'qwen2'"),
+        ({"tokenizer.ggml.eos_token_id": 900}, "900 as its eos token"),
+        ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions"),
+        ({"llama.embedding_length": "64"}, "llama.embedding_length, but has '64'"),
+        ({"llama.attention.head_count": 0}, "llama.attention.head_count, but has 0"),
+        ({"split.count": 2}, "split over several files"),
+    ],
+)
+def test_a_file_that_is_not_understood_is_refused_by_the_key(
+    tmp_path: Path, changed: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConversionError, match=words):
+        convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed=changed))
+
+
+def test_another_architecture_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "other.gguf"
+    writer = gguf.GGUFWriter(file, "mamba")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(ConversionError, match="architecture 'mamba'; only llama"):
+        convert(file)
+
+
+def test_a_tensor_that_the_architecture_does_not_have_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match=r"blk\.0\.ffn_gate_inp\.weight"):
+        convert(write_tiny_gguf(tmp_path / "tiny.gguf", extra_tensor="blk.0.ffn_gate_inp.weight"))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.5, 0.999])
+def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf")
+    data = file.read_bytes()
+    file.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(ConversionError, match=r"tiny\.gguf cannot be read as GGUF, it may be cut short"):
+        convert(file)
+
+
+def test_a_gguf_file_is_a_model_name_and_is_converted_once(tmp_path: Path) -> None:
+    file, cache, lines = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache", list[str]()
+    folder = resolve_model(str(file), cache, lines.append)
+    assert folder.is_relative_to(cache)
+    assert any("Converting" in line for line in lines)
+    lines.clear()
+    assert resolve_model(str(file), cache, lines.append) == folder
+    assert lines == []
+    write_tiny_gguf(file, tied=False)
+    assert resolve_model(str(file), cache, lines.append) != folder
+
+
+def test_a_gguf_file_whose_tensors_do_not_fit_leaves_nothing(tmp_path: Path) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", changed={"llama.block_count": 3})
+    with pytest.raises(ConversionError, match=r"missing: model\.layers\.2"):
+        resolve_model(str(file), tmp_path / "cache", print)
+    assert [path for path in (tmp_path / "cache" / "models").iterdir() if path.is_dir()] == []
+
+
+def copy_of_the_default_model(model_path: Path, folder: Path, *, without: str) -> Path:
+    folder.mkdir()
+    for file in model_path.iterdir():
+        if file.name != without:
+            (folder / file.name).symlink_to(file)
+    return folder
+
+
+def test_the_proof_accepts_the_default_model(model_path: Path) -> None:
+    prove_conversion(model_path, DEFAULT_SOURCE.known)
+
+
+def test_the_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tmp_path: Path) -> None:
+    folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="model.safetensors")
+    tensors = load_file(model_path / "model.safetensors")
+    for name, tensor in tensors.items():
+        if "q_proj" in name or "k_proj" in name:
+            halves = tensor.view(-1, 2, 32, tensor.shape[1])
+            tensors[name] = halves.transpose(1, 2).reshape(tensor.shape).contiguous()
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(ConversionError, match="unlikely"):
+        prove_conversion(folder, DEFAULT_SOURCE.known)
+
+
+def test_the_proof_refuses_a_tokenizer_that_does_not_split_digits(model_path: Path, tmp_path: Path) -> None:
+    folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="tokenizer.json")
+    spec = json.loads((model_path / "tokenizer.json").read_text())
+    spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][1]
+    (folder / "tokenizer.json").write_text(json.dumps(spec))
+    with pytest.raises(ConversionError, match="other ids for 'costs  42'"):
+        prove_conversion(folder, DEFAULT_SOURCE.known)
+
+
+def test_the_proof_refuses_a_template_without_the_models_system_line(model_path: Path, tmp_path: Path) -> None:
+    folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="tokenizer_config.json")
+    config = json.loads((model_path / "tokenizer_config.json").read_text())
+    config["chat_template"] = config["chat_template"].replace("named SmolLM", "")
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(ConversionError, match="another prompt"):
+        prove_conversion(folder, DEFAULT_SOURCE.known)

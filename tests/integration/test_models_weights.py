@@ -1,0 +1,160 @@
+"""Folders that do not fit, each refused with the name of what is wrong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.dense_context import DenseContext
+from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
+from models.interface import CausalLM
+from models.registry import load_model
+from tests.tiny_models import make_tiny_model
+
+Tensors = dict[str, torch.Tensor]
+Q = "model.layers.1.self_attn.q_proj.weight"
+
+
+def load(folder: Path) -> CausalLM:
+    return load_model(folder, torch.float32, torch.device("cpu"))
+
+
+def logits(model: CausalLM) -> torch.Tensor:
+    return model.compute_logits(model.forward(torch.arange(5, 15), torch.arange(10), DenseContext()))
+
+
+def edit(folder: Path, change: Callable[[Tensors], object]) -> Path:
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+def configure(folder: Path, **changes: object) -> Path:
+    raw = json.loads((folder / "config.json").read_text()) | changes
+    (folder / "config.json").write_text(json.dumps({key: value for key, value in raw.items() if value is not None}))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_tiny_model(tmp_path)
+
+
+def test_missing_tensors_are_named(folder: Path) -> None:
+    edit(folder, lambda tensors: (tensors.pop(Q), tensors.pop("model.norm.weight")))
+    with pytest.raises(WeightsError, match=f"missing: {Q}, model.norm.weight$"):
+        load(folder)
+
+
+def test_unknown_tensors_are_named(folder: Path) -> None:
+    edit(folder, lambda tensors: tensors.update({"model.layers.0.mystery": torch.ones(1)}))
+    with pytest.raises(WeightsError, match=r"unknown: model\.layers\.0\.mystery$"):
+        load(folder)
+
+
+def test_a_tensor_of_another_shape_is_named_with_both_shapes(folder: Path) -> None:
+    edit(folder, lambda tensors: tensors.update({Q: torch.ones(64, 32)}))
+    with pytest.raises(WeightsError, match=rf"{Q} has shape \[64, 32\], but the model needs \[64, 64\]"):
+        load(folder)
+
+
+def test_a_tensor_that_would_only_broadcast_is_refused(folder: Path) -> None:
+    edit(folder, lambda tensors: tensors.update({Q: torch.ones(1, 64)}))
+    with pytest.raises(WeightsError, match="has shape"):
+        load(folder)
+
+
+def test_quantized_tensors_are_refused_and_not_read_as_numbers(folder: Path) -> None:
+    edit(folder, lambda tensors: tensors.update({Q: torch.ones(64, 64, dtype=torch.int8)}))
+    with pytest.raises(WeightsError, match=f"{Q} is .*int8; quantized"):
+        load(folder)
+
+
+def test_biases_without_the_flag_are_unknown_and_the_flag_without_biases_misses_them(tmp_path: Path) -> None:
+    biased = configure(make_tiny_model(tmp_path / "biased", bias=True), attention_bias=False)
+    with pytest.raises(WeightsError, match=r"unknown: model\.layers\.0\.self_attn\.k_proj\.bias"):
+        load(biased)
+    plain = configure(make_tiny_model(tmp_path / "plain"), attention_bias=True)
+    with pytest.raises(WeightsError, match=r"missing: model\.layers\.0\.self_attn\.k_proj\.bias"):
+        load(plain)
+
+
+def test_a_long_list_of_names_is_cut_with_a_count(tmp_path: Path) -> None:
+    folder = configure(make_tiny_model(tmp_path), num_hidden_layers=5)
+    with pytest.raises(WeightsError, match="and 7 more"):
+        load(folder)
+
+
+def test_rotary_tables_in_a_checkpoint_are_ignored(folder: Path) -> None:
+    before = logits(load(folder))
+    edit(folder, lambda tensors: tensors.update({"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(8)}))
+    assert torch.equal(logits(load(folder)), before)
+
+
+def test_a_second_copy_of_a_tied_head_is_ignored(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path, tied=True)
+    before = logits(load(folder))
+    edit(folder, lambda tensors: tensors.update({"lm_head.weight": torch.ones(259, 64)}))
+    assert torch.equal(logits(load(folder)), before)
+
+
+def test_shards_give_the_model_that_one_file_gives(folder: Path) -> None:
+    before = logits(load(folder))
+    tensors = load_file(folder / "model.safetensors")
+    names = sorted(tensors)
+    (folder / "model.safetensors").unlink()
+    for index, part in enumerate((names[:7], names[7:]), start=1):
+        save_file({name: tensors[name] for name in part}, folder / f"model-{index:05}-of-00002.safetensors")
+    assert torch.equal(logits(load(folder)), before)
+
+
+def test_a_tensor_that_two_shards_hold_is_named(folder: Path) -> None:
+    save_file({Q: torch.ones(64, 64)}, folder / "second.safetensors")
+    with pytest.raises(WeightsError, match=rf"{Q} comes a second time in second\.safetensors"):
+        load(folder)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 1000, -100])
+def test_a_file_that_is_cut_short_is_refused(folder: Path, kept: int) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(WeightsError, match=r"model\.safetensors cannot be read, it may be cut short"):
+        load(folder)
+
+
+def test_a_folder_without_weights_or_configuration_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelNotFoundError, match=r"no \.safetensors file"):
+        load(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelNotFoundError, match=r"no config\.json"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM.*LlamaForCausalLM, PanguEmbeddedForCausalLM"),
+        ({"architectures": None}, "architecture None"),
+        ({"hidden_act": "gelu"}, "hidden_act 'gelu'"),
+        ({"mlp_bias": True}, "mlp_bias"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config"),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}, "'yarn'"),
+        ({"rope_parameters": {"rope_type": "llama3", "factor": 2.0}}, "low_freq_factor"),
+        ({"num_key_value_heads": 3}, "4 attention heads cannot share 3"),
+        ({"head_dim": 7}, "head_dim 7 is odd"),
+        ({"hidden_size": "64"}, "hidden_size, but has '64'"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers, but has 0"),
+        ({"vocab_size": None}, "vocab_size, but has None"),
+        ({"rms_norm_eps": 0}, "rms_norm_eps"),
+    ],
+)
+def test_a_configuration_that_is_not_implemented_is_refused_by_its_key(
+    folder: Path, changes: dict[str, object], words: str
+) -> None:
+    with pytest.raises(UnsupportedModelError, match=words):
+        load(configure(folder, **changes))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 
@@ -43,7 +43,7 @@ class AttentionBackend(Protocol):
     block may hold NaN or Inf), they never reach a result.
     """
 
-    numerics: str
+    numerics: ClassVar[str]
     """Name and version: part of every block key, so a change of a bit in the results must change it."""
 
     def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor) -> None: ...

@@ -7,7 +7,7 @@ costs three times the work (page faults).
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import torch
 
@@ -47,7 +47,7 @@ class _Decode:
 class CpuAttention:
     """See the module. Products accumulate in float32; scores and weights are rounded to the model's dtype."""
 
-    numerics: Final = "cpu-1"
+    numerics: ClassVar[str] = "cpu-1"
 
     def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor) -> None:
         self._heads = spec.num_kv_heads

@@ -1,6 +1,6 @@
 """The oracle: the plainest paged attention, one sequence and one row at a time in float32, on any device."""
 
-from typing import Final
+from typing import ClassVar
 
 import torch
 
@@ -11,7 +11,7 @@ from models.interface import ForwardContext
 class ReferenceAttention:
     """Every other backend is tested against this one; it also serves where no other backend can."""
 
-    numerics: Final = "reference-1"
+    numerics: ClassVar[str] = "reference-1"
 
     def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor) -> None:
         self._spec = spec

@@ -1,0 +1,99 @@
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.errors import EngineError
+from engine.executor.uniproc import UniProcExecutor
+from engine.scheduling.output import SchedulerOutput
+from engine.worker.device import open_device, usable_cores
+from engine.worker.worker import Worker
+from tests.integration.worker_driver import WorkerDriver, engine_config
+from tests.tiny_models import make_tiny_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("worker") / "tiny", layers=3)
+
+
+def loaded(model: Path, dtype: str) -> Worker:
+    worker = Worker(engine_config(model, dtype))
+    worker.load()
+    return worker
+
+
+def test_the_layout_follows_the_model_and_the_settings(model: Path) -> None:
+    layout = loaded(model, "bfloat16").kv_layout()
+    assert layout.shape == (3, 2, 2, 16, 16)
+    assert layout.nbytes == 3 * 2 * 2 * 16 * 16 * 2
+
+
+def test_the_numerics_id_names_backend_torch_and_dtype_but_no_number_of_threads(model: Path) -> None:
+    worker = loaded(model, "bfloat16")
+    name = worker.numerics_id()
+    assert name.startswith(f"cpu-1;torch-{torch.__version__};")
+    assert loaded(model, "float32").numerics_id() != name
+    torch.set_num_threads(1)
+    assert worker.numerics_id() == name
+
+
+def test_loading_gives_torch_as_many_threads_as_there_are_usable_cores(model: Path) -> None:
+    torch.set_num_threads(1)
+    driver = WorkerDriver(model)
+    assert driver.executor.call(torch.get_num_threads) == usable_cores()
+    driver.executor.close()
+
+
+def test_a_step_that_contradicts_the_worker_raises_from_its_future(model: Path) -> None:
+    driver = WorkerDriver(model)
+    with pytest.raises(EngineError, match="request ghost"):
+        driver.run(driver.plan({"ghost": 1}))
+    driver.executor.close()
+
+
+def test_nothing_runs_before_the_model_and_the_cache_are_there(model: Path) -> None:
+    worker = Worker(engine_config(model))
+    with pytest.raises(EngineError, match="not loaded"):
+        worker.kv_layout()
+    worker.load()
+    with pytest.raises(EngineError, match="not allocated"):
+        worker.execute(SchedulerOutput(1))
+
+
+def test_closing_finishes_the_queue_frees_the_host_pool_and_ends_the_thread(model: Path) -> None:
+    driver = WorkerDriver(model)
+    thread = driver.executor.call(threading.current_thread)
+    prompt_step = driver.executor.execute(driver.plan())
+    driver.executor.close()
+    assert prompt_step.result(timeout=0).step_id == 1
+    assert not thread.is_alive()
+    driver.host.append(0)
+
+
+def test_everything_runs_on_the_one_model_thread(model: Path) -> None:
+    worker = Worker(engine_config(model))
+    executor = UniProcExecutor(worker)
+    threads = {executor.call(threading.get_ident) for _ in range(5)}
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+    executor.close()
+
+
+def test_an_unknown_device_or_dtype_is_refused_by_name(model: Path) -> None:
+    with pytest.raises(EngineError, match="'tpu'"):
+        open_device("tpu")
+    with pytest.raises(EngineError, match="'int4'"):
+        Worker(engine_config(model, "int4"))
+
+
+def test_a_device_that_the_machine_lacks_is_refused_with_what_was_found() -> None:
+    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    missing = "npu" if found is None or found.type != "npu" else "cuda"
+    with pytest.raises(EngineError, match=f"no usable {missing} device"):
+        open_device(missing)
+
+
+def test_the_cpu_knows_how_much_memory_it_could_give() -> None:
+    assert 64 << 20 < open_device("cpu").available_memory() < 1 << 50

@@ -1,0 +1,93 @@
+"""Drives a worker the way a scheduler does, one request at a time or several together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from cache_tiers.transfer import TransferJob
+from engine.config import EngineConfig
+from engine.executor.uniproc import UniProcExecutor
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.worker.worker import Worker
+from models.dense_context import DenseContext
+from models.registry import load_model
+
+BLOCK = 16
+GREEDY = SamplingParams(temperature=0.0)
+
+
+def engine_config(model: Path, dtype: str = "float32") -> EngineConfig:
+    return EngineConfig(model, "tiny", None, b"secret", dtype=dtype, block_size=BLOCK)
+
+
+class WorkerDriver:
+    """A worker with `num_blocks` device blocks, and `host_blocks` of host memory that stand for the CPU tier."""
+
+    def __init__(self, model: Path, *, dtype: str = "float32", num_blocks: int = 64, host_blocks: int = 8) -> None:
+        self.worker = Worker(engine_config(model, dtype))
+        self.executor = UniProcExecutor(self.worker)
+        self.executor.call(self.worker.load)
+        self.block_nbytes = self.worker.kv_layout().nbytes
+        self.host = bytearray(host_blocks * self.block_nbytes)
+        self.executor.call(self.worker.init_kv, num_blocks, memoryview(self.host))
+        self.steps = 0
+
+    def plan(
+        self,
+        scheduled: Mapping[str, int] | None = None,
+        *,
+        new: Iterable[NewRequestData] = (),
+        cached: Mapping[str, int] | None = None,
+        dropped: Iterable[str] = (),
+        loads: Iterable[TransferJob] = (),
+        stores: Iterable[TransferJob] = (),
+    ) -> SchedulerOutput:
+        """cached: request id -> num_computed_tokens."""
+        self.steps += 1
+        return SchedulerOutput(
+            self.steps,
+            new_requests=tuple(new),
+            cached_requests=tuple(CachedRequestData(name, (), done) for name, done in (cached or {}).items()),
+            num_scheduled_tokens=scheduled or {},
+            dropped_request_ids=tuple(dropped),
+            loads=tuple(loads),
+            stores=tuple(stores),
+        )
+
+    def run(self, step: SchedulerOutput) -> ModelRunnerOutput:
+        return self.executor.execute(step).result(timeout=60)
+
+    def generate(
+        self,
+        prompt: Sequence[int],
+        count: int,
+        *,
+        params: SamplingParams = GREEDY,
+        blocks: Sequence[int] = tuple(range(20)),
+        chunk: int = 10_000,
+        computed: int = 0,
+        prompt_len: int | None = None,
+    ) -> list[int]:
+        """`count` tokens after `prompt`, computed in chunks; the request is dropped at the end."""
+        tokens = list(prompt)
+        new = [NewRequestData("r", tuple(tokens), prompt_len or len(tokens), tuple(blocks), computed, params)]
+        while len(tokens) < len(prompt) + count:
+            size = min(chunk, len(tokens) - computed)
+            result = self.run(self.plan({"r": size}, new=new, cached={} if new else {"r": computed}))
+            new = []
+            computed += size
+            tokens += result.sampled_token_ids.values()
+        self.run(self.plan(dropped=["r"]))
+        return tokens[len(prompt) :]
+
+
+def dense_greedy(model: Path, prompt: Sequence[int], count: int) -> list[int]:
+    """The oracle: everything computed anew for each token, in float32, with no cache at all."""
+    network = load_model(model, torch.float32, torch.device("cpu"))
+    tokens = list(prompt)
+    for _ in range(count):
+        hidden = network.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
+        tokens.append(int(network.compute_logits(hidden[-1:]).argmax()))
+    return tokens[len(prompt) :]

@@ -1,0 +1,177 @@
+"""The CPU tier alone: LMCache's host memory behind the store's interface."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.lmcache_store import open_store
+from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys, payload
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+
+@pytest.fixture
+def rig(rigs: Rigs) -> Rig:
+    return rigs.open(None)
+
+
+def test_what_was_committed_comes_back_bit_for_bit(rig: Rig) -> None:
+    assert rig.put(keys(range(20))) == keys(range(20))
+    assert rig.counts(keys(range(8))) == (8, 0)
+    assert rig.counts(keys(range(8, 16))) == (8, 0)
+    assert rig.counts(keys(range(16, 20))) == (4, 0)
+
+
+def test_a_prefetch_finds_the_longest_run_from_the_front(rig: Rig) -> None:
+    rig.put([key(0), key(1), key(3)])
+    assert rig.counts(keys(range(5))) == (2, 0)
+    assert rig.counts(keys(range(2, 5))) == (0, 0)
+    assert rig.counts([]) == (0, 0)
+
+
+def test_a_block_is_visible_only_once_it_is_committed(rig: Rig) -> None:
+    slots = rig.store.reserve([key(1)])
+    assert not rig.store.contains(key(1))
+    assert rig.counts([key(1)]) == (0, 0)
+    rig.store.pool[slots[0].offset : slots[0].offset + BLOCK] = payload(key(1))
+    rig.store.commit([key(1)])
+    assert rig.store.contains(key(1))
+    assert rig.counts([key(1)]) == (1, 0)
+
+
+def test_reserve_leaves_out_what_is_stored_or_being_written(rig: Rig) -> None:
+    rig.put([key(1)])
+    assert [slot.key for slot in rig.store.reserve(keys(range(3)))] == [key(0), key(2)]
+    assert rig.store.reserve(keys(range(3))) == []
+    rig.store.discard([key(0), key(2)])
+
+
+def test_a_discarded_slot_is_never_seen_and_its_room_is_free_again(rig: Rig) -> None:
+    before = rig.store.stats().cpu_used_bytes
+    rig.store.reserve(keys(range(8)))
+    assert rig.store.stats().cpu_used_bytes == before + 8 * BLOCK
+    rig.store.discard(keys(range(8)))
+    assert rig.store.stats().cpu_used_bytes == before
+    assert rig.counts(keys(range(8))) == (0, 0)
+
+
+def test_slots_do_not_overlap_and_lie_inside_the_pool(rig: Rig) -> None:
+    offsets = sorted(slot.offset for slot in rig.store.reserve(keys(range(100))))
+    assert all(right - left >= BLOCK for left, right in pairwise(offsets))
+    assert offsets[0] >= 0
+    assert offsets[-1] + BLOCK <= rig.store.pool.nbytes
+    rig.store.discard(keys(range(100)))
+
+
+def test_a_full_pool_refuses_and_works_again_once_lmcache_has_evicted(rig: Rig) -> None:
+    many = keys(range(1000))
+    taken = rig.put(many)
+    assert 200 < len(taken) < 1000
+    assert taken == many[: len(taken)], "what fitted was taken, in order"
+    fresh = keys(range(2000, 2008))
+    until(lambda: len(rig.put([name for name in fresh if not rig.store.contains(name)])) or None)
+    until(lambda: rig.put(fresh) is not None and all(rig.store.contains(name) for name in fresh))
+    assert rig.counts(fresh) == (8, 0)
+
+
+def test_what_was_used_last_survives_the_eviction(rig: Rig) -> None:
+    first = keys(range(8))
+    for name in keys(range(150)):
+        rig.put([name])
+    assert rig.counts(first) == (8, 0)
+    for name in keys(range(150, 250)):
+        rig.put([name])
+    rig.until_stats(lambda stats: stats.cpu_used_bytes < 210 * BLOCK)
+    assert rig.counts(first) == (8, 0)
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+
+
+def test_a_block_that_is_being_read_is_not_evicted(rig: Rig) -> None:
+    rig.put(keys(range(8)))
+    held = rig.wait(rig.store.prefetch(keys(range(8)), redis=True))
+    rig.put(keys(range(8, 300)))
+    rig.until_stats(lambda stats: stats.cpu_used_bytes < 210 * BLOCK)
+    for slot in held.slots:
+        assert rig.store.pool[slot.offset : slot.offset + BLOCK] == payload(slot.key)
+    rig.store.release(keys(range(8)))
+
+
+def test_many_readers_of_one_block_each_have_their_own_lock(rig: Rig) -> None:
+    rig.put([key(1)])
+    handles = [rig.store.prefetch([key(1)], redis=False) for _ in range(3)]
+    for handle in handles:
+        assert rig.wait(handle).from_cpu == 1
+    rig.store.release([key(1), key(1)])
+    with pytest.raises(AssertionError, match="1 read locks"):
+        rig.store.check()
+    rig.store.release([key(1)])
+
+
+def test_nothing_is_given_back_twice(rig: Rig) -> None:
+    rig.put([key(1)])
+    with pytest.raises(ValueError, match="not reserved"):
+        rig.store.commit([key(1)])
+    with pytest.raises(ValueError, match="not reserved"):
+        rig.store.discard([key(2)])
+    rig.fetch([key(1)])
+    with pytest.raises(ValueError, match="not locked"):
+        rig.store.release([key(1)])
+
+
+def test_a_result_is_given_once(rig: Rig) -> None:
+    rig.put([key(1)])
+    handle = rig.store.prefetch([key(1)], redis=True)
+    assert len(rig.wait(handle).slots) == 1
+    assert rig.wait(handle).slots == ()
+    rig.store.release([key(1)])
+
+
+def test_check_names_what_has_no_owner(rig: Rig) -> None:
+    rig.store.reserve([key(1)])
+    with pytest.raises(AssertionError, match="1 slots are reserved"):
+        rig.store.check()
+    rig.store.discard([key(1)])
+    handle = rig.store.prefetch([key(1)], redis=True)
+    with pytest.raises(AssertionError, match="1 prefetches"):
+        rig.store.check()
+    rig.wait(handle)
+
+
+def test_a_window_has_a_bound(rig: Rig) -> None:
+    with pytest.raises(ValueError, match="at most 8 keys"):
+        rig.store.prefetch(keys(range(9)), redis=True)
+
+
+def test_without_redis_there_is_nothing_to_flush(rig: Rig) -> None:
+    rig.put(keys(range(8)))
+    assert rig.store.flush(0.0)
+    stats = rig.store.stats()
+    assert (stats.redis_state, stats.redis_pending_writes, stats.redis_write_lag_seconds) == ("off", 0, 0.0)
+    assert (stats.cpu_used_bytes, stats.cpu_capacity_bytes) == (8 * BLOCK, POOL)
+
+
+def test_a_pool_of_two_blocks_works(rigs: Rigs) -> None:
+    rig = rigs.open(None, cpu_bytes=2 * BLOCK)
+    assert rig.put(keys(range(3))) == keys(range(2))
+    assert rig.counts(keys(range(3))) == (2, 0)
+
+
+def test_the_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
+    """The first write to a page costs more than the copy: it must not happen while somebody waits."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    before = resident()
+    rig = rigs.open(None, cpu_bytes=256 << 20)
+    opened = resident()
+    assert opened - before > 250 << 20
+    rig.store.pool[:] = bytes(1) * rig.store.pool.nbytes
+    assert resident() - opened < 300 << 20
+
+
+def test_no_tier_at_all_is_refused() -> None:
+    with pytest.raises(ValueError, match="both off"):
+        open_store(block_nbytes=BLOCK, cpu_bytes=0, redis_address=None, keep_in_cpu=False)

@@ -39,6 +39,15 @@ class Generation:
         return fields | dict(self.extra)
 
 
+def fixed_length(tokens: int) -> Generation:
+    """Greedy and exactly `tokens` long, for servers that know `min_tokens`: an end of the answer is never sampled.
+
+    With `ignore_eos` the answer would go on behind its end, over special tokens that its text does not carry: then the
+    next turn's history is not what the server has computed, and reuse ends there for no fault of its own.
+    """
+    return Generation(tokens, ignore_eos=False, extra={"min_tokens": tokens})
+
+
 class LoadClient:
     """One server, at most `concurrency` requests in flight. Times count from when a request is sent, not queued.
 

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bench import arms
-from bench.client import Generation
+from bench.client import fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import Spread, median, share, spread
 from bench.workbench import Workbench
@@ -96,7 +96,7 @@ async def _play_turn(
     arm, played = server.settings.name, []
     for number, chat in enumerate(chats):
         said = [sample.answer for sample in earlier if sample.arm == arm and sample.chat == number]
-        answer = await server.client.chat(chat.messages(said), Generation(bench.plan.answer_tokens))
+        answer = await server.client.chat(chat.messages(said), fixed_length(bench.plan.answer_tokens))
         tokens = answer.tier_tokens()
         played.append(
             TurnSample(

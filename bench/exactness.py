@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench import arms
 from bench.answer import Answer
-from bench.client import Generation
+from bench.client import fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import share
 from bench.workbench import Workbench
@@ -67,7 +67,7 @@ async def measure_exactness(bench: Workbench) -> ExactnessResult:
 
 async def _ask(bench: Workbench, server: EbbServer, number: int, place: str) -> ExactSample:
     prompt = history(bench.plan.history_words, f"exact/{number}")
-    answer = await server.client.chat(prompt, Generation(bench.plan.exact_tokens))
+    answer = await server.client.chat(prompt, fixed_length(bench.plan.exact_tokens))
     bench.say(f"exactness · prompt {number + 1} · {place} · TTFT {answer.ttft * 1000:.0f} ms")
     return ExactSample(number, place, _cached_in(answer, place), answer.tokens, answer.text)
 

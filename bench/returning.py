@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bench import arms
-from bench.client import Generation, Message
+from bench.client import Message, fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import median
 from bench.workbench import Workbench
@@ -62,7 +62,7 @@ async def measure_returning(bench: Workbench) -> ReturningResult:
 async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int) -> Round:
     plan = bench.plan
     past = history(plan.history_words, f"returning/{number}")
-    said = await tiers.client.chat(past, Generation(_ANSWER_TOKENS))
+    said = await tiers.client.chat(past, fixed_length(_ANSWER_TOKENS))
     past.append({"role": "assistant", "content": said.text})
     await _evict(bench, tiers)
     # Each measurement asks something else: a question that was asked before would be in the tiers as well.
@@ -81,12 +81,12 @@ async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int
 
 async def _evict(bench: Workbench, server: EbbServer) -> None:
     for other in range(_EVICTORS):
-        await server.client.chat(history(bench.plan.history_words, f"evictor/{other}"), Generation(_ANSWER_TOKENS))
+        await server.client.chat(history(bench.plan.history_words, f"evictor/{other}"), fixed_length(_ANSWER_TOKENS))
     await settle(server)
 
 
 async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
-    answer = await server.client.chat([*past, {"role": "user", "content": asked}], Generation(_ANSWER_TOKENS))
+    answer = await server.client.chat([*past, {"role": "user", "content": asked}], fixed_length(_ANSWER_TOKENS))
     tokens = answer.tier_tokens()
     return Return(
         ttft_ms=answer.ttft * 1000,

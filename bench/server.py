@@ -16,7 +16,7 @@ import aiohttp
 from bench.client import Generation, LoadClient
 from bench.workload import history
 
-EBB_SERVE = (sys.executable, "-m", "app.cli", "serve")
+EBB_SERVE = (str(Path(sys.executable).with_name("ebb")), "serve")
 BACKLOG_METRICS = ("ebb_kv_unstored_blocks", "ebb_redis_pending_writes", "ebb_redis_write_lag_seconds")
 _STOP_SECONDS = 20.0
 _WARM_UP = history(120, "warm-up", turns=2)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bench import arms
-from bench.client import Generation
+from bench.client import fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import Spread, spread, steady_gaps
 from bench.workbench import Workbench
@@ -46,7 +46,7 @@ async def measure_step_time(bench: Workbench) -> StepTimeResult:
 
 async def _load(bench: Workbench, server: EbbServer, phase: int) -> list[float]:
     plan = bench.plan
-    how = Generation(plan.stream_tokens)
+    how = fixed_length(plan.stream_tokens)
     prompts = [history(plan.stream_words, f"step/{phase}/{stream}") for stream in range(plan.streams)]
     answers = await asyncio.gather(*(server.client.chat(prompt, how) for prompt in prompts))
     gaps = steady_gaps([[answer.sent + at for at in answer.text_times] for answer in answers])

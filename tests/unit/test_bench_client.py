@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bench.answer import RequestFailedError, StreamBrokenError, TierTokens, TokenUsage
-from bench.client import Generation, LoadClient
+from bench.client import Generation, LoadClient, fixed_length
 
 Play = Callable[["Scene"], Awaitable[None]]
 USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}
@@ -135,7 +135,7 @@ async def test_the_request_names_the_servers_model_and_asks_for_usage(serve: Ser
 
     client = await serve(play)
     await client.chat(HELLO, Generation(max_tokens=5, extra={"top_k": 3}))
-    await client.chat(HELLO, Generation(max_tokens=5, ignore_eos=False))
+    await client.chat(HELLO, fixed_length(5))
 
     assert sent[0] == {
         "model": "the-model",
@@ -148,6 +148,7 @@ async def test_the_request_names_the_servers_model_and_asks_for_usage(serve: Ser
         "top_k": 3,
     }
     assert "ignore_eos" not in sent[1]
+    assert (sent[1]["min_tokens"], sent[1]["max_tokens"], sent[1]["temperature"]) == (5, 5, 0.0)
 
 
 async def test_a_server_that_reports_no_usage_is_counted_by_events(serve: Serve) -> None:

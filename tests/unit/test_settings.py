@@ -215,3 +215,9 @@ def test_a_directory_that_cannot_be_made_is_named_with_its_setting(tmp_path: Pat
     settings = load_settings({"state-dir": str(tmp_path / "file/state"), "cache-dir": str(tmp_path)}, environ=HOME)
     with pytest.raises(SettingsError, match=r"--state-dir .*file/state: Not a directory"):
         settings.make_directories()
+
+
+def test_the_readme_lists_every_setting_with_its_variable() -> None:
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
+    for option in OPTIONS:
+        assert f"| `{option.name}` | `{option.variable}` |" in readme

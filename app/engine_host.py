@@ -21,10 +21,11 @@ class EngineHost:
     """Holds the engine once there is one. `progress` is one sentence about the step of the start, or its failure.
 
     prompt_identity: names the tokenizer and template; stored token ids are used under the same one only.
-    ready_at: Unix seconds.
+    holds_threads: an engine is being made or runs; its threads keep the process alive. ready_at: Unix seconds.
     """
 
     state: State = "starting"
+    holds_threads: bool = True
     progress: str = "starting"
     engine: Backend | None = None
     prompt_identity: str = ""
@@ -51,12 +52,14 @@ class EngineHost:
         """There will be no engine."""
         self.state = "failed"
         self.progress = sentence
+        self.holds_threads = False
 
     async def stop(self, drain_seconds: float) -> None:
         """Refuse new requests, let running ones end within `drain_seconds`, then stop the engine."""
         self.state = "stopping"
         if self.engine is not None:
             await self.engine.stop(drain_seconds)
+            self.holds_threads = False
 
     @property
     def failed(self) -> bool:

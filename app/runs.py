@@ -54,11 +54,18 @@ class RunRegistry:
     """Owner of the runs and their tasks."""
 
     def __init__(
-        self, store: ConversationStore, *, keep_seconds: float = KEEP_SECONDS, keep_runs: int = KEEP_RUNS
+        self,
+        store: ConversationStore,
+        *,
+        keep_seconds: float = KEEP_SECONDS,
+        keep_runs: int = KEEP_RUNS,
+        save_seconds: float = SAVE_SECONDS,
     ) -> None:
+        """keep_*: how long, and how many, runs stay that have ended. save_seconds: between two savings of progress."""
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
+        self._save_seconds = save_seconds
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._saver: asyncio.Task[None] | None = None
@@ -139,7 +146,7 @@ class RunRegistry:
 
     async def _save_progress(self) -> None:
         while self._tasks:
-            await asyncio.wait(list(self._tasks.values()), timeout=SAVE_SECONDS)
+            await asyncio.wait(list(self._tasks.values()), timeout=self._save_seconds)
             behind = [
                 run for run in self._runs.values() if not run.ended.is_set() and len(run.token_ids) > run.saved_ids
             ]

@@ -22,7 +22,7 @@ from app.middleware import OriginGuard, RequestContext, is_loopback
 from app.routes import conversations, health, metrics, models, openai_chat, openai_completions, runs
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
-from app.startup import Startup
+from app.startup import Build, Startup, engine_builder
 from engine.errors import EbbError
 
 DATABASE_NAME = "conversations.db"
@@ -62,8 +62,11 @@ def make_app(services: Services, *, bound_host: str = "127.0.0.1", static: Path 
     return app
 
 
-def run_server(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT; returns the exit status. To be called from the main thread."""
+def run_server(settings: Settings, build: Build | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit status. To be called from the main thread.
+
+    build: makes the engine; None makes the one that `settings` describe.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     settings.make_directories()
@@ -79,16 +82,16 @@ def run_server(settings: Settings) -> int:
         )
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        status, startup_ended = runner.run(_serve(settings, listener))
-        if not startup_ended:
-            # A thread still loads the model and cannot be interrupted. What must last is closed by now.
+        status, threads_left = runner.run(_serve(settings, listener, build or engine_builder(settings)))
+        if threads_left:
+            # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
             logging.shutdown()
             os._exit(status)
     os.close(lock)
     return status
 
 
-async def _serve(settings: Settings, listener: socket.socket) -> tuple[int, bool]:
+async def _serve(settings: Settings, listener: socket.socket, build: Build) -> tuple[int, bool]:
     host = EngineHost()
     services = await Services.open(settings.state_dir / DATABASE_NAME, host)
     server = DrainingServer(
@@ -105,14 +108,14 @@ async def _serve(settings: Settings, listener: socket.socket) -> tuple[int, bool
         host,
         services,
     )
-    startup = Startup(settings, host, on_failure=server.close_now)
+    startup = Startup(build, host, on_failure=server.close_now)
     address = listener.getsockname()
     logger.info("http://%s:%d answers; the model is being made ready", _printable(settings.host), address[1])
     startup.begin()
     await server.serve(sockets=[listener])
     await server.drained()
     await services.close()
-    return (1 if host.failed else 0), startup.ended
+    return (1 if host.failed else 0), host.holds_threads
 
 
 class DrainingServer(uvicorn.Server):

@@ -1,5 +1,7 @@
 """What the routes work with: made once at the start, found through the request."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from app.engine_host import EngineHost
 from app.metrics import Metrics
 from app.runs import RunRegistry
 from app.turns import Turns
+
+JOIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,9 @@ class Services:
 
     async def close(self) -> None:
         """Wait for the runs, which the engine has ended by then, and close the conversations."""
-        await self.runs.join()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(JOIN_SECONDS):
+                await self.runs.join()
         await self.database.close()
 
 

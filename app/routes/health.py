@@ -47,9 +47,9 @@ def _model(engine: Backend) -> dict[str, Any]:
 
 def _tiers(engine: Backend) -> dict[str, Any]:
     stats = engine.stats()
-    device = _tier(
-        (stats.blocks_used + stats.blocks_cached) * stats.block_nbytes, stats.blocks_total * stats.block_nbytes
-    )
+    # A block can be used and cached at once; how many are both is not counted.
+    blocks = max(stats.blocks_used, stats.blocks_cached)
+    device = _tier(blocks * stats.block_nbytes, stats.blocks_total * stats.block_nbytes)
     if stats.tiers is None:
         return {"device": device, "cpu": _tier(0, 0, "off"), "redis": _tier(0, 0, "off")}
     tiers = stats.tiers

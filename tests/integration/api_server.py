@@ -5,20 +5,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import uvicorn
 
+from app.backend import Backend
 from app.engine_host import EngineHost
 from app.server import make_app
 from app.services import Services
-from tests.unit.fake_engine import FakeEngine
+
+E = TypeVar("E", bound=Backend)
 
 
-@dataclass(frozen=True, slots=True)
-class RunningServer:
+@dataclass(frozen=True)
+class RunningServer(Generic[E]):
     url: str
     services: Services
-    engine: FakeEngine
+    engine: E
 
 
 class _Server(uvicorn.Server):
@@ -33,10 +36,9 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def running_server(
-    state_dir: Path, engine: FakeEngine | None = None, *, ready: bool = True, static: Path | None = None
-) -> AsyncIterator[RunningServer]:
-    """Serve until the block ends. With `ready` false the engine is still starting."""
-    engine = engine if engine is not None else FakeEngine()
+    state_dir: Path, engine: E, *, ready: bool = True, static: Path | None = None
+) -> AsyncIterator[RunningServer[E]]:
+    """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting."""
     host = EngineHost()
     services = await Services.open(state_dir / "conversations.db", host)
     await engine.start()

@@ -95,6 +95,7 @@ class FakeEngine:
         self._live: dict[str, FakeStream] = {}
         self._steps: int | None = None
         self._wake = asyncio.Event()
+        self._change = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -106,6 +107,13 @@ class FakeEngine:
         """Make so many steps; None: go on."""
         self._steps = None if steps is None else (self._steps or 0) + steps
         self._wake.set()
+
+    async def until_running(self, count: int) -> None:
+        """Wait until exactly so many requests have not ended."""
+        async with asyncio.timeout(5):
+            while self.running != count:
+                self._change = asyncio.Event()
+                await self._change.wait()
 
     @property
     def running(self) -> int:
@@ -146,6 +154,7 @@ class FakeEngine:
         stream = FakeStream(f"{request_id}-{len(self.requests)}", resolved, tuple(prompt_token_ids))
         self.requests.append(stream)
         self._live[stream.request_id] = stream
+        self._change.set()
         self._wake.set()
         return stream
 
@@ -220,6 +229,7 @@ class FakeEngine:
         self, stream: FakeStream, text: str, ids: tuple[int, ...], reason: FinishReason, error: str | None = None
     ) -> None:
         del self._live[stream.request_id]
+        self._change.set()
         self.finished[reason] += 1
         cached = self._cached(stream)
         kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)

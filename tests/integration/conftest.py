@@ -1,0 +1,24 @@
+"""A server with an engine that needs no model, and a client of it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.fake_engine import FakeEngine
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+    """The server."""
+    async with running_server(tmp_path, FakeEngine()) as server:
+        yield server
+
+
+@pytest.fixture
+async def http(api: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of `api`; paths count from its root."""
+    async with aiohttp.ClientSession(api.url) as session:
+        yield session

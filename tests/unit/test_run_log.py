@@ -1,0 +1,129 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.records import Message
+from app.run_log import RunLog, parse_event_id
+from app.sse import farewell_frame
+
+ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
+
+
+def new_log() -> RunLog:
+    return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()})
+
+
+def parsed(frame: bytes) -> tuple[str, str, dict[str, Any]]:
+    """(id, kind, data) of one frame, which must be exactly one event."""
+    assert frame.endswith(b"\n\n")
+    assert frame.count(b"\n\n") == 1
+    lines = dict(line.split(": ", 1) for line in frame.decode().strip().split("\n"))
+    return lines["id"], lines["event"], json.loads(lines["data"])
+
+
+async def drained(frames: AsyncIterator[bytes]) -> list[tuple[str, str, dict[str, Any]]]:
+    async with asyncio.timeout(5):
+        return [parsed(frame) async for frame in frames]
+
+
+async def next_frame(frames: AsyncIterator[bytes]) -> tuple[str, str, dict[str, Any]]:
+    async with asyncio.timeout(5):
+        return parsed(await anext(frames))
+
+
+async def test_a_follower_from_the_start_sees_every_event_numbered_in_order() -> None:
+    log = new_log()
+    frames = log.follow(0)
+    seen = [await next_frame(frames)]
+    for text in ("one", " two"):
+        log.append(text)
+        seen.append(await next_frame(frames))
+    log.close("done", {"message": {}})
+    seen += await drained(frames)
+    assert [kind for _, kind, _ in seen] == ["run", "delta", "delta", "done"]
+    assert [event_id for event_id, _, _ in seen] == [f"run_1:0.{n}" for n in (1, 2, 3, 4)]
+    assert [data["sequence_number"] for _, _, data in seen] == [1, 2, 3, 4]
+
+
+async def test_what_a_slow_follower_missed_comes_as_one_event_under_the_last_number() -> None:
+    log = new_log()
+    frames = log.follow(0)
+    await next_frame(frames)
+    for text in ("a", "b", "c"):
+        log.append(text)
+    event_id, kind, data = await next_frame(frames)
+    assert (event_id, kind, data["text"]) == ("run_1:0.4", "delta", "abc")
+
+
+async def test_a_follower_that_comes_back_gets_what_it_missed_and_nothing_twice() -> None:
+    log = new_log()
+    for text in ("a", "b", "c"):
+        log.append(text)
+    log.close("done", {})
+    events = await drained(log.follow(2))
+    assert [(kind, data.get("text")) for _, kind, data in events] == [("delta", "bc"), ("done", None)]
+
+
+async def test_a_follower_without_a_cursor_begins_with_a_snapshot_of_the_text() -> None:
+    log = new_log()
+    log.append("a")
+    log.append("b")
+    frames = log.follow(None)
+    event_id, kind, data = await next_frame(frames)
+    assert (event_id, kind, data["message"]["content"]) == ("run_1:0.3", "snapshot", "ab")
+    log.append("c")
+    assert (await next_frame(frames))[2]["text"] == "c"
+
+
+async def test_a_cursor_that_the_log_never_reached_gets_a_snapshot() -> None:
+    log = new_log()
+    log.append("a")
+    assert (await next_frame(log.follow(99)))[1] == "snapshot"
+
+
+async def test_a_cursor_on_the_last_event_of_an_ended_run_gets_nothing() -> None:
+    log = new_log()
+    log.close("done", {})
+    assert await drained(log.follow(log.last_event)) == []
+
+
+async def test_followers_share_the_bytes_of_a_new_event_and_do_not_wait_for_each_other() -> None:
+    log = new_log()
+    fast, slow = log.follow(0), log.follow(0)
+    await anext(fast)
+    log.append("a")
+    assert b'"text":"a"' in await anext(fast)
+    log.append("b")
+    newest = await anext(fast)
+    assert (await next_frame(slow))[1] == "run"
+    assert (await next_frame(slow))[2]["text"] == "ab"
+    third = log.follow(2)
+    assert await anext(third) is newest
+
+
+async def test_an_interrupted_run_says_farewell_and_when_to_come_back() -> None:
+    log = new_log()
+    log.append("a")
+    log.interrupt()
+    frames = [frame async for frame in log.follow(0)]
+    assert frames[-1] == farewell_frame()
+    assert b"retry: " in frames[-1]
+    assert b"id:" not in frames[-1]
+    assert not log.is_closed
+
+
+async def test_text_with_line_ends_of_any_kind_stays_one_event() -> None:
+    log = new_log()
+    text = "a\nb\r\nc\rd\u2028e\n\nf"
+    log.append(text)
+    assert (await next_frame(log.follow(1)))[2]["text"] == text
+
+
+def test_an_event_id_of_this_run_is_a_cursor() -> None:
+    assert parse_event_id("run_1:0.17", "run_1") == 17
+
+
+def test_an_event_id_of_another_run_or_epoch_or_none_at_all_is_no_cursor() -> None:
+    for text in ("run_2:0.17", "run_1:1.17", "run_1:0.", "run_1:0.x", "run_1", "17", "run_1:0.-1", "run_1:0.²"):
+        assert parse_event_id(text, "run_1") is None

@@ -1,0 +1,226 @@
+import json
+from typing import Any
+
+import pytest
+
+from app.schemas.chat_completions import ChatCompletionRequest
+from app.schemas.completions import CompletionRequest
+from app.schemas.conversations import ConversationFields, NewMessage
+from app.schemas.parsing import RequestModel, parse_body
+from engine.errors import InvalidRequestError
+
+USER = {"role": "user", "content": "hi"}
+
+
+def chat(**fields: Any) -> ChatCompletionRequest:
+    return parse_body(ChatCompletionRequest, json.dumps({"model": "m", "messages": [USER], **fields}).encode())
+
+
+def completion(**fields: Any) -> CompletionRequest:
+    return parse_body(CompletionRequest, json.dumps({"model": "m", "prompt": "hi", **fields}).encode())
+
+
+def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidRequestError:
+    with pytest.raises(InvalidRequestError) as caught:
+        parse_body(model, body if isinstance(body, bytes) else json.dumps(body).encode())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
+        ({"messages": [USER, {"role": "user", "content": 5}]}, "messages[1].content"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [{**USER, "colour": "red"}]}, "messages[0].colour"),
+        ({"messages": [{**USER, "tool_calls": [{"id": "1"}]}]}, "messages[0].tool_calls"),
+        ({"messages": ["hi"]}, "messages[0]"),
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].type"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
+        ({"model": 7}, "model"),
+        ({"model": ""}, "model"),
+        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": "1"}, "temperature"),
+        ({"temperature": True}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"top_p": 1.01}, "top_p"),
+        ({"top_k": -2}, "top_k"),
+        ({"top_k": 1.5}, "top_k"),
+        ({"seed": 1 << 63}, "seed"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"max_completion_tokens": "5"}, "max_completion_tokens"),
+        ({"min_tokens": -1}, "min_tokens"),
+        ({"ignore_eos": 1}, "ignore_eos"),
+        ({"stop": ["x"] * 17}, "stop"),
+        ({"stop": [""]}, "stop[0]"),
+        ({"stop": ["x" * 257]}, "stop[0]"),
+        ({"stop": 5}, "stop"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
+        ({"n": 2}, "n"),
+        ({"tools": [{"type": "function"}]}, "tools"),
+        ({"logprobs": True}, "logprobs"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"presence_penalty": 0.5}, "presence_penalty"),
+        ({"frobnicate": 1}, "frobnicate"),
+    ],
+)
+def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
+    fields: dict[str, Any], param: str
+) -> None:
+    error = refused(ChatCompletionRequest, {"model": "m", "messages": [USER], **fields})
+    assert error.param == param
+    assert param in error.message
+    assert error.status == 400
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"prompt": []}, "prompt"),
+        ({"prompt": [[]]}, "prompt[0]"),
+        ({"prompt": None}, "prompt"),
+        ({"prompt": {"text": "x"}}, "prompt"),
+        ({"prompt": [1, -2]}, "prompt[1]"),
+        ({"prompt": [1, "x"]}, "prompt[1]"),
+        ({"prompt": [True]}, "prompt[0]"),
+        ({"echo": True}, "echo"),
+        ({"suffix": "end"}, "suffix"),
+        ({"logprobs": 3}, "logprobs"),
+        ({"logprobs": 0}, "logprobs"),
+        ({"best_of": 2}, "best_of"),
+        ({"messages": []}, "messages"),
+    ],
+)
+def test_a_completion_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
+    fields: dict[str, Any], param: str
+) -> None:
+    error = refused(CompletionRequest, {"model": "m", "prompt": "hi", **fields})
+    assert error.param == param
+    assert param in error.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"temperature": NaN}',
+        b"[" * 100_000,
+        b'{"metadata": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+        rb'{"model": "\ud800"}',
+    ],
+    ids=["cut", "list", "string", "not utf-8", "nan", "deep", "deep in a field", "lone surrogate"],
+)
+def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
+    assert refused(ChatCompletionRequest, body).code == "invalid_json"
+
+
+def test_fields_that_ask_for_nothing_are_accepted() -> None:
+    request = chat(
+        n=1,
+        user="someone",
+        metadata={"a": "b"},
+        store=False,
+        tools=None,
+        tool_choice="auto",
+        parallel_tool_calls=True,
+        logprobs=False,
+        frequency_penalty=0,
+        presence_penalty=0.0,
+        logit_bias={},
+        response_format={"type": "text"},
+        stream_options=None,
+        stop=None,
+        seed=None,
+    )
+    assert request.sampling_params() == chat().sampling_params()
+
+
+def test_an_answer_that_a_client_echoes_whole_is_accepted() -> None:
+    echoed: dict[str, Any] = {
+        "role": "assistant",
+        "content": "yes",
+        "refusal": None,
+        "tool_calls": None,
+        "annotations": [],
+        "audio": None,
+    }
+    assert chat(messages=[USER, echoed, USER]).messages[1].text == "yes"
+
+
+def test_text_parts_are_joined() -> None:
+    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    assert chat(messages=[{"role": "user", "content": parts}]).messages[0].text == "one two"
+
+
+def test_sampling_fields_reach_the_engine_under_their_own_names() -> None:
+    fields = {"temperature": 0, "top_p": 0.5, "top_k": 3, "seed": 11, "max_tokens": 9, "min_tokens": 2}
+    params = chat(**fields, ignore_eos=True, stop=["a", "b"]).sampling_params()
+    assert {name: getattr(params, name) for name in fields} == fields
+    assert params.stop == ("a", "b")
+    assert params.ignore_eos
+
+
+def test_one_stop_string_needs_no_list() -> None:
+    assert chat(stop="end").sampling_params().stop == ("end",)
+
+
+def test_sixteen_stop_strings_are_accepted() -> None:
+    assert len(chat(stop=[str(i) for i in range(16)]).sampling_params().stop) == 16
+
+
+def test_minus_one_turns_top_k_off() -> None:
+    assert chat(top_k=-1).sampling_params().top_k == 0
+
+
+def test_a_negative_seed_is_its_own_seed() -> None:
+    seeds = {chat(seed=seed).sampling_params().seed for seed in (-1, 0, 1)}
+    assert len(seeds) == 3
+    assert all(seed is not None and 0 <= seed < 1 << 64 for seed in seeds)
+
+
+def test_the_newer_name_of_max_tokens_wins() -> None:
+    request = chat(max_tokens=5, max_completion_tokens=7)
+    assert request.sampling_params().max_tokens == 7
+    assert request.client_field("max_tokens") == "max_completion_tokens"
+
+
+def test_a_completion_without_max_tokens_makes_sixteen() -> None:
+    assert completion().sampling_params().max_tokens == 16
+
+
+@pytest.mark.parametrize(
+    ("prompt", "single"), [("a", "a"), (["a"], "a"), ([1, 2], [1, 2]), ([[1, 2]], [1, 2]), ([0], [0]), ("", "")]
+)
+def test_a_prompt_is_text_or_token_ids_with_or_without_a_list_around(prompt: Any, single: str | list[int]) -> None:
+    assert completion(prompt=prompt).single_prompt() == single
+
+
+@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2]]])
+def test_several_prompts_are_refused(prompt: Any) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        completion(prompt=prompt).single_prompt()
+    assert caught.value.param == "prompt"
+
+
+def test_a_message_without_a_parent_follows_the_head_and_a_null_parent_does_not() -> None:
+    assert parse_body(NewMessage, b'{"content": "x"}').follows_head
+    assert not parse_body(NewMessage, b'{"content": "x", "parent_id": null}').follows_head
+
+
+def test_wrong_parameters_of_a_message_are_named_by_their_path() -> None:
+    assert refused(NewMessage, {"content": "x", "params": {"temperature": 3}}).param == "params.temperature"
+    assert refused(NewMessage, {"content": "x", "params": {"stop": [1]}}).param == "params.stop[0]"
+    assert refused(NewMessage, {"content": ""}).param == "content"
+
+
+def test_a_change_holds_only_what_was_sent() -> None:
+    assert parse_body(ConversationFields, b'{"title": null}').changes() == {"title": None}
+    assert parse_body(ConversationFields, b'{"params": {"top_k": 4}}').changes() == {"params": {"top_k": 4}}
+    assert parse_body(ConversationFields, b"").changes() == {}

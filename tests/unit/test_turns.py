@@ -1,0 +1,366 @@
+"""Turns and runs: the real store on a real file, an engine without a model."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.conversations import ConversationStore
+from app.engine_host import EngineHost
+from app.records import Conversation, Message
+from app.runs import Run, RunRegistry
+from app.schemas.conversations import NewMessage, RetryFields
+from app.schemas.parsing import parse_object
+from app.services import Services
+from app.token_history import unpack_ids
+from app.turns import Turns
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
+from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[FakeEngine]:
+    engine = FakeEngine()
+    await engine.start()
+    yield engine
+    await engine.stop(0)
+
+
+@pytest.fixture
+async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    host = EngineHost()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    yield services
+    await engine.stop(0)
+    await services.close()
+
+
+@pytest.fixture
+async def conversation(services: Services) -> Conversation:
+    return await services.store.create({})
+
+
+async def ask(services: Services, conversation: Conversation, content: str, **fields: Any) -> Run:
+    return await services.turns.ask(conversation.id, parse_object(NewMessage, {"content": content, **fields}))
+
+
+async def ended(run: Run) -> Message:
+    async with asyncio.timeout(5):
+        await run.ended.wait()
+    return run.answer
+
+
+async def until_text(run: Run, text: str) -> None:
+    frames = run.log.follow(1)
+    async with asyncio.timeout(5):
+        while run.log.text != text:
+            await anext(frames)
+
+
+async def answered(services: Services, conversation: Conversation, content: str, **fields: Any) -> Message:
+    return await ended(await ask(services, conversation, content, **fields))
+
+
+async def test_the_answer_is_stored_whole_before_the_run_is_said_to_be_done(
+    services: Services, conversation: Conversation
+) -> None:
+    run = await ask(services, conversation, "hello")
+    async for frame in run.log.follow(0):
+        if b"event: done" in frame:
+            assert (await services.store.message(run.answer.id)).status == "complete"
+    stored = await services.store.message(run.answer.id)
+    assert (stored.content, stored.status, stored.finish_reason) == (WHOLE_ANSWER, "complete", "stop")
+    assert stored.usage is not None
+    assert stored.usage["kv"]["computed"] == stored.usage["prompt_tokens"]
+    assert stored.params is not None
+    assert stored.params["seed"] is not None
+
+
+async def test_each_prompt_begins_with_every_token_of_the_turns_before_it(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    for content in ("one", "two", "three"):
+        await answered(services, conversation, content)
+    for earlier, later in zip(engine.requests, engine.requests[1:], strict=False):
+        so_far = (*earlier.prompt, *earlier.produced)
+        assert later.prompt[: len(so_far)] == so_far
+    assert text_of(engine.requests[1].prompt) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
+
+
+async def test_an_answer_that_was_cut_is_closed_before_the_next_question(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    cut = await answered(services, conversation, "one", params={"max_tokens": 3})
+    assert (cut.status, cut.finish_reason, cut.content) == ("incomplete", "length", " w0 w1 w2")
+    await answered(services, conversation, "two")
+    assert text_of(engine.requests[1].prompt) == "<user\none><assistant\n w0 w1 w2><user\ntwo><assistant\n"
+
+
+async def test_the_tokens_of_a_path_are_stored_exactly(services: Services, conversation: Conversation) -> None:
+    answer = await answered(services, conversation, "one")
+    question, stored = await services.store.path(answer.id)
+    assert text_of(unpack_ids(question.tokens.ids)) == "<user\none><assistant\n"
+    assert unpack_ids(stored.tokens.ids)[-1] == END
+    assert text_of(unpack_ids(stored.tokens.ids)[:-1]) == WHOLE_ANSWER
+
+
+async def test_a_system_prompt_leads_and_a_changed_one_renders_the_path_anew_once(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    await answered(services, conversation, "one")
+    await services.store.change(conversation.id, {"system_prompt": "Be brief."})
+    await answered(services, conversation, "two")
+    await answered(services, conversation, "three")
+    begun = text_of(engine.requests[1].prompt)
+    assert begun == f"<system\nBe brief.><user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
+    assert engine.requests[2].prompt[: len(engine.requests[1].prompt)] == engine.requests[1].prompt
+
+
+async def test_another_model_renders_the_path_anew_and_a_retry_of_an_old_question_too(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    old = await answered(services, conversation, "one")
+    services.host.prompt_identity = "another"
+    new = await ended(await services.turns.retry(old.id, RetryFields()))
+    await answered(services, conversation, "two")
+    assert new.parent_id == old.parent_id
+    assert text_of(engine.requests[2].prompt) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
+    on_old_branch = await answered(services, conversation, "three", parent_id=old.id)
+    assert on_old_branch.status == "complete"
+    assert text_of(engine.requests[3].prompt).endswith("><user\nthree><assistant\n")
+
+
+async def test_a_retry_asks_the_same_tokens_and_makes_a_sibling_that_becomes_the_head(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    first = await answered(services, conversation, "one")
+    second = await ended(await services.turns.retry(first.id, RetryFields()))
+    assert first.parent_id is not None
+    third = await ended(await services.turns.retry(first.parent_id, RetryFields()))
+    assert engine.requests[0].prompt == engine.requests[1].prompt == engine.requests[2].prompt
+    assert first.parent_id == second.parent_id == third.parent_id
+    assert (await services.store.get(conversation.id)).head_id == third.id
+    assert len({answer.params["seed"] for answer in (first, second, third) if answer.params}) == 3
+
+
+async def test_parameters_of_the_conversation_hold_unless_the_message_has_its_own(
+    services: Services, engine: FakeEngine
+) -> None:
+    conversation = await services.store.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
+    answer = await answered(services, conversation, "one", params={"top_k": 7})
+    params = engine.requests[0].params
+    assert (params.temperature, params.top_k, params.seed) == (0.3, 7, 9)
+    assert answer.params is not None
+    assert (answer.params["temperature"], answer.params["top_k"], answer.params["max_tokens"]) == (
+        0.3,
+        7,
+        params.max_tokens,
+    )
+
+
+async def test_a_null_parent_begins_a_new_root(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    await answered(services, conversation, "one")
+    fresh = await answered(services, conversation, "other", parent_id=None)
+    assert text_of(engine.requests[1].prompt) == "<user\nother><assistant\n"
+    assert len(await services.store.path(fresh.id)) == 2
+
+
+async def test_a_question_after_an_answer_in_progress_is_a_conflict(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    with pytest.raises(ConflictError) as caught:
+        await ask(services, conversation, "two")
+    assert caught.value.code == "run_in_progress"
+    with pytest.raises(ConflictError):
+        await services.turns.retry(run.answer.id, RetryFields())
+    engine.allow(None)
+    await ended(run)
+
+
+@pytest.mark.parametrize("kind", ["unknown", "question", "foreign"])
+async def test_a_parent_that_cannot_be_followed_is_refused_by_name(
+    services: Services, conversation: Conversation, kind: str
+) -> None:
+    answer = await answered(services, conversation, "one")
+    elsewhere = await answered(services, await services.store.create({}), "one")
+    parents = {"unknown": "msg_none", "question": answer.parent_id, "foreign": elsewhere.id}
+    with pytest.raises(InvalidRequestError) as caught:
+        await ask(services, conversation, "two", parent_id=parents[kind])
+    assert caught.value.param == "parent_id"
+
+
+@pytest.mark.parametrize(
+    ("content", "params", "param"),
+    [("x" * WINDOW, {}, "content"), ("x", {"max_tokens": WINDOW}, "params.max_tokens")],
+    ids=["prompt", "max_tokens"],
+)
+async def test_what_the_engine_refuses_is_not_stored_and_names_the_clients_field(
+    services: Services, conversation: Conversation, content: str, params: dict[str, int], param: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await ask(services, conversation, content, params=params)
+    assert caught.value.param == param
+    assert (await services.store.get(conversation.id)).head_id is None
+
+
+async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> None:
+    engine, host = FakeEngine(max_waiting=0), EngineHost()
+    await engine.start()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "full.db", host)
+    conversation = await services.store.create({})
+    with pytest.raises(OverloadedError):
+        await ask(services, conversation, "one")
+    assert (await services.store.get(conversation.id)).head_id is None
+    await engine.stop(0)
+    await services.close()
+
+
+async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    class DeletedMeanwhile(ConversationStore):
+        async def path(self, message_id: str | None) -> list[Message]:
+            found = await super().path(message_id)
+            await self.delete(conversation.id)
+            return found
+
+    engine.hold()
+    turns = Turns(services.host, DeletedMeanwhile(services.database), services.runs)
+    with pytest.raises(NotFoundError):
+        await turns.ask(conversation.id, NewMessage(content="one"))
+    assert engine.running == 0
+
+
+async def test_a_cancelled_run_keeps_its_text_and_cancelling_again_changes_nothing(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    engine.allow(3)
+    await until_text(run, " w0 w1 w2")
+    cancelled = await services.turns.cancel(run.id)
+    assert (cancelled.status, cancelled.content) == ("cancelled", " w0 w1 w2")
+    assert await services.turns.cancel(run.id) == cancelled
+    assert await services.store.message(cancelled.id) == cancelled
+    assert engine.running == 0
+
+
+async def test_a_run_that_is_not_known_cannot_be_cancelled(services: Services) -> None:
+    with pytest.raises(NotFoundError):
+        await services.turns.cancel("run_none")
+
+
+async def test_a_failing_engine_ends_the_run_with_an_error_and_keeps_the_text(
+    services: Services, conversation: Conversation
+) -> None:
+    answer = await answered(services, conversation, FAILING)
+    assert (answer.status, answer.content) == ("failed", " w0 w1 w2")
+    assert answer.error is not None
+    assert answer.error["type"] == "server_error"
+    assert await services.store.message(answer.id) == answer
+
+
+async def test_an_answer_that_cannot_be_stored_ends_its_run_with_an_error(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    await services.database.close()
+    engine.allow(None)
+    frames = [frame async for frame in run.log.follow(0)]
+    assert b"event: error" in frames[-1]
+    assert b"storage_failed" in frames[-1]
+
+
+async def test_deleting_a_conversation_ends_its_run(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    await services.turns.delete(conversation.id)
+    assert run.answer.status == "cancelled"
+    assert engine.running == 0
+    with pytest.raises(NotFoundError):
+        await services.store.get(conversation.id)
+
+
+async def test_a_stopping_server_closes_its_answers_as_incomplete_and_says_farewell(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    await services.host.stop(0)
+    answer = await ended(run)
+    assert answer.status == "incomplete"
+    frames = [frame async for frame in run.log.follow(1)]
+    assert b"event: server_restart" in frames[-1]
+    with pytest.raises(NotReadyError):
+        await ask(services, conversation, "two")
+
+
+async def test_an_unfinished_answer_is_on_disk_while_it_grows(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    class Watched(ConversationStore):
+        saved = asyncio.Event()
+
+        async def save_progress(self, progress: Iterable[tuple[str, str, bytes]]) -> None:
+            await super().save_progress(progress)
+            self.saved.set()
+
+    store = Watched(services.database)
+    runs = RunRegistry(store, save_seconds=0.001)
+    engine.hold()
+    run = await Turns(services.host, store, runs).ask(conversation.id, NewMessage(content="one"))
+    engine.allow(3)
+    await until_text(run, " w0 w1 w2")
+    store.saved.clear()
+    async with asyncio.timeout(5):
+        await store.saved.wait()
+    stored = await store.message(run.answer.id)
+    assert (stored.content, stored.status) == (" w0 w1 w2", "in_progress")
+    assert len(unpack_ids(stored.tokens.ids)) == 3
+    engine.allow(None)
+    await runs.join()
+    assert (await store.message(run.answer.id)).content == WHOLE_ANSWER
+
+
+async def test_the_shown_path_has_the_text_that_has_come_until_now(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    engine.allow(2)
+    await until_text(run, " w0 w1")
+    shown = await services.turns.shown_path(await services.store.get(conversation.id))
+    assert [message.content for message in shown] == ["one", " w0 w1"]
+
+
+async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
+    runs = RunRegistry(services.store, keep_runs=2)
+    turns = Turns(services.host, services.store, runs)
+    made = []
+    for content in ("one", "two", "three"):
+        made.append(await turns.ask(conversation.id, NewMessage(content=content)))
+        await ended(made[-1])
+    assert [runs.get(run.id) is not None for run in made] == [False, True, True]
+    await runs.join()
+
+
+async def test_a_run_that_ended_long_ago_is_forgotten(services: Services, conversation: Conversation) -> None:
+    runs = RunRegistry(services.store, keep_seconds=0)
+    run = await Turns(services.host, services.store, runs).ask(conversation.id, NewMessage(content="one"))
+    await runs.join()
+    # Its timer is due: one round of the loop runs it.
+    await asyncio.sleep(0)
+    assert runs.get(run.id) is None

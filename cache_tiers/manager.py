@@ -98,6 +98,8 @@ class TierManager:
         load = _Load(load_id, keys, block_ids, self._clock())
         self._loads[load_id] = load
         self._submit_windows(load)
+        # What lies in host memory is there at once: its copies go with the step that is being put together.
+        self._advance(load)
 
     def cancel_load(self, load_id: str) -> None:
         """Bring nothing more. The outcome still comes, when the copies that are under way have ended."""

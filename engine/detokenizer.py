@@ -22,7 +22,7 @@ class Detokenizer:
 
 
 class StopStrings:
-    """Cuts text at the first of a few strings, and holds back whatever could be the start of one."""
+    """Cuts text at whichever of a few strings is complete first, and holds back whatever could be the start of one."""
 
     def __init__(self, stop: tuple[str, ...]) -> None:
         self._stop = stop
@@ -34,9 +34,10 @@ class StopStrings:
         if not self._stop:
             return text, False
         self._held += text
-        found = [at for at in (self._held.find(stop) for stop in self._stop) if at >= 0]
+        # The one that is complete first, so that it does not matter in which pieces the text comes.
+        found = [(at + len(stop), at) for stop in self._stop if (at := self._held.find(stop)) >= 0]
         if found:
-            return self._held[: min(found)], True
+            return self._held[: min(found)[1]], True
         keep = self._possible_start()
         cut = len(self._held) - keep
         shown, self._held = self._held[:cut], self._held[cut:]

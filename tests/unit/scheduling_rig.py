@@ -1,0 +1,72 @@
+"""A scheduler over the toy worker and, if asked, the toy tiers: driven one step at a time."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cache_tiers.block_key import KeyNamespace, extend_keys
+from cache_tiers.manager import TierManager
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
+from engine.scheduling.tiering import Tiering
+from tests.model.toys import ToyStore, ToyWorker
+
+BLOCK = 4
+VOCAB = 50
+ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
+
+
+@dataclass
+class Rig:
+    """`store` None leaves the tiers out."""
+
+    pool_blocks: int = 16
+    max_num_seqs: int = 4
+    max_tokens_per_step: int = 8
+    max_waiting: int = 100
+    store: ToyStore | None = None
+    now: float = 0.0
+    ids: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host if self.store else {})
+        self.tiers = TierManager(self.store, clock=self.clock, deadline=1.0, redis=True) if self.store else None
+        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
+        self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
+        tiering = Tiering(self.tiers, self.blocks) if self.tiers else None
+        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, self.max_waiting)
+        self.scheduler = Scheduler(limits, self.blocks, tiering, clock=self.clock)
+
+    def clock(self) -> float:
+        return self.now
+
+    def add(self, prompt: Sequence[int], max_tokens: int = 4) -> Request:
+        keys = extend_keys(ROOT, prompt, BLOCK)
+        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
+        request = Request(f"r{next(self.ids)}", "local", tuple(prompt), sampling, ROOT, keys, self.now)
+        self.scheduler.add_request(request)
+        return request
+
+    def begin(self) -> tuple[SchedulerOutput, ModelRunnerOutput]:
+        output = self.scheduler.schedule()
+        assert output is not None
+        return output, self.worker.execute(output)
+
+    def step(self) -> tuple[SchedulerOutput, list[TokenUpdate]]:
+        output, result = self.begin()
+        return output, self.scheduler.update(output, result)
+
+    def run(self) -> None:
+        """Until nothing is left to do."""
+        for _ in range(1000):
+            output = self.scheduler.schedule()
+            if output is not None:
+                self.scheduler.update(output, self.worker.execute(output))
+            elif not self.scheduler.has_unfinished_requests():
+                return
+            self.scheduler.check()
+        raise AssertionError("it never ends")

@@ -1,0 +1,50 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+from cache_tiers.block_key import KeyNamespace, extend_keys
+
+SPACE = KeyNamespace("model", "cpu", "bfloat16", 4, 1, 0, 1, b"salt")
+
+
+def test_equal_prefixes_have_equal_keys_and_the_first_difference_ends_it() -> None:
+    one = extend_keys(SPACE.root(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9], 4)
+    two = extend_keys(SPACE.root(), [1, 2, 3, 4, 5, 6, 7, 0, 9, 9, 9, 9], 4)
+    assert one[0] == two[0]
+    assert one[1] != two[1]
+    assert one[2] != two[2]
+
+
+def test_a_partial_block_has_no_key() -> None:
+    assert len(extend_keys(SPACE.root(), range(11), 4)) == 2
+
+
+def test_whatever_may_change_a_bit_of_the_kv_changes_every_key() -> None:
+    changed = [
+        replace(SPACE, model_fingerprint="other"),
+        replace(SPACE, numerics="cuda"),
+        replace(SPACE, kv_dtype="float32"),
+        replace(SPACE, block_size=8),
+        replace(SPACE, layout_version=2),
+        replace(SPACE, tp_rank=1),
+        replace(SPACE, tp_size=2),
+        replace(SPACE, tenant_salt=b"another tenant"),
+    ]
+    roots = {space.root() for space in [SPACE, *changed]}
+    assert len(roots) == 1 + len(changed)
+
+
+def test_fields_cannot_run_into_each_other() -> None:
+    assert replace(SPACE, model_fingerprint="ab", numerics="c").root() != (
+        replace(SPACE, model_fingerprint="a", numerics="bc").root()
+    )
+
+
+def test_another_process_makes_the_same_keys() -> None:
+    code = (
+        "from cache_tiers.block_key import *;"
+        "s = KeyNamespace('model', 'cpu', 'bfloat16', 4, 1, 0, 1, b'salt');"
+        "print(extend_keys(s.root(), range(8), 4)[-1].hex())"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == extend_keys(SPACE.root(), range(8), 4)[-1].hex()

@@ -1,0 +1,75 @@
+import pytest
+
+from cache_tiers.block_key import BlockKey
+from engine.kv.block_pool import BlockPool
+
+A, B = BlockKey(b"a" * 32), BlockKey(b"b" * 32)
+
+
+def test_a_released_prefix_is_found_until_its_room_is_needed() -> None:
+    evicted: list[BlockKey] = []
+    pool = BlockPool(2, on_evict=evicted.append)
+    [block] = pool.allocate(1)
+    pool.publish(block, A, (1, 2))
+    pool.release([block])
+    assert pool.find(A, (1, 2)) is block
+    pool.allocate(2)
+    assert pool.find(A, (1, 2)) is None
+    assert evicted == [A]
+
+
+def test_blocks_without_a_prefix_are_given_away_before_any_prefix() -> None:
+    pool = BlockPool(3)
+    first, second = pool.allocate(2)
+    pool.publish(first, A, (1,))
+    pool.release([first, second])
+    taken = pool.allocate(2)
+    assert first not in taken
+    assert pool.find(A, (1,)) is first
+
+
+def test_the_longest_unused_prefix_goes_first() -> None:
+    pool = BlockPool(2)
+    first, second = pool.allocate(2)
+    pool.publish(first, A, (1,))
+    pool.publish(second, B, (2,))
+    pool.release([first])
+    pool.release([second])
+    pool.acquire(first)
+    pool.release([first])
+    pool.allocate(1)
+    assert pool.find(A, (1,)) is first
+    assert pool.find(B, (2,)) is None
+
+
+def test_an_equal_key_with_other_tokens_is_no_hit() -> None:
+    pool = BlockPool(1)
+    [block] = pool.allocate(1)
+    pool.publish(block, A, (1, 2))
+    assert pool.find(A, (1, 3)) is None
+
+
+def test_a_block_in_use_is_never_given_away() -> None:
+    pool = BlockPool(1)
+    [block] = pool.allocate(1)
+    pool.acquire(block)
+    pool.release([block])
+    with pytest.raises(IndexError, match="0 free"):
+        pool.allocate(1)
+
+
+def test_of_two_blocks_with_one_key_the_first_stays() -> None:
+    pool = BlockPool(2)
+    first, second = pool.allocate(2)
+    assert pool.publish(first, A, (1,))
+    assert not pool.publish(second, A, (1,))
+    assert pool.find(A, (1,)) is first
+
+
+def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
+    pool = BlockPool(2)
+    [block] = pool.allocate(1)
+    pool.check()
+    block.ref_count = 0
+    with pytest.raises(AssertionError, match="neither free nor used"):
+        pool.check()

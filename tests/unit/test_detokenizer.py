@@ -1,0 +1,59 @@
+import random
+
+import pytest
+
+from engine.detokenizer import Detokenizer, StopStrings
+
+
+def test_half_a_character_is_held_back_until_it_is_whole() -> None:
+    pieces = {0: b"a", 1: b"\xf0\x9f", 2: b"\x8c", 3: b"\x8ab"}
+    detokenizer = Detokenizer(pieces.__getitem__)
+    assert [detokenizer.push(i) for i in range(4)] == ["a", "", "", "\U0001f30ab"]
+
+
+def test_invalid_bytes_become_replacement_characters() -> None:
+    detokenizer = Detokenizer({0: b"\xff", 1: b"ok"}.__getitem__)
+    assert detokenizer.push(0) + detokenizer.push(1) == "�ok"
+
+
+def test_any_cut_of_a_text_into_bytes_gives_the_text() -> None:
+    text = "Grüße, 世界 🌊 – fin"
+    raw = text.encode()
+    draw = random.Random(1)
+    for _ in range(50):
+        cuts = sorted(draw.sample(range(len(raw)), 6))
+        parts = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+        detokenizer = Detokenizer(parts.__getitem__)
+        assert "".join(detokenizer.push(i) for i in range(len(parts))) == text
+
+
+@pytest.mark.parametrize(
+    ("stop", "pieces", "shown"),
+    [
+        (("END",), ["one E", "N", "D two"], "one "),
+        (("END",), ["one EN", "T two"], "one ENT two"),
+        (("aab",), ["aaab"], "a"),
+        (("\n\n", "User:"), ["hi\n", "Us", "er: x"], "hi\n"),
+        (("b", "abc"), ["a", "bc"], "a"),
+    ],
+)
+def test_text_ends_before_the_stop_string_and_no_part_of_it_is_ever_shown(
+    stop: tuple[str, ...], pieces: list[str], shown: str
+) -> None:
+    matcher = StopStrings(stop)
+    text = ""
+    for piece in pieces:
+        new, stopped = matcher.push(piece)
+        text += new
+        assert shown.startswith(text)
+        if stopped:
+            break
+    else:
+        text += matcher.flush()
+    assert text == shown
+
+
+def test_what_was_held_back_comes_when_nothing_follows() -> None:
+    matcher = StopStrings(("stop",))
+    assert matcher.push("do not sto") == ("do not ", False)
+    assert matcher.flush() == "sto"

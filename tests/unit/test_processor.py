@@ -1,0 +1,87 @@
+import time
+
+import pytest
+
+from cache_tiers.block_key import KeyNamespace
+from engine.errors import InvalidRequestError
+from engine.processor import ModelLimits, Processor
+from engine.sampling_params import SamplingParams
+
+LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
+SPACE = KeyNamespace("m", "n", "bfloat16", 4, 1, 0, 1, b"")
+
+
+@pytest.fixture
+def processor() -> Processor:
+    return Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic)
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        (SamplingParams(temperature=-0.1), "temperature"),
+        (SamplingParams(temperature=2.1), "temperature"),
+        (SamplingParams(temperature=float("nan")), "temperature"),
+        (SamplingParams(top_p=0.0), "top_p"),
+        (SamplingParams(top_p=1.1), "top_p"),
+        (SamplingParams(top_k=-1), "top_k"),
+        (SamplingParams(seed=1 << 64), "seed"),
+        (SamplingParams(max_tokens=0), "max_tokens"),
+        (SamplingParams(max_tokens=62), "max_tokens"),
+        (SamplingParams(min_tokens=-1), "min_tokens"),
+        (SamplingParams(min_tokens=9, max_tokens=8), "min_tokens"),
+        (SamplingParams(stop=("x",) * 17), "stop"),
+        (SamplingParams(stop=("",)), "stop"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused_and_the_field_named(
+    processor: Processor, params: SamplingParams, field: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        processor.process("r", [1, 2, 5], params, "local")
+    assert caught.value.param == field
+    assert field in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [([], "empty"), ([1, 100], "vocabulary"), ([-1], "vocabulary"), ([1] * 64, "window is 64"), ([1] * 48, "holds 48")],
+)
+def test_a_prompt_that_cannot_be_served_is_refused_with_the_numbers(
+    processor: Processor, prompt: list[int], says: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=says) as caught:
+        processor.process("r", prompt, SamplingParams(), "local")
+    assert caught.value.param == "prompt"
+
+
+def test_a_request_that_the_pool_can_never_hold_is_refused_with_the_numbers(processor: Processor) -> None:
+    with pytest.raises(InvalidRequestError, match="for 50 tokens; this server has it for 48"):
+        processor.process("r", [1] * 10, SamplingParams(max_tokens=40), "local")
+
+
+def test_what_is_left_open_is_resolved(processor: Processor) -> None:
+    sampling = processor.process("r", [1] * 10, SamplingParams(), "local").sampling
+    assert sampling.max_tokens == 38
+    assert sampling.seed is not None
+    assert sampling.stop_token_ids == (2, 3)
+
+
+def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
+    assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.stop_token_ids == ()
+
+
+def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor) -> None:
+    one, other, again = (
+        processor.process("r", range(8), SamplingParams(), tenant).block_keys for tenant in ("a", "b", "a")
+    )
+    assert not set(one) & set(other)
+    assert one == again
+
+
+def test_another_secret_gives_other_keys(processor: Processor) -> None:
+    stranger = Processor(LIMITS, SPACE, b"another", prefix_cache=True, clock=time.monotonic)
+    assert (
+        stranger.process("r", range(8), SamplingParams(), "a").block_keys
+        != processor.process("r", range(8), SamplingParams(), "a").block_keys
+    )

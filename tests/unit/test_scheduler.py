@@ -1,0 +1,208 @@
+import pytest
+
+from engine.errors import OverloadedError
+from tests.model.toys import ToyStore, expected_output
+from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
+
+
+def test_a_prompt_larger_than_the_step_is_computed_in_chunks() -> None:
+    rig = Rig(max_tokens_per_step=8)
+    request = rig.add(range(20), max_tokens=1)
+    counts = []
+    while rig.scheduler.has_unfinished_requests():
+        output, _ = rig.step()
+        counts.append(output.num_scheduled_tokens[request.request_id])
+    assert counts == [8, 8, 4]
+    assert request.output_token_ids == expected_output(range(20), request.sampling, VOCAB)
+
+
+def test_decodes_are_served_before_the_chunk_of_a_long_prompt() -> None:
+    rig = Rig(max_tokens_per_step=8)
+    talking = rig.add(range(4), max_tokens=10)
+    rig.step()
+    long = rig.add(range(10, 40))
+    output, _ = rig.step()
+    assert dict(output.num_scheduled_tokens) == {talking.request_id: 1, long.request_id: 7}
+
+
+def test_never_more_tokens_or_sequences_in_a_step_than_allowed() -> None:
+    rig = Rig(max_num_seqs=3, max_tokens_per_step=8, pool_blocks=64)
+    for start in range(6):
+        rig.add(range(start, start + 9))
+    while rig.scheduler.has_unfinished_requests():
+        output, _ = rig.step()
+        assert output.total_tokens <= 8
+        assert len(output.num_scheduled_tokens) <= 3
+
+
+def test_the_result_of_a_step_may_come_after_the_next_one_was_scheduled() -> None:
+    rig = Rig()
+    request = rig.add(range(6), max_tokens=5)
+    in_flight = [rig.begin(), rig.begin()]
+    while in_flight:
+        rig.scheduler.update(*in_flight.pop(0))
+        output = rig.scheduler.schedule()
+        if output is not None:
+            in_flight.append((output, rig.worker.execute(output)))
+    assert request.output_token_ids == expected_output(range(6), request.sampling, VOCAB)
+    rig.scheduler.check()
+
+
+def test_a_request_that_ends_while_its_next_step_runs_gives_its_blocks_back_once() -> None:
+    rig = Rig()
+    request = rig.add(range(6), max_tokens=8)
+    first, second = rig.begin(), rig.begin()
+    rig.scheduler.update(*first)
+    rig.scheduler.finish_request(request.request_id, "stop")
+    assert rig.scheduler.update(*second) == []
+    rig.scheduler.check()
+    assert rig.pool.num_used == 0
+
+
+def test_when_blocks_run_out_the_latest_request_is_preempted_and_loses_nothing() -> None:
+    rig = Rig(pool_blocks=6, max_tokens_per_step=64)
+    requests = [rig.add(range(start, start + 8), max_tokens=12) for start in (0, 20)]
+    rig.run()
+    assert rig.scheduler.num_preemptions > 0
+    for request in requests:
+        assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def test_a_second_turn_computes_only_what_follows_the_full_blocks_of_the_first() -> None:
+    rig = Rig()
+    first = rig.add(range(10), max_tokens=4)
+    rig.run()
+    history = [*range(10), *first.output_token_ids]
+    second = rig.add([*history, 7, 8, 9])
+    rig.run()
+    assert second.receipt is not None
+    assert second.receipt.device == 12
+    assert second.receipt.computed == 17 - 12
+
+
+def test_of_a_prompt_that_is_known_completely_the_last_token_is_computed() -> None:
+    rig = Rig()
+    rig.add(range(2 * BLOCK), max_tokens=1)
+    rig.run()
+    again = rig.add(range(2 * BLOCK), max_tokens=1)
+    rig.run()
+    assert again.receipt is not None
+    assert again.receipt.device == BLOCK
+
+
+def test_an_abort_frees_the_blocks_for_the_very_next_step() -> None:
+    rig = Rig(pool_blocks=4, max_tokens_per_step=64)
+    rig.add(range(15), max_tokens=1)
+    big = rig.add(range(20, 35), max_tokens=1)
+    victim = next(iter(rig.begin()[0].num_scheduled_tokens))
+    rig.scheduler.finish_request(victim, "abort")
+    output = rig.scheduler.schedule()
+    assert output is not None
+    assert output.num_scheduled_tokens == {big.request_id: 15}
+    assert output.dropped_request_ids == (victim,)
+
+
+def test_a_full_queue_refuses() -> None:
+    rig = Rig(max_waiting=2)
+    rig.add([1])
+    rig.add([2])
+    with pytest.raises(OverloadedError, match="2 requests are already waiting"):
+        rig.add([3])
+
+
+def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed() -> None:
+    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
+    first = rig.add(range(16), max_tokens=1)
+    rig.run()
+    rig.add(range(100, 131), max_tokens=1)
+    rig.run()
+    second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
+    rig.run()
+    assert second.receipt is not None
+    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 16, 3)
+
+
+def test_after_a_restart_the_prefix_comes_from_redis() -> None:
+    store = ToyStore(capacity=32)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(17), max_tokens=1)
+    rig.run()
+    restarted = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32, redis=store.redis, latency=3))
+    second = restarted.add(range(17), max_tokens=1)
+    restarted.run()
+    assert second.receipt is not None
+    assert (second.receipt.redis, second.receipt.computed) == (16, 1)
+
+
+def test_while_one_request_loads_the_others_go_on() -> None:
+    store = ToyStore(capacity=32)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(17), max_tokens=1)
+    rig.run()
+    store.latency = 50
+    restarted = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32, redis=store.redis, latency=50))
+    loading = restarted.add(range(17), max_tokens=1)
+    other = restarted.add([1, 2, 3], max_tokens=3)
+    for _ in range(3):
+        restarted.step()
+    assert restarted.scheduler.num_loading == 1
+    assert len(other.output_token_ids) == 3
+    assert not loading.output_token_ids
+
+
+def test_a_load_that_is_late_ends_as_computing() -> None:
+    store = ToyStore(capacity=32)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(17), max_tokens=1)
+    rig.run()
+    slow = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32, redis=store.redis, latency=10**9))
+    request = slow.add(range(17), max_tokens=1)
+    assert slow.scheduler.schedule() is None
+    slow.now = 1.5
+    slow.step()
+    assert request.receipt is not None
+    assert request.receipt.computed == 17
+    assert request.output_token_ids == expected_output(range(17), request.sampling, VOCAB)
+
+
+def test_an_abort_while_loading_keeps_the_blocks_until_the_copies_are_over() -> None:
+    store = ToyStore(capacity=32)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(17), max_tokens=1)
+    rig.run()
+    restarted = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32, redis=store.redis))
+    request = restarted.add(range(17), max_tokens=1)
+    output = restarted.scheduler.schedule()
+    assert output is not None
+    assert output.loads
+    restarted.scheduler.finish_request(request.request_id, "abort")
+    assert restarted.pool.num_used > 0
+    restarted.scheduler.update(output, restarted.worker.execute(output))
+    restarted.scheduler.schedule()
+    assert restarted.pool.num_used == 0
+    restarted.scheduler.check()
+
+
+def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_device() -> None:
+    store = ToyStore(capacity=32, refuses=True)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(17), max_tokens=1)
+    rig.run()
+    assert rig.tiers is not None
+    assert rig.tiers.num_unstored == 4
+    store.refuses = False
+    rig.now += 1.0
+    rig.step()
+    assert rig.tiers.num_unstored == 0
+    assert len(store.redis) == 4
+
+
+def test_a_failed_step_ends_its_requests_and_leaves_nothing_behind() -> None:
+    rig = Rig(store=ToyStore(capacity=32))
+    request = rig.add(range(4))
+    output = rig.scheduler.schedule()
+    assert output is not None
+    assert rig.scheduler.fail_step(output) == [request]
+    assert request.finish_reason == "error"
+    rig.scheduler.check()
+    assert rig.pool.num_used == 0

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from engine.errors import EngineError
+from engine.sampling.inverse_cdf import invert_cdf
 from engine.sampling.philox import uniform
 from engine.sampling_params import SamplingParams
 
@@ -80,7 +81,7 @@ def _candidates(params: SamplingParams, vocab: int) -> int:
 def _draw_from_all(probs: torch.Tensor, rows: list[SamplingRow]) -> list[int]:
     """No sort: the inverse CDF in the order of ids, summed in float64."""
     cumulative = probs.cumsum(dim=-1, dtype=torch.float64).numpy()
-    return [_invert(line, _uniform(row)) for line, row in zip(cumulative, rows, strict=True)]
+    return [invert_cdf(line, _uniform(row)) for line, row in zip(cumulative, rows, strict=True)]
 
 
 def _draw_from_top(probs: torch.Tensor, candidates: int, rows: list[SamplingRow]) -> list[int]:
@@ -92,7 +93,7 @@ def _draw_from_top(probs: torch.Tensor, candidates: int, rows: list[SamplingRow]
         if row.params.top_k == 0 and line[-1] < row.params.top_p:
             values_sorted, line_ids = torch.sort(probs[i], descending=True, stable=True)
             line = values_sorted.cumsum(dim=-1, dtype=torch.float64).numpy()
-        tokens.append(int(line_ids[_invert(_nucleus(line, row.params), _uniform(row))]))
+        tokens.append(int(line_ids[invert_cdf(_nucleus(line, row.params), _uniform(row))]))
     return tokens
 
 
@@ -102,13 +103,6 @@ def _nucleus(cumulative: npt.NDArray[np.float64], params: SamplingParams) -> npt
         return cumulative
     mass = cumulative[-1] if params.top_k > 0 else 1.0
     return cumulative[: int(np.searchsorted(cumulative, params.top_p * mass)) + 1]
-
-
-def _invert(cumulative: npt.NDArray[np.float64], u: float) -> int:
-    """Index of the first cumulative mass above u * total; never one of mass 0, as u * total stays below the total."""
-    total = cumulative[-1]
-    target = min(u * total, np.nextafter(total, 0.0))
-    return int(np.searchsorted(cumulative, target, side="right"))
 
 
 def _uniform(row: SamplingRow) -> float:

@@ -1,0 +1,102 @@
+import random
+
+import pytest
+import torch
+
+from cache_tiers.layout import BlockLayout
+from cache_tiers.npu.copy_engine import CopyEngine
+from cache_tiers.npu.device_pool import DevicePool
+from cache_tiers.transfer import Direction, TransferJob
+from engine.worker.cache_engine import CacheEngine
+from engine.worker.device import open_device
+
+LAYOUT = BlockLayout(num_layers=3, num_kv_heads=2, block_size=16, head_dim=8, itemsize=2)
+
+
+def engine(host: bytearray | None, num_blocks: int = 6) -> CacheEngine:
+    pool = None if host is None else memoryview(host)
+    return CacheEngine(LAYOUT, num_blocks, torch.bfloat16, open_device("cpu"), pool)
+
+
+def random_block(seed: int) -> bytes:
+    return random.Random(seed).randbytes(LAYOUT.nbytes)
+
+
+def block_bytes(cache: CacheEngine, block_id: int) -> bytes:
+    return bytes(cache.kv_cache[block_id].view(-1).view(torch.uint8).numpy())
+
+
+def test_the_pool_starts_zeroed_in_the_shape_of_its_layout() -> None:
+    cache = engine(None)
+    assert tuple(cache.kv_cache.shape) == (6, 3, 2, 2, 16, 8)
+    assert not cache.kv_cache.any()
+
+
+def test_a_block_comes_back_from_the_host_bit_by_bit() -> None:
+    """Random bytes hold every NaN pattern there is: a copy that goes through numbers could change them."""
+    host = bytearray(4 * LAYOUT.nbytes)
+    cache = engine(host)
+    host[LAYOUT.nbytes : 2 * LAYOUT.nbytes] = random_block(1)
+    load = TransferJob(1, Direction.LOAD, block_id=4, host_offset=LAYOUT.nbytes)
+    store = TransferJob(2, Direction.STORE, block_id=4, host_offset=3 * LAYOUT.nbytes)
+    results = cache.run([load, store])
+    assert [(result.job_id, result.error) for result in results] == [(1, None), (2, None)]
+    assert block_bytes(cache, 4) == random_block(1)
+    assert host[3 * LAYOUT.nbytes :] == random_block(1)
+
+
+def test_a_copy_touches_nothing_but_its_block() -> None:
+    host = bytearray(b"\x55" * (3 * LAYOUT.nbytes))
+    cache = engine(host)
+    cache.run([TransferJob(1, Direction.LOAD, 2, LAYOUT.nbytes), TransferJob(2, Direction.STORE, 0, 0)])
+    assert [i for i in range(6) if cache.kv_cache[i].any()] == [2]
+    assert not any(host[: LAYOUT.nbytes])
+    assert host[LAYOUT.nbytes :] == b"\x55" * (2 * LAYOUT.nbytes)
+
+
+@pytest.mark.parametrize(("block_id", "blocks_off"), [(6, 0), (-1, 0), (0, 3), (0, -1)])
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_job_outside_either_pool_fails_alone_and_moves_nothing(
+    direction: Direction, block_id: int, blocks_off: int
+) -> None:
+    host = bytearray(b"\x55" * (3 * LAYOUT.nbytes))
+    cache = engine(host)
+    jobs = [TransferJob(1, direction, block_id, blocks_off * LAYOUT.nbytes), TransferJob(2, Direction.LOAD, 1, 0)]
+    bad, good = cache.run(jobs)
+    assert bad.error is not None
+    assert "outside" in bad.error
+    assert good.error is None
+    assert [i for i in range(6) if cache.kv_cache[i].any()] == [1]
+    assert host == b"\x55" * (3 * LAYOUT.nbytes)
+
+
+def test_without_a_cpu_tier_a_job_is_answered_with_an_error() -> None:
+    (result,) = engine(None).run([TransferJob(7, Direction.STORE, 0, 0)])
+    assert (result.job_id, result.error) == (7, "there is no CPU tier")
+
+
+def test_a_closed_engine_lets_the_host_pool_go() -> None:
+    host = bytearray(LAYOUT.nbytes)
+    cache = engine(host)
+    cache.run([TransferJob(1, Direction.STORE, 0, 0)])
+    with pytest.raises(BufferError):
+        host.append(0)
+    cache.close()
+    host.append(0)
+
+
+def test_a_pool_must_be_writable_bytes_in_whole_blocks() -> None:
+    with pytest.raises(ValueError, match="whole blocks"):
+        DevicePool(memoryview(bytearray(100)), 64)
+    with pytest.raises(ValueError, match="writable"):
+        DevicePool(memoryview(bytes(128)), 64)
+
+
+def test_the_copies_leave_the_rest_of_the_pool_to_other_users() -> None:
+    device, host = bytearray(b"ab" * 8), bytearray(b"\0" * 8)
+    results = CopyEngine(DevicePool(memoryview(device), 4), memoryview(host)).run(
+        [TransferJob(1, Direction.STORE, 3, 4), TransferJob(2, Direction.LOAD, 0, 0)]
+    )
+    assert all(result.error is None and result.seconds >= 0 for result in results)
+    assert host == b"\0\0\0\0abab"
+    assert device == b"\0\0\0\0" + b"ab" * 6

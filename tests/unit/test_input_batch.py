@@ -1,0 +1,87 @@
+import pytest
+import torch
+
+from engine.errors import EngineError
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.worker.input_batch import InputBatch
+
+PARAMS = SamplingParams(temperature=0.0)
+
+
+def new(
+    request_id: str, tokens: range, blocks: tuple[int, ...], computed: int = 0, prompt_len: int = 0
+) -> NewRequestData:
+    return NewRequestData(request_id, tuple(tokens), prompt_len or len(tokens), blocks, computed, PARAMS)
+
+
+def batch_with(*requests: NewRequestData) -> InputBatch:
+    batch = InputBatch(4, torch.device("cpu"))
+    batch.update(SchedulerOutput(1, new_requests=requests))
+    return batch
+
+
+def test_rows_of_a_mixed_batch_follow_the_order_of_the_schedule() -> None:
+    batch = batch_with(new("a", range(100, 106), (5, 2)), new("b", range(200, 209), (7, 1, 3), computed=8))
+    step = batch.build({"b": 1, "a": 3})
+    assert step.input_ids.tolist() == [208, 100, 101, 102]
+    assert step.positions.tolist() == [8, 0, 1, 2]
+    assert step.attention.query_lens == (1, 3)
+    assert step.attention.seq_lens == (9, 3)
+    assert step.attention.slot_mapping.tolist() == [12, 20, 21, 22]
+    assert [tuple(table) for table in step.attention.block_tables] == [(7, 1, 3), (5, 2)]
+
+
+def test_a_chunk_across_blocks_goes_to_the_slots_of_its_block_table() -> None:
+    step = batch_with(new("a", range(20), (9, 0, 4, 2, 6), computed=3)).build({"a": 10})
+    assert step.attention.slot_mapping.tolist() == [39, 0, 1, 2, 3, 16, 17, 18, 19, 8]
+
+
+def test_only_a_request_whose_last_known_token_is_computed_samples() -> None:
+    batch = batch_with(new("part", range(6), (0, 1)), new("whole", range(5), (2, 3)))
+    step = batch.build({"part": 5, "whole": 5})
+    assert step.sampling_ids == ("whole",)
+    assert step.logits_rows.tolist() == [9]
+    assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 0)
+
+
+def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> None:
+    batch = batch_with(new("a", range(4), (0,)))
+    batch.build({"a": 4})
+    batch.append(["a"], [77])
+    batch.update(SchedulerOutput(2, cached_requests=(CachedRequestData("a", (1,), 4),)))
+    step = batch.build({"a": 1})
+    assert step.input_ids.tolist() == [77]
+    assert step.positions.tolist() == [4]
+    assert step.attention.slot_mapping.tolist() == [4]
+    assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 1)
+
+
+def test_a_preempted_request_comes_back_under_its_id_in_one_step() -> None:
+    batch = batch_with(new("a", range(4), (0,)))
+    batch.append(["a"], [77])
+    again = new("a", range(50, 57), (3, 2), computed=4, prompt_len=5)
+    batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
+    step = batch.build({"a": 3})
+    assert step.input_ids.tolist() == [54, 55, 56]
+    assert step.attention.slot_mapping.tolist() == [8, 9, 10]
+    assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (7, 2)
+
+
+def test_dropped_requests_are_forgotten_even_if_they_never_arrived() -> None:
+    batch = batch_with(new("a", range(4), (0,)), new("b", range(4), (1,)))
+    batch.update(SchedulerOutput(2, dropped_request_ids=("a", "unknown")))
+    assert len(batch) == 1
+    with pytest.raises(EngineError, match="request a "):
+        batch.build({"a": 1})
+
+
+def test_a_step_that_contradicts_the_batch_is_an_error_that_names_the_request() -> None:
+    with pytest.raises(EngineError, match="request a: tokens 0 to 5"):
+        batch_with(new("a", range(4), (0, 1))).build({"a": 5})
+    with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):
+        batch_with(new("a", range(5), (0,))).build({"a": 5})
+    with pytest.raises(EngineError, match="already"):
+        batch_with(new("a", range(4), (0,)), new("a", range(4), (1,)))
+    with pytest.raises(EngineError, match="request b "):
+        batch_with().update(SchedulerOutput(2, cached_requests=(CachedRequestData("b", (), 4),)))

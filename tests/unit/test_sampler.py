@@ -1,0 +1,157 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from engine.errors import EngineError
+from engine.sampling.inverse_cdf import invert_cdf
+from engine.sampling.sampler import NUCLEUS_CANDIDATES, Sampler, SamplingRow
+from engine.sampling_params import SamplingParams
+
+GREEDY = SamplingParams(temperature=0.0)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Small tensors: more threads would only wait for each other."""
+    torch.set_num_threads(1)
+
+
+def row(params: SamplingParams, position: int = 10, produced: int = 0) -> SamplingRow:
+    return SamplingRow(params, position, produced)
+
+
+def logits_of(probabilities: list[float]) -> torch.Tensor:
+    return torch.tensor(probabilities, dtype=torch.float64).log().float()
+
+
+def draws(probabilities: list[float], params: SamplingParams, count: int) -> Counter[int]:
+    """One token at each of `count` positions of one sequence."""
+    logits = logits_of(probabilities).repeat(count, 1)
+    return Counter(Sampler().sample(logits, [row(params, position) for position in range(count)]))
+
+
+def chi_square(counts: Counter[int], expected: dict[int, float], total: int) -> float:
+    assert set(counts) <= set(expected)
+    return sum((counts[token] - share * total) ** 2 / (share * total) for token, share in expected.items())
+
+
+def test_temperature_zero_takes_the_likeliest_token_and_the_lowest_id_on_ties() -> None:
+    logits = torch.tensor([[0.0, 3.0, 3.0, 1.0], [2.0, 1.0, 0.0, 2.0]])
+    assert Sampler().sample(logits, [row(GREEDY), row(GREEDY)]) == [1, 0]
+
+
+def test_draws_follow_the_distribution() -> None:
+    shares = [0.4, 0.3, 0.15, 0.1, 0.05]
+    counts = draws(shares, SamplingParams(seed=11), 10_000)
+    # 4 degrees of freedom: above 18.5 once in a thousand seeds; the seed is fixed.
+    assert chi_square(counts, dict(enumerate(shares)), 10_000) < 18.5
+
+
+def test_temperature_sharpens_the_distribution() -> None:
+    counts = draws([0.6, 0.3, 0.1], SamplingParams(temperature=0.5, seed=12), 10_000)
+    squares = {0: 0.36, 1: 0.09, 2: 0.01}
+    assert chi_square(counts, {k: v / 0.46 for k, v in squares.items()}, 10_000) < 13.8
+
+
+def test_top_k_keeps_the_k_likeliest_in_their_proportion() -> None:
+    counts = draws([0.1, 0.4, 0.2, 0.3], SamplingParams(top_k=2, seed=13), 10_000)
+    assert chi_square(counts, {1: 4 / 7, 3: 3 / 7}, 10_000) < 10.8
+
+
+def test_top_p_keeps_the_shortest_head_that_reaches_it() -> None:
+    counts = draws([0.1, 0.45, 0.2, 0.25], SamplingParams(top_p=0.6, seed=14), 10_000)
+    assert chi_square(counts, {1: 0.45 / 0.7, 3: 0.25 / 0.7}, 10_000) < 10.8
+
+
+def test_top_p_after_top_k_counts_the_mass_that_top_k_kept() -> None:
+    # Of [0.4, 0.3] the first holds 4/7 > 0.5; of the whole vocabulary it would hold 0.4 < 0.5.
+    assert set(draws([0.4, 0.3, 0.2, 0.1], SamplingParams(top_k=2, top_p=0.5, seed=15), 500)) == {0}
+
+
+@pytest.mark.parametrize("params", [SamplingParams(top_k=1, seed=1), SamplingParams(top_p=1e-9, seed=1)])
+def test_the_narrowest_filter_still_keeps_the_likeliest_token(params: SamplingParams) -> None:
+    assert set(draws([0.2, 0.5, 0.3], params, 200)) == {1}
+
+
+def test_top_p_reaches_past_its_first_candidates_on_a_flat_distribution() -> None:
+    vocab = 4 * NUCLEUS_CANDIDATES
+    tokens = Sampler().sample(
+        torch.zeros(3000, vocab), [row(SamplingParams(top_p=0.75, seed=16), position) for position in range(3000)]
+    )
+    assert 0.9 * 3000 * 2 / 3 < sum(token >= NUCLEUS_CANDIDATES for token in tokens) < 1.1 * 3000 * 2 / 3
+    assert max(tokens) < 3 * NUCLEUS_CANDIDATES + 1
+
+
+def test_a_whole_sort_keeps_the_likeliest() -> None:
+    """The second half holds 2/3 of the mass, so the nucleus of 0.6 ends within it, past the first candidates."""
+    half = 2 * NUCLEUS_CANDIDATES
+    counts = draws([0.5] * half + [1.0] * half, SamplingParams(top_p=0.6, seed=18), 400)
+    assert min(counts) >= half
+
+
+def test_a_token_of_no_probability_is_never_drawn() -> None:
+    probabilities = [0.0, 0.5, 0.0, 0.5, 0.0]
+    assert set(draws(probabilities, SamplingParams(seed=17), 2000)) == {1, 3}
+    assert set(draws(probabilities, SamplingParams(top_k=4, seed=17), 2000)) == {1, 3}
+
+
+@pytest.mark.parametrize(
+    "last", [1.0, 0.3, 0.7, 3e-5, 0.5, float(np.nextafter(1.0, 2.0)), float(np.nextafter(1.0, 0.0))]
+)
+def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(last: float) -> None:
+    cumulative = np.array([0.0, 0.0, last / 2, last, last])
+    assert invert_cdf(cumulative, 0.0) == 2
+    assert invert_cdf(cumulative, 0.5) == 3
+    assert invert_cdf(cumulative, 1 - 2**-53) == 3
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e-40])
+def test_a_tiny_temperature_is_greedy_and_does_not_overflow(temperature: float) -> None:
+    logits = torch.tensor([[10.0, 80.0, 79.0]])
+    assert Sampler().sample(logits, [row(SamplingParams(temperature=temperature, seed=3))]) == [1]
+
+
+def test_a_choice_does_not_depend_on_the_rest_of_the_batch() -> None:
+    vocab = 5000
+    kinds = [
+        GREEDY,
+        SamplingParams(seed=1),
+        SamplingParams(seed=2, temperature=1.7),
+        SamplingParams(seed=3, top_p=0.9),
+        SamplingParams(seed=4, top_p=0.99999),
+        SamplingParams(seed=5, top_k=40),
+        SamplingParams(seed=6, top_k=40, top_p=0.5),
+    ]
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(42, vocab, generator=generator)
+    rows = [row(kinds[i % len(kinds)], position=i) for i in range(42)]
+    alone = [Sampler().sample(logits[i : i + 1].clone(), rows[i : i + 1])[0] for i in range(42)]
+    assert Sampler().sample(logits.clone(), rows) == alone
+    some = [int(i) for i in torch.randperm(42, generator=generator)[:17]]
+    assert Sampler().sample(logits[some], [rows[i] for i in some]) == [alone[i] for i in some]
+
+
+def test_the_same_seed_and_position_repeat_and_others_differ() -> None:
+    logits = torch.zeros(1, 50_000)
+    first = Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100)])
+    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100, produced=50)]) == first
+    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 101)]) != first
+    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=10), 100)]) != first
+
+
+def test_no_stop_token_comes_before_min_tokens() -> None:
+    greedy = SamplingParams(temperature=0.0, min_tokens=3, stop_token_ids=(1, 2))
+    drawn = SamplingParams(seed=5, min_tokens=3, stop_token_ids=(1, 2))
+    logits = torch.tensor([[1.0, 90.0, 80.0, 2.0]] * 4)
+    rows = [row(greedy, produced=2), row(greedy, produced=3), row(drawn, produced=0), row(drawn, produced=3)]
+    tokens = Sampler().sample(logits, rows)
+    assert tokens[:2] == [3, 1]
+    assert tokens[2] in (0, 3)
+    assert tokens[3] == 1
+
+
+def test_a_request_without_a_seed_is_an_error_of_the_engine() -> None:
+    with pytest.raises(EngineError, match="seed"):
+        Sampler().sample(torch.zeros(1, 8), [row(SamplingParams())])

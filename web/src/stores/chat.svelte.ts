@@ -159,18 +159,18 @@ export class Chat {
       if (!this.health.ready) this.phase = "waiting";
       await this.health.whenReady(signal);
       this.phase = "sending";
-      response = await start().catch((error: unknown) => this.unlessStarting(error, signal));
+      response = await start().catch((error: unknown) => this.unlessNotReady(error, signal));
     }
     const runId = response.headers.get("X-Run-Id");
     if (runId === null) throw new UnreachableError();
     void this.follow(runId, response, answer.key, signal);
   }
 
-  /** Rethrows, unless the server refused only because it is (again) loading its model. */
-  private async unlessStarting(error: unknown, signal: AbortSignal): Promise<null> {
+  /** Rethrows, unless the server refused only because it is starting (again) or about to stop. */
+  private async unlessNotReady(error: unknown, signal: AbortSignal): Promise<null> {
     signal.throwIfAborted();
     await this.health.poll();
-    if (error instanceof ApiError && error.status === 503 && this.health.current?.status === "starting") return null;
+    if (error instanceof ApiError && error.status === 503 && !this.health.ready) return null;
     throw error;
   }
 

@@ -1,0 +1,84 @@
+"""The chat page as a person uses it: what is on it by role and name, and the API behind it for what a test prepares."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import Locator, Page, expect
+
+# An answer may wait for the machine; nothing else on the page does.
+ANSWER_MS = 180_000
+CHAT_URL = re.compile(r"/c/conv_\w+$")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPage:
+    page: Page
+
+    @property
+    def composer(self) -> Locator:
+        return self.page.get_by_label("Message", exact=True)
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.get_by_role("article", name="Ebb")
+
+    @property
+    def questions(self) -> Locator:
+        return self.page.get_by_role("article", name="You")
+
+    @property
+    def chats(self) -> Locator:
+        return self.page.get_by_role("navigation", name="Chats").get_by_role("link")
+
+    @property
+    def thread(self) -> Locator:
+        return self.page.get_by_test_id("thread")
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    async def send(self, text: str) -> None:
+        await self.composer.fill(text)
+        await self.composer.press("Enter")
+
+    async def text_of_answer(self) -> str:
+        return await self.answers.last.locator(".markdown").inner_text()
+
+    async def until_writing(self, *, characters: int = 1) -> str:
+        """The text of the last answer, once it has so many characters."""
+        await self.page.wait_for_function(
+            """characters => {
+                const text = [...document.querySelectorAll("article[data-status] .markdown")].at(-1)?.innerText;
+                return text !== undefined && text.trim().length >= characters;
+            }""",
+            arg=characters,
+            timeout=ANSWER_MS,
+        )
+        return await self.text_of_answer()
+
+    async def expect_status(self, status: str) -> None:
+        await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)
+
+    async def new_chat(self, *, tokens: int, title: str | None = None) -> str:
+        """Make a conversation whose answers have exactly `tokens` tokens, always the same; returns its id."""
+        params = {"temperature": 0, "max_tokens": tokens, "min_tokens": tokens, "ignore_eos": True}
+        body: dict[str, Any] = {"params": params}
+        if title is not None:
+            body["title"] = title
+        response = await self.page.request.post("/api/conversations", data=body)
+        assert response.status == 201, await response.text()
+        conversation: dict[str, str] = await response.json()
+        return conversation["id"]
+
+    async def open_new_chat(self, *, tokens: int, title: str | None = None) -> str:
+        conversation_id = await self.new_chat(tokens=tokens, title=title)
+        await self.page.goto(f"/c/{conversation_id}")
+        return conversation_id
+
+    async def stored(self, conversation_id: str) -> dict[str, Any]:
+        """The conversation as the server has it."""
+        response = await self.page.request.get(f"/api/conversations/{conversation_id}")
+        assert response.status == 200, await response.text()
+        conversation: dict[str, Any] = await response.json()
+        return conversation

@@ -1,0 +1,82 @@
+"""A real server with the real model, and a page in Chromium that must stay free of errors."""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright
+
+from tests.conftest import default_cache_dir
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.server_process import ebb_serve
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+STATIC = Path(__file__).parents[2] / "app" / "static"
+
+NewPage = Callable[..., Awaitable[ChatPage]]
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    for name in BROWSERS:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    pytest.skip("There is no Chromium here; install it (Debian, Ubuntu: apt-get install chromium)")
+
+
+@pytest.fixture(scope="session")
+def server(chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of `ebb serve` with the default model; all tests of the session share it."""
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("The page is not built; run make setup")
+    flags = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
+    with ebb_serve(tmp_path_factory.mktemp("e2e"), *flags) as url:
+        yield url
+
+
+@pytest.fixture
+async def browser(chromium_path: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        # Chromium's own sandbox cannot be had as root, which tests in containers are.
+        browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
+    """Opens pages, each in a context of its own. At the end none may have raised an error, broken the content security
+    policy, or asked another origin for anything."""
+    faults: list[str] = []
+
+    def on_request(request: Request) -> None:
+        if not request.url.startswith((server, "data:", "blob:")):
+            faults.append(f"a request left the server: {request.url}")
+
+    def on_console(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            faults.append(message.text)
+
+    async def open_page(**options: Any) -> ChatPage:
+        context = await browser.new_context(
+            **{"base_url": server, "viewport": {"width": 1200, "height": 800}, **options}
+        )
+        page = await context.new_page()
+        page.on("request", on_request)
+        page.on("console", on_console)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        return ChatPage(page)
+
+    yield open_page
+    for context in browser.contexts:
+        await context.close()
+    assert faults == []
+
+
+@pytest.fixture
+async def chat(new_page: NewPage) -> ChatPage:
+    """A page of a usual size, not opened yet."""
+    return await new_page()

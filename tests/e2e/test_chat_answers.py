@@ -1,0 +1,157 @@
+"""Asking and being answered: tokens stream, survive a reload, can be stopped, and come with their receipt."""
+
+import re
+
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ANSWER_MS, CHAT_URL, ChatPage
+from tests.e2e.conftest import NewPage
+
+# Long enough to be in the middle of it after a reload, and where a test does not wait for the end: endless.
+LONG = 100
+ENDLESS = 2_000
+
+HARBOUR = "Describe a harbour in the morning, with its boats, its gulls and the people who work there. " * 4
+
+
+async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat: ChatPage) -> None:
+    await chat.page.goto("/")
+    await expect(chat.page.get_by_text(re.compile(r"\S+ runs on "))).to_be_visible()
+    await expect(chat.composer).to_be_focused()
+    await chat.button("Settings of this chat").click()
+    await chat.page.get_by_label("Token limit").fill("32")
+    await chat.button("Save").click()
+
+    await chat.send("Tell me a long story about the sea.")
+
+    await expect(chat.composer).to_have_value("")
+    first = await chat.until_writing()
+    await chat.expect_status("in_progress")
+    assert len(await chat.until_writing(characters=len(first) + 1)) > len(first)
+    await expect(chat.page).to_have_url(CHAT_URL)
+    await chat.expect_status("incomplete")
+    await expect(chat.answers.last).to_contain_text("Cut at the limit of tokens.")
+    await expect(chat.page.get_by_test_id("receipt")).to_contain_text(
+        re.compile(r"[\d,]+ tokens (computed|from).*first token .*tokens/s")
+    )
+    await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
+    await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
+
+
+async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=8)
+    await chat.send(HARBOUR)
+    await chat.expect_status("incomplete")
+    await chat.send("And in the evening?")
+    await expect(chat.page.get_by_test_id("receipt")).to_have_count(2, timeout=ANSWER_MS)
+
+    last = (await chat.stored(conversation))["messages"][-1]
+    kv = last["usage"]["kv"]
+    receipt = chat.page.get_by_test_id("receipt").last
+    assert kv["device"] > 0
+    await expect(receipt).to_contain_text(f"{kv['device']} of {last['usage']['prompt_tokens']} tokens from the device")
+    await receipt.locator("summary").click()
+    await expect(receipt.get_by_text("Computed anew")).to_be_visible()
+    await expect(receipt).to_contain_text(f"{kv['computed']} tokens")
+
+
+async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=LONG)
+    await chat.send("Tell me everything about lighthouses.")
+    await expect(chat.page).to_have_url(CHAT_URL)
+    before = await chat.until_writing(characters=40)
+
+    await chat.page.reload()
+
+    after = await chat.until_writing(characters=len(before))
+    assert after.startswith(before[:40])
+    await chat.expect_status("in_progress")
+    await chat.until_writing(characters=len(after) + 20)
+    await chat.expect_status("incomplete")
+    message = (await chat.stored(conversation))["messages"][-1]
+    assert message["usage"]["completion_tokens"] == LONG
+    await chat.page.reload()
+    await expect(chat.answers.last).to_have_attribute("data-status", "incomplete")
+    stored_end = message["content"].split()[-1].strip("*_`#|")
+    assert (await chat.text_of_answer()).rstrip().endswith(stored_end)
+
+
+async def test_a_second_tab_follows_the_same_answer(chat: ChatPage, new_page: NewPage) -> None:
+    conversation = await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("Tell me everything about the tides.")
+    await chat.until_writing()
+
+    other = await new_page()
+    await other.page.goto(f"/c/{conversation}")
+
+    await other.until_writing()
+    await other.expect_status("in_progress")
+    await other.button("Stop").click()
+    await chat.expect_status("cancelled")
+    await other.expect_status("cancelled")
+    assert await other.text_of_answer() == await chat.text_of_answer()
+
+
+async def test_leaving_a_chat_stops_nothing_and_coming_back_joins_it(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=ENDLESS, title="The long one")
+    await chat.send("Count the waves.")
+    await chat.until_writing()
+
+    await chat.button("New chat").click()
+    await expect(chat.page).to_have_url(re.compile(r"/$"))
+    await expect(chat.answers).to_have_count(0)
+    await chat.page.go_back()
+
+    text = await chat.until_writing()
+    await chat.until_writing(characters=len(text) + 1)
+    await chat.button("Stop").click()
+    await chat.expect_status("cancelled")
+
+
+async def test_stop_keeps_the_text_so_far(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("Tell me everything about boats.")
+    before = await chat.until_writing(characters=20)
+
+    await chat.button("Stop").click()
+
+    await chat.expect_status("cancelled")
+    assert (await chat.text_of_answer()).startswith(before[:20])
+    await expect(chat.answers.last).to_contain_text("Stopped.")
+    await expect(chat.button("Send")).to_be_visible()
+    await expect(chat.composer).to_be_focused()
+    message = (await chat.stored(conversation))["messages"][-1]
+    assert message["status"] == "cancelled"
+    assert message["content"].strip().startswith(before[:10])
+
+
+async def test_escape_stops_and_the_chat_goes_on(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("Tell me everything about ropes.")
+    await chat.until_writing()
+    await chat.composer.press("Escape")
+    await chat.expect_status("cancelled")
+
+    await chat.send("And about knots?")
+
+    await expect(chat.answers).to_have_count(2)
+    await chat.until_writing()
+    await chat.composer.press("Escape")
+    await chat.expect_status("cancelled")
+    assert len((await chat.stored(conversation))["messages"]) == 4
+
+
+async def test_a_finished_answer_can_be_asked_for_again(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=16)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+    first = (await chat.stored(conversation))["messages"][-1]
+
+    await chat.button("Retry").click()
+
+    await chat.expect_status("incomplete")
+    await expect(chat.questions).to_have_count(1)
+    await expect(chat.answers).to_have_count(1)
+    second = (await chat.stored(conversation))["messages"][-1]
+    assert second["id"] != first["id"]
+    assert second["parent_id"] == first["parent_id"]

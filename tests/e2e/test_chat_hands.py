@@ -1,0 +1,118 @@
+"""Keyboard, touch, small screens and scrolling."""
+
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import NewPage
+
+PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+
+
+async def overflows(chat: ChatPage) -> bool:
+    return bool(await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+async def test_on_a_phone_the_list_is_a_drawer_and_nothing_overflows(new_page: NewPage) -> None:
+    chat = await new_page(**PHONE)
+    await chat.new_chat(tokens=8, title="Another chat on the phone")
+    await chat.open_new_chat(tokens=8, title="A chat on the phone")
+    assert not await overflows(chat)
+    await expect(chat.chats).to_have_count(0)
+
+    await chat.composer.fill("x" * 300)
+    await chat.button("Send").tap()
+    await chat.expect_status("incomplete")
+    await expect(chat.page.get_by_test_id("receipt")).to_be_visible()
+    assert not await overflows(chat)
+
+    await chat.button("Open the list of chats").tap()
+    await expect(chat.chats.get_by_text("A chat on the phone", exact=True)).to_be_visible()
+    assert not await overflows(chat)
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.chats).to_have_count(0)
+    await expect(chat.button("Open the list of chats")).to_be_focused()
+
+    await chat.button("Open the list of chats").tap()
+    await chat.chats.get_by_text("Another chat on the phone", exact=True).tap()
+    await expect(chat.page.get_by_role("heading", name="Another chat on the phone")).to_be_visible()
+    await expect(chat.chats).to_have_count(0)
+
+
+async def test_enter_sends_but_not_with_shift_nor_inside_a_composition(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    await chat.composer.fill("one")
+    await chat.composer.press("Shift+Enter")
+    await chat.composer.press_sequentially("two")
+    await expect(chat.composer).to_have_value("one\ntwo")
+
+    for composing in ({"isComposing": True}, {"keyCode": 229}):
+        await chat.composer.dispatch_event("keydown", {"key": "Enter", "bubbles": True, **composing})
+    await expect(chat.composer).to_have_value("one\ntwo")
+    await expect(chat.questions).to_have_count(0)
+
+    await chat.composer.press("Enter")
+    await expect(chat.questions.last).to_have_text("one\ntwo")
+
+
+async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: NewPage) -> None:
+    chat = await new_page(viewport={"width": 800, "height": 360})
+    await chat.open_new_chat(tokens=2_000)
+    await chat.send("Tell me everything about the sea.\n" * 12)
+    await chat.until_writing(characters=40)
+    at_end = "element => element.scrollHeight - element.scrollTop - element.clientHeight < 4"
+    await chat.thread.evaluate(
+        f"async element => {{ while (!({at_end})(element)) await new Promise(requestAnimationFrame) }}"
+    )
+
+    await chat.thread.hover()
+    await chat.page.mouse.wheel(0, -300)
+    jump = chat.button("Jump to latest")
+    await expect(jump).to_be_visible()
+    # The wheel scrolls smoothly: the place counts once it has come to rest.
+    resting = """async element => {
+        for (let last = NaN; last !== element.scrollTop; ) {
+            last = element.scrollTop;
+            await new Promise(done => setTimeout(done, 150));
+        }
+        return element.scrollTop;
+    }"""
+    place = await chat.thread.evaluate(resting)
+    text = await chat.text_of_answer()
+    await chat.until_writing(characters=len(text) + 60)
+    assert await chat.thread.evaluate("element => element.scrollTop") == place
+
+    await jump.click()
+    await expect(jump).to_have_count(0)
+    await chat.thread.evaluate(
+        f"async element => {{ while (!({at_end})(element)) await new Promise(requestAnimationFrame) }}"
+    )
+    await chat.button("Stop").click()
+    await chat.expect_status("cancelled")
+
+
+async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:
+    await chat.page.goto("/")
+    await expect(chat.composer).to_be_focused()
+    await chat.page.keyboard.press("Shift+Tab")
+    await expect(chat.button("Give me a packing list for a weekend of sailing")).to_be_focused()
+    await chat.page.keyboard.press("Enter")
+    await chat.until_writing()
+    await expect(chat.composer).to_be_focused()
+    await chat.page.keyboard.press("Escape")
+    await chat.expect_status("cancelled")
+
+
+async def test_the_page_is_dark_where_the_system_is(new_page: NewPage) -> None:
+    luminance = """() => {
+        const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+        const context = canvas.getContext("2d");
+        context.fillStyle = getComputedStyle(document.body).backgroundColor;
+        context.fillRect(0, 0, 1, 1);
+        return context.getImageData(0, 0, 1, 1).data[1];
+    }"""
+    light = await new_page(color_scheme="light")
+    dark = await new_page(color_scheme="dark")
+    await light.page.goto("/")
+    await dark.page.goto("/")
+    assert await light.page.evaluate(luminance) > 240
+    assert await dark.page.evaluate(luminance) < 40

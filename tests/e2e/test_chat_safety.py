@@ -1,0 +1,60 @@
+"""Hostile text stays text, whoever wrote it. (That no page error, foreign request or policy violation happened is
+checked for every test by the fixture that opens the pages.)"""
+
+from typing import Any
+
+from playwright.async_api import Route, expect
+
+from tests.e2e.chat_page import ChatPage
+
+HOSTILE = """\
+<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1"><svg onload="window.hacked = 1"></svg>
+
+[click](javascript:window.hacked=1) ![pixel](https://evil.test/pixel.png)
+
+<iframe srcdoc="<script>parent.hacked = 1</script>"></iframe>
+
+```html
+<img src=x onerror="window.hacked = 1">
+```
+
+| a |
+|---|
+| <img src=x onerror="window.hacked = 1"> |
+"""
+
+
+async def test_hostile_markdown_from_the_model_runs_nothing(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    await chat.send("Hello.")
+    await chat.expect_status("incomplete")
+
+    async def hostile(route: Route) -> None:
+        response = await route.fetch()
+        body: dict[str, Any] = await response.json()
+        body["messages"][-1]["content"] = HOSTILE
+        await route.fulfill(response=response, json=body)
+
+    await chat.page.route(f"**/api/conversations/{conversation}", hostile)
+    await chat.page.reload()
+
+    answer = chat.answers.last
+    await expect(answer.locator(".hljs-tag").first).to_be_visible()
+    await expect(answer).to_contain_text("<script>window.hacked = 1</script>")
+    assert (
+        await answer.locator(".markdown").locator("img, script, iframe, .markdown > svg, [onerror], [onload]").count()
+        == 0
+    )
+    await answer.get_by_text("click", exact=True).click()
+    assert await chat.page.evaluate("window.hacked") is None
+
+
+async def test_hostile_text_of_a_person_is_shown_as_it_is(chat: ChatPage) -> None:
+    text = '<img src=x onerror="window.hacked = 1"><b>bold</b>'
+    await chat.open_new_chat(tokens=1)
+    await chat.send(text)
+    await chat.expect_status("incomplete")
+
+    await expect(chat.questions.last).to_have_text(text)
+    await expect(chat.chats.first).to_have_text(text)
+    assert await chat.page.evaluate("window.hacked") is None

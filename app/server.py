@@ -62,10 +62,11 @@ def make_app(services: Services, *, bound_host: str = "127.0.0.1", static: Path 
     return app
 
 
-def run_server(settings: Settings, build: Build | None = None) -> int:
+def run_server(settings: Settings, build: Build | None = None, *, drain_seconds: float = DRAIN_SECONDS) -> int:
     """Serve until SIGTERM or SIGINT; returns the exit status. To be called from the main thread.
 
-    build: makes the engine; None makes the one that `settings` describe.
+    build: makes the engine; None makes the one that `settings` describe. drain_seconds: how long answers may go on
+    after the first signal.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
@@ -82,7 +83,7 @@ def run_server(settings: Settings, build: Build | None = None) -> int:
         )
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        status, threads_left = runner.run(_serve(settings, listener, build or engine_builder(settings)))
+        status, threads_left = runner.run(_serve(settings, listener, build or engine_builder(settings), drain_seconds))
         if threads_left:
             # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
             logging.shutdown()
@@ -91,7 +92,7 @@ def run_server(settings: Settings, build: Build | None = None) -> int:
     return status
 
 
-async def _serve(settings: Settings, listener: socket.socket, build: Build) -> tuple[int, bool]:
+async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
     host = EngineHost()
     services = await Services.open(settings.state_dir / DATABASE_NAME, host)
     server = DrainingServer(
@@ -105,8 +106,8 @@ async def _serve(settings: Settings, listener: socket.socket, build: Build) -> t
             server_header=False,
             timeout_graceful_shutdown=CLOSE_SECONDS,
         ),
-        host,
         services,
+        drain_seconds,
     )
     startup = Startup(build, host, on_failure=server.close_now)
     address = listener.getsockname()
@@ -119,17 +120,17 @@ async def _serve(settings: Settings, listener: socket.socket, build: Build) -> t
 
 
 class DrainingServer(uvicorn.Server):
-    """On the first SIGTERM or SIGINT answers go on for DRAIN_SECONDS while nothing new is accepted; on the second it
+    """On the first SIGTERM or SIGINT answers go on for `drain_seconds` while nothing new is accepted; on the second it
     exits at once.
 
         signal -> generation routes answer 503 -> running answers end, or are told to come back -> the tiers are
         flushed -> connections close -> exit 0
     """
 
-    def __init__(self, config: uvicorn.Config, host: EngineHost, services: Services) -> None:
+    def __init__(self, config: uvicorn.Config, services: Services, drain_seconds: float) -> None:
         super().__init__(config)
-        self._host = host
         self._services = services
+        self._drain_seconds = drain_seconds
         self._loop = asyncio.get_running_loop()
         self._draining: asyncio.Task[None] | None = None
         self._signalled = False
@@ -158,7 +159,7 @@ class DrainingServer(uvicorn.Server):
 
     async def _drain(self) -> None:
         try:
-            await self._host.stop(DRAIN_SECONDS)
+            await self._services.host.stop(self._drain_seconds)
             await self._services.runs.join()
         finally:
             self.should_exit = True

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -27,6 +28,9 @@ class ImmutableFiles(StaticFiles):
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
         return response
 
+    async def check_config(self) -> None:
+        """A folder that is not there (yet) holds no files: that is a 404, not a fault."""
+
 
 def page_routes(static: Path = STATIC) -> list[BaseRoute]:
     """Routes for the files in `static`; while it is empty, a page that says so."""
@@ -36,9 +40,15 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
             return FileResponse(static / "index.html", headers={"Cache-Control": "no-cache"})
         return HTMLResponse(NOT_BUILT, headers={"Cache-Control": "no-cache"})
 
+    async def beside_index(request: Request) -> Response:
+        file = static / request.path_params["name"]
+        if not file.is_file():
+            raise HTTPException(404)
+        return FileResponse(file, headers={"Cache-Control": "no-cache"})
+
     return [
         Route("/", index),
         Route("/c/{id}", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
-        Mount("/", StaticFiles(directory=static, check_dir=False)),
+        Route("/{name}", beside_index),
     ]

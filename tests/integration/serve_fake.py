@@ -1,0 +1,59 @@
+"""`ebb serve` in a process of its own, with an engine that needs no model and obeys its standard input.
+
+    python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS
+
+Lines: "build" lets the start go on, "fail" lets it fail, "hold" and "allow N" are those of FakeEngine.
+"""
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+
+from app.config import Settings
+from app.server import run_server
+from engine.errors import EngineError
+from tests.unit.fake_engine import FakeEngine
+
+
+class ObedientEngine(FakeEngine):
+    """Reads its orders once it runs."""
+
+    async def start(self) -> None:
+        await super().start()
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._obey, args=(loop,), daemon=True).start()
+
+    def _obey(self, loop: asyncio.AbstractEventLoop) -> None:
+        for line in sys.stdin:
+            order, _, argument = line.strip().partition(" ")
+            if order == "hold":
+                loop.call_soon_threadsafe(self.hold)
+            elif order == "allow":
+                loop.call_soon_threadsafe(self.allow, int(argument))
+
+
+def build(report: object) -> tuple[FakeEngine, str]:
+    """Wait for the order to go on."""
+    assert callable(report)
+    report("Waiting for the order to go on")
+    if sys.stdin.readline().strip() == "fail":
+        raise EngineError("The model does not fit")
+    return ObedientEngine(), "identity"
+
+
+def main() -> int:
+    state_dir, port, drain_seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    settings = Settings(
+        state_dir=state_dir,
+        cache_dir=state_dir,
+        secret_file=state_dir / "secret",
+        cpu_kv_memory=0,
+        host="127.0.0.1",
+        port=port,
+    )
+    return run_server(settings, build, drain_seconds=drain_seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,279 @@
+"""Conversations and runs over a real socket, as the page uses them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer, running_server
+from tests.integration.sse_events import Event, all_events, events, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+async def created(http: aiohttp.ClientSession, **fields: Any) -> dict[str, Any]:
+    response = await http.post("/api/conversations", json=fields)
+    assert response.status == 201
+    made: dict[str, Any] = await response.json()
+    return made
+
+
+async def posted(http: aiohttp.ClientSession, conversation_id: str, **fields: Any) -> aiohttp.ClientResponse:
+    response = await http.post(f"/api/conversations/{conversation_id}/messages", json=fields)
+    assert response.status == 200, await response.text()
+    return response
+
+
+async def fetched(http: aiohttp.ClientSession, conversation_id: str) -> dict[str, Any]:
+    response = await http.get(f"/api/conversations/{conversation_id}")
+    assert response.status == 200
+    found: dict[str, Any] = await response.json()
+    return found
+
+
+async def take(stream: Any, count: int) -> list[Event]:
+    async with asyncio.timeout(5):
+        return [await anext(stream) for _ in range(count)]
+
+
+async def test_a_message_is_answered_by_a_stream_that_begins_with_run_and_ends_with_done(
+    http: aiohttp.ClientSession,
+) -> None:
+    conversation = await created(http)
+    response = await posted(http, conversation["id"], content="What is a tide?")
+    received = await all_events(response)
+    first, last = received[0], received[-1]
+    assert (first.kind, last.kind) == ("run", "done")
+    assert response.headers["X-Run-Id"] == first.data["run_id"]
+    assert first.data["conversation"]["title"] == "What is a tide?"
+    assert first.data["user_message"]["content"] == "What is a tide?"
+    assert first.data["message"]["status"] == "in_progress"
+    assert text_of(received) == last.data["message"]["content"] == WHOLE_ANSWER
+    assert last.data["message"]["usage"]["kv"]["computed"] > 0
+    assert last.data["message"]["usage"].keys() >= {"ttft_ms", "total_ms", "queue_ms", "tokens_per_second"}
+
+
+async def test_a_conversation_shows_its_messages_along_the_path(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title="Sea")
+    for content in ("one", "two"):
+        await all_events(await posted(http, conversation["id"], content=content))
+    found = await fetched(http, conversation["id"])
+    roles = [(message["role"], message["status"]) for message in found["messages"]]
+    assert roles == [("user", "complete"), ("assistant", "complete")] * 2
+    parents = [message["parent_id"] for message in found["messages"]]
+    assert parents == [None] + [message["id"] for message in found["messages"][:-1]]
+    assert found["head_id"] == found["messages"][-1]["id"]
+    assert found["title"] == "Sea"
+    assert set(found["messages"][1]) == {
+        "id",
+        "conversation_id",
+        "parent_id",
+        "role",
+        "content",
+        "status",
+        "finish_reason",
+        "error",
+        "usage",
+        "run_id",
+        "params",
+        "created_at",
+        "completed_at",
+    }
+
+
+async def test_conversations_are_listed_newest_first_renamed_and_deleted(http: aiohttp.ClientSession) -> None:
+    first, second = await created(http), await created(http)
+    renamed = await http.patch(f"/api/conversations/{first['id']}", json={"title": "Renamed"})
+    assert (await renamed.json())["title"] == "Renamed"
+    listed = (await (await http.get("/api/conversations")).json())["data"]
+    assert [(c["id"], c["title"]) for c in listed] == [(first["id"], "Renamed"), (second["id"], None)]
+    assert (await http.delete(f"/api/conversations/{first['id']}")).status == 204
+    assert (await http.get(f"/api/conversations/{first['id']}")).status == 404
+    assert (await http.delete(f"/api/conversations/{first['id']}")).status == 404
+
+
+async def test_a_closed_tab_cancels_nothing_and_another_follows_with_no_gap(
+    http: aiohttp.ClientSession, api: Api
+) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    response = await posted(http, conversation["id"], content="hi")
+    stream = events(response)
+    api.engine.allow(2)
+    seen: list[Event] = await take(stream, 1)
+    while text_of(seen) != " w0 w1":
+        seen += await take(stream, 1)
+    response.close()
+    api.engine.allow(None)
+    run_id = seen[0].data["run_id"]
+    again = await http.get(f"/api/runs/{run_id}/events", headers={"Last-Event-ID": seen[-1].id or ""})
+    rest = await all_events(again)
+    assert rest[0].number > seen[-1].number
+    assert text_of(seen) + text_of(rest) == rest[-1].data["message"]["content"] == WHOLE_ANSWER
+
+
+async def test_a_reload_in_the_middle_begins_with_a_snapshot_and_goes_on(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    response = await posted(http, conversation["id"], content="hi")
+    stream = events(response)
+    api.engine.allow(3)
+    seen = await take(stream, 1)
+    while text_of(seen) != " w0 w1 w2":
+        seen += await take(stream, 1)
+    found = await fetched(http, conversation["id"])
+    answer = found["messages"][-1]
+    assert (answer["status"], answer["content"]) == ("in_progress", " w0 w1 w2")
+    second_tab = events(await http.get(f"/api/runs/{answer['run_id']}/events"))
+    [snapshot] = await take(second_tab, 1)
+    assert (snapshot.kind, snapshot.data["message"]["content"]) == ("snapshot", " w0 w1 w2")
+    api.engine.allow(None)
+    rest = [event async for event in second_tab]
+    assert snapshot.data["message"]["content"] + text_of(rest) == WHOLE_ANSWER
+    seen += [event async for event in stream]
+    assert text_of(seen) == WHOLE_ANSWER
+
+
+async def test_events_can_be_asked_for_by_number(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    whole = await all_events(await posted(http, conversation["id"], content="hi"))
+    run_id, last = whole[0].data["run_id"], whole[-1].number
+    rest = await all_events(await http.get(f"/api/runs/{run_id}/events?starting_after=1"))
+    assert text_of(rest) == WHOLE_ANSWER
+    assert (await http.get(f"/api/runs/{run_id}/events?starting_after={last}")).status == 204
+    wrong = await http.get(f"/api/runs/{run_id}/events?starting_after=soon")
+    assert wrong.status == 400
+    assert (await wrong.json())["error"]["param"] == "starting_after"
+
+
+async def test_a_run_that_is_not_known_is_not_found(http: aiohttp.ClientSession) -> None:
+    assert (await http.get("/api/runs/run_none/events")).status == 404
+    assert (await http.post("/api/runs/run_none/cancel")).status == 404
+
+
+async def test_cancel_keeps_the_partial_text_and_every_follower_hears_of_it(
+    http: aiohttp.ClientSession, api: Api
+) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    stream = events(await posted(http, conversation["id"], content="hi"))
+    seen = await take(stream, 1)
+    api.engine.allow(2)
+    while text_of(seen) != " w0 w1":
+        seen += await take(stream, 1)
+    run_id = seen[0].data["run_id"]
+    cancelled = await (await http.post(f"/api/runs/{run_id}/cancel")).json()
+    assert (cancelled["status"], cancelled["content"]) == ("cancelled", " w0 w1")
+    assert await (await http.post(f"/api/runs/{run_id}/cancel")).json() == cancelled
+    rest = [event async for event in stream]
+    assert [event.kind for event in rest] == ["done"]
+    assert rest[0].data["message"] == cancelled
+    assert api.engine.running == 0
+
+
+async def test_a_second_question_while_the_first_is_answered_is_a_conflict(
+    http: aiohttp.ClientSession, api: Api
+) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    response = await posted(http, conversation["id"], content="hi")
+    refused = await http.post(f"/api/conversations/{conversation['id']}/messages", json={"content": "and?"})
+    assert refused.status == 409
+    assert (await refused.json())["error"]["code"] == "run_in_progress"
+    response.close()
+
+
+async def test_a_retry_answers_the_same_question_again_beside_the_first(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    first = (await all_events(await posted(http, conversation["id"], content="hi")))[-1].data["message"]
+    response = await http.post(f"/api/messages/{first['id']}/retry", json={"params": {"max_tokens": 2}})
+    second = (await all_events(response))[-1].data["message"]
+    assert second["parent_id"] == first["parent_id"]
+    assert (second["content"], second["status"]) == (" w0 w1", "incomplete")
+    found = await fetched(http, conversation["id"])
+    assert [message["id"] for message in found["messages"]] == [first["parent_id"], second["id"]]
+    assert (await http.post("/api/messages/msg_none/retry")).status == 404
+
+
+async def test_a_failing_engine_ends_the_stream_with_an_error_event(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    received = await all_events(await posted(http, conversation["id"], content=FAILING))
+    assert received[-1].kind == "error"
+    assert received[-1].data["error"]["type"] == "server_error"
+    assert received[-1].data["message"]["status"] == "failed"
+    assert received[-1].data["message"]["content"] == text_of(received) == " w0 w1 w2"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "param"),
+    [
+        ("/api/conversations/conv_none/messages", {"content": "x"}, 404, None),
+        ("/api/conversations", {"colour": "red"}, 400, "colour"),
+        ("/api/conversations", {"title": "x" * 201}, 400, "title"),
+        ("/api/conversations", {"params": {"n": 1}}, 400, "params.n"),
+    ],
+)
+async def test_errors_under_api_have_the_same_shape_as_openais(
+    http: aiohttp.ClientSession, path: str, body: dict[str, Any], status: int, param: str | None
+) -> None:
+    response = await http.post(path, json=body)
+    assert response.status == status
+    error = (await response.json())["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["param"] == param
+
+
+async def test_chats_are_there_after_a_restart_and_go_on_with_the_same_tokens(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as first, aiohttp.ClientSession(first.url) as http:
+        conversation = await created(http)
+        await all_events(await posted(http, conversation["id"], content="one"))
+        before = await fetched(http, conversation["id"])
+        prompt = first.engine.requests[0]
+    async with running_server(tmp_path, FakeEngine()) as second, aiohttp.ClientSession(second.url) as http:
+        assert await fetched(http, conversation["id"]) == before
+        await all_events(await posted(http, conversation["id"], content="two"))
+        so_far = (*prompt.prompt, *prompt.produced)
+        assert second.engine.requests[0].prompt[: len(so_far)] == so_far
+
+
+async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as first, aiohttp.ClientSession(first.url) as http:
+        conversation = await created(http)
+        done = (await all_events(await posted(http, conversation["id"], content="one")))[-1]
+    async with running_server(tmp_path, FakeEngine()) as second, aiohttp.ClientSession(second.url) as http:
+        url = f"/api/runs/{done.data['run_id']}/events"
+        snapshot, end = await all_events(await http.get(url, headers={"Last-Event-ID": done.id or ""}))
+        assert snapshot.data["message"]["content"] == WHOLE_ANSWER
+        assert end.data["message"] == done.data["message"]
+        assert (await http.get(url, headers={"Last-Event-ID": end.id or ""})).status == 204
+
+
+async def test_a_server_that_stops_tells_its_followers_when_to_come_back(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server, aiohttp.ClientSession(server.url) as http:
+        conversation = await created(http)
+        server.engine.hold()
+        stream = events(await posted(http, conversation["id"], content="hi"))
+        await take(stream, 1)
+        await server.services.host.stop(0)
+        assert [event.kind async for event in stream] == ["server_restart"]
+        refused = await http.post(f"/api/conversations/{conversation['id']}/messages", json={"content": "x"})
+        assert refused.status == 503
+        assert "Retry-After" in refused.headers
+
+
+async def test_many_followers_of_one_run_all_get_the_whole_text(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    response = await posted(http, conversation["id"], content="hi")
+    run_id = response.headers["X-Run-Id"]
+    url = f"/api/runs/{run_id}/events?starting_after=0"
+    followers = await asyncio.gather(*(http.get(url) for _ in range(20)))
+    api.engine.allow(None)
+    for received in await asyncio.gather(*(all_events(follower) for follower in followers)):
+        assert text_of(received) == WHOLE_ANSWER
+        assert received[-1].kind == "done"

@@ -1,0 +1,281 @@
+"""The OpenAI routes, driven by OpenAI's own client over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from tests.integration.api_server import RunningServer
+from tests.integration.sse_events import events
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+
+Api = RunningServer[FakeEngine]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(client: AsyncOpenAI, api: Api) -> None:
+    answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
+    assert answer.choices[0].message.content == WHOLE_ANSWER
+    assert answer.choices[0].finish_reason == "stop"
+    assert text_of(api.engine.requests[0].prompt) == "<system\nBe brief.><user\nhi><assistant\n"
+    assert answer.usage is not None
+    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
+    assert answer.usage.to_dict()["kv"] == {
+        "device": 0,
+        "cpu": 0,
+        "redis": 0,
+        "computed": answer.usage.prompt_tokens,
+        "restore_ms": 0.0,
+    }
+
+
+async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> None:
+    for _ in range(2):
+        answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
+    assert answer.usage is not None
+    assert answer.usage.prompt_tokens_details is not None
+    assert answer.usage.prompt_tokens_details.cached_tokens == answer.usage.prompt_tokens
+
+
+async def test_a_streamed_chat_has_the_role_first_the_reason_last_and_one_id_throughout(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
+    chunks = [chunk async for chunk in stream]
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in chunks] == [None] * (len(chunks) - 1) + ["stop"]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == WHOLE_ANSWER
+    assert len({(chunk.id, chunk.created, chunk.model, chunk.object) for chunk in chunks}) == 1
+    assert all(chunk.usage is None for chunk in chunks)
+
+
+async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
+    chunks = aiter(stream)
+    async with asyncio.timeout(5):
+        for step in range(3):
+            api.engine.allow(1)
+            if step == 0:
+                assert (await anext(chunks)).choices[0].delta.role == "assistant"
+            assert (await anext(chunks)).choices[0].delta.content == f" w{step}"
+    await stream.close()
+
+
+async def test_usage_comes_in_an_extra_chunk_when_asked_for(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(
+        model="fake-1", messages=MESSAGES, stream=True, max_tokens=2, stream_options={"include_usage": True}
+    )
+    *chunks, last = [chunk async for chunk in stream]
+    assert last.choices == []
+    assert last.usage is not None
+    assert last.usage.completion_tokens == 2
+    assert "kv" in last.usage.to_dict()
+    assert all(chunk.usage is None for chunk in chunks)
+    assert chunks[-1].choices[0].finish_reason == "length"
+
+
+async def test_the_stream_helper_of_the_client_accumulates_the_same_answer(client: AsyncOpenAI) -> None:
+    async with client.chat.completions.stream(model="fake-1", messages=MESSAGES) as stream:
+        answer = await stream.get_final_completion()
+    assert answer.choices[0].message.content == WHOLE_ANSWER
+
+
+async def test_the_fields_beyond_openais_reach_the_engine(client: AsyncOpenAI, api: Api) -> None:
+    answer = await client.chat.completions.create(
+        model="fake-1",
+        messages=MESSAGES,
+        max_completion_tokens=20,
+        extra_body={"top_k": 5, "min_tokens": 2, "ignore_eos": True},
+    )
+    params = api.engine.requests[0].params
+    assert (params.top_k, params.min_tokens, params.ignore_eos, params.max_tokens) == (5, 2, True, 20)
+    assert answer.choices[0].finish_reason == "length"
+
+
+async def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(client: AsyncOpenAI) -> None:
+    answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stop=["w3"])
+    assert answer.choices[0].message.content == " w0 w1 w2"
+    assert answer.choices[0].finish_reason == "stop"
+
+
+async def test_the_developer_role_is_the_system_role(client: AsyncOpenAI, api: Api) -> None:
+    await client.chat.completions.create(
+        model="fake-1", messages=[{"role": "developer", "content": "x"}, {"role": "user", "content": "y"}]
+    )
+    assert text_of(api.engine.requests[0].prompt) == "<system\nx><user\ny><assistant\n"
+
+
+async def test_a_completion_continues_text_or_token_ids(client: AsyncOpenAI, api: Api) -> None:
+    of_text = await client.completions.create(model="fake-1", prompt="abc", max_tokens=4)
+    of_ids = await client.completions.create(model="fake-1", prompt=[97, 98, 99], max_tokens=4)
+    of_list = await client.completions.create(model="fake-1", prompt=["abc"], max_tokens=4)
+    assert of_text.choices[0].text == of_ids.choices[0].text == of_list.choices[0].text == " w0 w1 w2 w3"
+    assert {request.prompt for request in api.engine.requests} == {(97, 98, 99)}
+
+
+async def test_a_streamed_completion_is_the_same_text(client: AsyncOpenAI) -> None:
+    stream = await client.completions.create(
+        model="fake-1", prompt="abc", stream=True, stream_options={"include_usage": True}
+    )
+    *chunks, last = [chunk async for chunk in stream]
+    assert "".join(chunk.choices[0].text for chunk in chunks) == WHOLE_ANSWER
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert last.usage is not None
+    assert {chunk.object for chunk in chunks} == {"text_completion"}
+
+
+async def test_the_models_list_names_the_one_that_is_served(client: AsyncOpenAI) -> None:
+    models = await client.models.list()
+    assert [(model.id, model.object) for model in models.data] == [("fake-1", "model")]
+    assert (await client.models.retrieve("fake-1")).to_dict()["max_model_len"] == WINDOW
+
+
+async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
+    for call in (
+        client.models.retrieve("org/other"),
+        client.chat.completions.create(model="other", messages=MESSAGES),
+        client.completions.create(model="other", prompt="x"),
+    ):
+        with pytest.raises(openai.NotFoundError) as caught:
+            await call
+        assert caught.value.code == "model_not_found"
+        assert caught.value.param == "model"
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"messages": [{"role": "user", "content": "x" * WINDOW}]}, "messages"),
+        ({"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "late"}]}, "messages"),
+        ({"max_tokens": WINDOW}, "max_tokens"),
+        ({"max_completion_tokens": WINDOW}, "max_completion_tokens"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
+        ({"stop": ["x"] * 17}, "stop"),
+        ({"temperature": -1}, "temperature"),
+        ({"n": 3}, "n"),
+    ],
+    ids=["window", "template", "max_tokens", "max_completion_tokens", "role", "stop", "temperature", "n"],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field(
+    client: AsyncOpenAI, fields: dict[str, Any], param: str, stream: bool
+) -> None:
+    body = {"model": "fake-1", "messages": MESSAGES, "stream": stream, **fields}
+    begin = asyncio.get_running_loop().time()
+    with pytest.raises(openai.BadRequestError) as caught:
+        await client.post("/chat/completions", body=body, cast_to=object)
+    assert caught.value.param == param
+    assert caught.value.type == "invalid_request_error"
+    assert asyncio.get_running_loop().time() - begin < 1
+
+
+async def test_a_prompt_of_completions_beyond_the_window_names_the_prompt(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        await client.completions.create(model="fake-1", prompt="x" * WINDOW)
+    assert caught.value.param == "prompt"
+
+
+async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(
+        model="fake-1", messages=[{"role": "user", "content": FAILING}], stream=True
+    )
+    received = ""
+
+    async def read() -> None:
+        nonlocal received
+        async for chunk in stream:
+            received += chunk.choices[0].delta.content or ""
+
+    with pytest.raises(openai.APIError, match="failed"):
+        await read()
+    assert received == " w0 w1 w2"
+
+
+async def test_an_engine_that_fails_is_a_server_error_when_not_streamed(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.InternalServerError) as caught:
+        await client.chat.completions.create(model="fake-1", messages=[{"role": "user", "content": FAILING}])
+    assert caught.value.status_code == 500
+    assert caught.value.type == "server_error"
+
+
+async def test_too_many_requests_are_told_when_to_come_back(api: Api, http: aiohttp.ClientSession) -> None:
+    api.engine.hold()
+    body = {"model": "fake-1", "prompt": "x"}
+    async with asyncio.TaskGroup() as group:
+        waiting = [group.create_task(http.post("/v1/completions", json=body)) for _ in range(64)]
+        await api.engine.until_running(64)
+        response = await http.post("/v1/completions", json=body)
+        assert response.status == 429
+        assert response.headers["Retry-After"] == "3"
+        assert (await response.json())["error"]["code"] == "overloaded"
+        api.engine.allow(None)
+    assert {(await task).status for task in waiting} == {200}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_leaves_frees_its_place_in_the_engine(
+    api: Api, http: aiohttp.ClientSession, stream: bool
+) -> None:
+    api.engine.hold()
+    body = {"model": "fake-1", "messages": MESSAGES, "stream": stream}
+    leaving = asyncio.create_task(http.post("/v1/chat/completions", json=body))
+    await api.engine.until_running(1)
+    if stream:
+        api.engine.allow(2)
+        response = await leaving
+        await anext(events(response))
+        response.close()
+    else:
+        leaving.cancel()
+    await api.engine.until_running(0)
+    assert api.engine.finished == {"abort": 1}
+
+
+async def test_a_hundred_clients_that_leave_at_once_leave_nothing_behind(api: Api, http: aiohttp.ClientSession) -> None:
+    api.engine.hold()
+    for round_of in range(4):
+        body = {"model": "fake-1", "prompt": "x", "stream": round_of % 2 == 0}
+        leaving = [asyncio.create_task(http.post("/v1/completions", json=body)) for _ in range(25)]
+        await api.engine.until_running(25)
+        for task in leaving:
+            task.cancel()
+        # A streamed response may have arrived before its task was cancelled.
+        for response in await asyncio.gather(*leaving, return_exceptions=True):
+            if isinstance(response, aiohttp.ClientResponse):
+                response.close()
+        await api.engine.until_running(0)
+    assert api.engine.finished == {"abort": 100}
+
+
+async def test_the_raw_stream_is_data_lines_that_end_with_done(http: aiohttp.ClientSession) -> None:
+    response = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    lines = [line for line in (await response.text()).split("\n\n") if line]
+    assert lines[-1] == "data: [DONE]"
+    for line in lines[:-1]:
+        assert set(json.loads(line.removeprefix("data: "))) >= {"id", "object", "created", "model", "choices"}
+
+
+async def test_a_request_id_of_the_client_is_kept_and_one_is_given_where_there_is_none(
+    http: aiohttp.ClientSession, api: Api
+) -> None:
+    body = {"model": "fake-1", "prompt": "x"}
+    named = await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine-1"})
+    unnamed = await http.post("/v1/completions", json=body)
+    strange = await http.post("/v1/completions", json=body, headers={"X-Request-Id": "a b;c"})
+    assert named.headers["X-Request-Id"] == "mine-1"
+    assert api.engine.requests[0].request_id.startswith("mine-1")
+    assert unnamed.headers["X-Request-Id"].startswith("req_")
+    assert strange.headers["X-Request-Id"].startswith("req_")

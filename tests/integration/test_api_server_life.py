@@ -1,0 +1,191 @@
+"""How the server starts, stops and dies, as a process."""
+
+import asyncio
+import re
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.integration.sse_events import all_events, events, text_of
+from tests.unit.fake_engine import ANSWER_WORDS
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+class ServerProcess:
+    """A running `serve_fake`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.log = ""
+        self.url = ""
+
+    def order(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+
+    async def read_log_until(self, pattern: str) -> re.Match[str]:
+        assert self.process.stderr is not None
+        async with asyncio.timeout(30):
+            while not (found := re.search(pattern, self.log)):
+                line = await self.process.stderr.readline()
+                assert line, self.log
+                self.log += line.decode()
+        return found
+
+    async def exit_code(self) -> int:
+        assert self.process.stderr is not None
+        async with asyncio.timeout(30):
+            self.log += (await self.process.stderr.read()).decode()
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def process(state_dir: Path, *, port: int = 0, drain: float = 30.0) -> AsyncIterator[ServerProcess]:
+    command = (sys.executable, "-m", "tests.integration.serve_fake", str(state_dir), str(port), str(drain))
+    pipe = asyncio.subprocess.PIPE
+    started = ServerProcess(await asyncio.create_subprocess_exec(*command, stdin=pipe, stderr=pipe))
+    try:
+        yield started
+    finally:
+        if started.process.returncode is None:
+            started.process.kill()
+        await started.process.communicate()
+
+
+@asynccontextmanager
+async def serving(state_dir: Path, **options: Any) -> AsyncIterator[tuple[ServerProcess, aiohttp.ClientSession]]:
+    async with process(state_dir, **options) as server:
+        server.url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
+        server.order("build")
+        await server.read_log_until("ready: fake-1")
+        async with aiohttp.ClientSession(server.url) as http:
+            yield server, http
+
+
+async def asked(server: ServerProcess, http: aiohttp.ClientSession) -> tuple[str, aiohttp.ClientResponse]:
+    """A conversation whose answer has come to its third word, and the stream of it."""
+    server.order("hold")
+    server.order("allow 3")
+    conversation = await (await http.post("/api/conversations", json={})).json()
+    response = await http.post(f"/api/conversations/{conversation['id']}/messages", json={"content": "hi"})
+    text = ""
+    async for event in events(response):
+        text += event.data["text"] if event.kind == "delta" else ""
+        if text == " w0 w1 w2":
+            return conversation["id"], response
+    raise AssertionError(text)
+
+
+async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None:
+    async with process(tmp_path) as server:
+        url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
+        await server.read_log_until("Waiting for the order")
+        async with aiohttp.ClientSession(url) as http:
+            assert (await http.get("/ready")).status == 503
+            body = await (await http.get("/health")).json()
+            assert body["starting"] == "Waiting for the order to go on"
+            server.order("build")
+            await server.read_log_until("ready: fake-1")
+            assert (await http.get("/ready")).status == 200
+
+
+async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, http):
+        _, response = await asked(server, http)
+        server.process.send_signal(signal.SIGTERM)
+        await server.read_log_until("SIGTERM: stopping")
+        async with asyncio.timeout(10):
+            while (await (await http.get("/health")).json())["status"] != "stopping":
+                continue
+        refused = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x"})
+        assert refused.status == 503
+        assert "Retry-After" in refused.headers
+        server.order("allow 100")
+        assert (await all_events(response))[-1].data["message"]["content"] == WHOLE_ANSWER
+        assert await server.exit_code() == 0
+
+
+async def test_an_answer_that_takes_too_long_is_told_to_come_back_and_kept(tmp_path: Path) -> None:
+    async with serving(tmp_path, drain=0.05) as (server, http):
+        conversation_id, response = await asked(server, http)
+        completing = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
+        server.process.send_signal(signal.SIGINT)
+        assert [event.kind for event in await all_events(response)] == ["server_restart"]
+        [error] = await all_events(completing)
+        assert error.data["error"]["code"] == "server_restart"
+        assert await server.exit_code() == 0
+    async with serving(tmp_path) as (_, http):
+        found = await (await http.get(f"/api/conversations/{conversation_id}")).json()
+        assert [(m["status"], m["content"]) for m in found["messages"]] == [
+            ("complete", "hi"),
+            ("incomplete", " w0 w1 w2"),
+        ]
+
+
+async def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, http):
+        await asked(server, http)
+        server.process.send_signal(signal.SIGTERM)
+        await server.read_log_until("SIGTERM: stopping")
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 128 + signal.SIGTERM
+
+
+async def test_a_server_that_still_starts_stops_at_the_first_signal(tmp_path: Path) -> None:
+    async with process(tmp_path) as server:
+        await server.read_log_until("Waiting for the order")
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0
+
+
+async def test_an_engine_that_cannot_be_made_ends_the_server_with_the_reason(tmp_path: Path) -> None:
+    async with process(tmp_path) as server:
+        server.order("fail")
+        assert await server.exit_code() == 1
+        assert "The model does not fit" in server.log
+        assert "Traceback" not in server.log
+
+
+async def test_a_port_in_use_and_a_state_directory_in_use_are_said_so(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        port = int(server.url.rpartition(":")[2])
+        async with process(tmp_path / "other", port=port) as second:
+            assert await second.exit_code() == 1
+            assert "--port" in second.log
+        async with process(tmp_path) as third:
+            assert await third.exit_code() == 1
+            assert "--state-dir" in third.log
+
+
+async def test_after_kill_9_an_unfinished_answer_keeps_its_text_and_the_chat_goes_on(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, http):
+        conversation_id, response = await asked(server, http)
+        await saved(tmp_path / "conversations.db", " w0 w1 w2")
+        server.process.kill()
+        await server.exit_code()
+        response.close()
+    async with serving(tmp_path) as (_, http):
+        url = f"/api/conversations/{conversation_id}"
+        answer = (await (await http.get(url)).json())["messages"][-1]
+        assert (answer["status"], answer["content"]) == ("incomplete", " w0 w1 w2")
+        followed = await all_events(await http.get(f"/api/runs/{answer['run_id']}/events"))
+        assert followed[-1].data["message"]["status"] == "incomplete"
+        going_on = await all_events(await http.post(f"{url}/messages", json={"content": "and?"}))
+        assert text_of(going_on) == WHOLE_ANSWER
+
+
+async def saved(database: Path, text: str) -> None:
+    """Wait until the file holds an answer with `text`."""
+    connection = sqlite3.connect(database)
+    async with asyncio.timeout(10):
+        # Another process writes it: there is nothing to wait on.
+        while not connection.execute("SELECT 1 FROM message WHERE content = ?", (text,)).fetchall():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    connection.close()

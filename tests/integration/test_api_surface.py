@@ -1,0 +1,152 @@
+"""What every route has in common: limits, guards, headers, health, the page."""
+
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.limits import MAX_BODY_BYTES
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 64 << 20])
+@pytest.mark.parametrize("announced", [True, False])
+async def test_a_body_that_is_too_large_is_refused(http: aiohttp.ClientSession, announced: bool, size: int) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, size, 1 << 16):
+            yield bytes(min(1 << 16, size - start))
+
+    response = await http.post("/v1/completions", data=io.BytesIO(bytes(size)) if announced else chunks())
+    assert response.status == 413
+    assert (await response.json())["error"]["code"] == "body_too_large"
+
+
+async def test_a_path_that_does_not_exist_and_a_wrong_method_have_errors_of_the_same_shape(
+    http: aiohttp.ClientSession,
+) -> None:
+    for method, path, status in (
+        ("GET", "/v1/nothing", 404),
+        ("GET", "/v1/chat/completions", 405),
+        ("PUT", "/api/conversations", 405),
+        ("DELETE", "/health", 405),
+    ):
+        response = await http.request(method, path)
+        assert response.status == status, path
+        assert set((await response.json())["error"]) == {"message", "type", "param", "code"}
+
+
+async def test_a_server_on_loopback_does_not_answer_to_foreign_names(http: aiohttp.ClientSession, api: Api) -> None:
+    port = api.url.rpartition(":")[2]
+    for name, status in (
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost", 200),
+        (f"localhost:{port}", 200),
+        ("[::1]:80", 200),
+        ("ebb.localhost", 200),
+    ):
+        assert (await http.get("/health", headers={"Host": name})).status == status, name
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 201),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Origin": "SELF"}, 201),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 201),
+    ],
+)
+async def test_a_page_of_another_origin_cannot_change_conversations(
+    http: aiohttp.ClientSession, api: Api, headers: dict[str, str], status: int
+) -> None:
+    sent = {name: api.url if value == "SELF" else value for name, value in headers.items()}
+    assert (await http.post("/api/conversations", json={}, headers=sent)).status == status
+
+
+async def test_a_server_that_starts_says_what_it_does_and_refuses_work(tmp_path: Path) -> None:
+    async with (
+        running_server(tmp_path, FakeEngine(), ready=False) as server,
+        aiohttp.ClientSession(server.url) as http,
+    ):
+        server.services.host.report("Loading the model")
+        health = await http.get("/health")
+        assert health.status == 200
+        body = await health.json()
+        assert (body["status"], body["starting"], body["model"]) == ("starting", "Loading the model", None)
+        assert (await http.get("/ready")).status == 503
+        assert (await http.get("/")).status == 200
+        assert (await http.get("/metrics")).status == 200
+        assert (await http.get("/api/conversations")).status == 200
+        for path in ("/v1/chat/completions", "/v1/completions"):
+            refused = await http.post(path, json={})
+            assert refused.status == 503
+            assert int(refused.headers["Retry-After"]) >= 1
+            assert "Loading the model" in (await refused.json())["error"]["message"]
+        assert (await http.get("/v1/models")).status == 503
+
+
+async def test_health_tells_the_model_and_each_tier(http: aiohttp.ClientSession) -> None:
+    body = await (await http.get("/health")).json()
+    assert body["status"] == "ok"
+    assert body["model"] == {"name": "fake-1", "dtype": "bfloat16", "device": "cpu", "max_model_len": 4096}
+    assert body["tiers"]["device"] == {"used_bytes": 20_000, "capacity_bytes": 100_000, "state": "ok"}
+    assert body["tiers"]["redis"]["state"] == "off"
+    assert (await http.get("/ready")).status == 200
+
+
+async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.ClientSession) -> None:
+    await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "max_tokens": 5})
+    response = await http.get("/metrics")
+    assert response.headers["Content-Type"].startswith("text/plain")
+    families = {family.name: family for family in text_string_to_metric_families(await response.text())}
+    [generated] = families["ebb_generation_tokens"].samples
+    assert generated.value == 5
+    ttft = {sample.labels.get("le"): sample.value for sample in families["ebb_ttft_seconds"].samples}
+    assert ttft["0.003"] == 0
+    assert ttft["0.01"] == ttft["+Inf"] == 1
+    answered = {(s.labels["method"], s.labels["status"]): s.value for s in families["ebb_http_responses"].samples}
+    assert answered["POST", "200"] == 1
+    finished = {sample.labels["reason"]: sample.value for sample in families["ebb_requests_finished"].samples}
+    assert finished == {"length": 1}
+
+
+async def test_a_page_that_is_not_built_says_how_to_build_it(http: aiohttp.ClientSession) -> None:
+    for path in ("/", "/c/conv_1"):
+        response = await http.get(path)
+        assert response.status == 200
+        assert "make" in await response.text()
+
+
+async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: Path) -> None:
+    static = tmp_path / "static"
+    (static / "assets").mkdir(parents=True)
+    (static / "index.html").write_text("<title>Ebb</title>")
+    (static / "favicon.svg").write_text("<svg/>")
+    (static / "assets" / "main-1a2b.js").write_text("1")
+    async with running_server(tmp_path, FakeEngine()) as server, aiohttp.ClientSession(server.url) as http:
+        for path in ("/", "/c/conv_1"):
+            page = await http.get(path)
+            assert await page.text() == "<title>Ebb</title>"
+            assert page.headers["Cache-Control"] == "no-cache"
+            assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+            assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+            assert page.headers["X-Content-Type-Options"] == "nosniff"
+        script = await http.get("/assets/main-1a2b.js")
+        assert script.content_type == "text/javascript"
+        assert "immutable" in script.headers["Cache-Control"]
+        assert (await http.get("/favicon.svg")).content_type == "image/svg+xml"
+        missing = await http.get("/assets/other.js")
+        assert missing.status == 404
+        assert "immutable" not in missing.headers.get("Cache-Control", "")
+        assert (await http.get("/assets/..%2f..%2fconversations.db")).status == 404

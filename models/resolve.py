@@ -83,8 +83,11 @@ def _from_hub(name: str, cache_dir: Path, progress: Progress) -> Path:
 
     progress(f"Fetching {name} from the Hugging Face hub")
     try:
-        return Path(snapshot_download(name, cache_dir=cache_dir / "hub", allow_patterns=_HUB_FILES))
+        return Path(
+            snapshot_download(name, cache_dir=cache_dir / "hub", allow_patterns=_HUB_FILES, ignore_patterns="*/*")
+        )
     except RepositoryNotFoundError as error:
         raise ModelNotFoundError(f"{name!r} is no local folder, and the hub has no such public model") from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise DownloadError(f"{name} could not be fetched from the hub, is there a network? {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise DownloadError(f"{name} could not be fetched from the hub, is there a network? {reason}") from error

@@ -13,7 +13,9 @@ from models.errors import DiskFullError
 Progress = Callable[[str], None]
 """Hears one line for the user per long step."""
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM})
+_NO_ROOM = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
+)
 
 
 def private_folder(path: Path) -> None:

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from engine.errors import EngineError
-from engine.sampling.inverse_cdf import invert_cdf
-from engine.sampling.sampler import NUCLEUS_CANDIDATES, Sampler, SamplingRow
+from engine.sampling.candidates import HEAD, likeliest
+from engine.sampling.inverse_cdf import STRETCH, invert_cdf
+from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 
 GREEDY = SamplingParams(temperature=0.0)
@@ -76,17 +77,17 @@ def test_the_narrowest_filter_still_keeps_the_likeliest_token(params: SamplingPa
 
 
 def test_top_p_reaches_past_its_first_candidates_on_a_flat_distribution() -> None:
-    vocab = 4 * NUCLEUS_CANDIDATES
+    vocab = 4 * HEAD
     tokens = Sampler().sample(
         torch.zeros(3000, vocab), [row(SamplingParams(top_p=0.75, seed=16), position) for position in range(3000)]
     )
-    assert 0.9 * 3000 * 2 / 3 < sum(token >= NUCLEUS_CANDIDATES for token in tokens) < 1.1 * 3000 * 2 / 3
-    assert max(tokens) < 3 * NUCLEUS_CANDIDATES + 1
+    assert 0.9 * 3000 * 2 / 3 < sum(token >= HEAD for token in tokens) < 1.1 * 3000 * 2 / 3
+    assert max(tokens) < 3 * HEAD + 1
 
 
 def test_a_whole_sort_keeps_the_likeliest() -> None:
     """The second half holds 2/3 of the mass, so the nucleus of 0.6 ends within it, past the first candidates."""
-    half = 2 * NUCLEUS_CANDIDATES
+    half = 2 * HEAD
     counts = draws([0.5] * half + [1.0] * half, SamplingParams(top_p=0.6, seed=18), 400)
     assert min(counts) >= half
 
@@ -97,14 +98,31 @@ def test_a_token_of_no_probability_is_never_drawn() -> None:
     assert set(draws(probabilities, SamplingParams(top_k=4, seed=17), 2000)) == {1, 3}
 
 
-@pytest.mark.parametrize(
-    "last", [1.0, 0.3, 0.7, 3e-5, 0.5, float(np.nextafter(1.0, 2.0)), float(np.nextafter(1.0, 0.0))]
-)
-def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(last: float) -> None:
-    cumulative = np.array([0.0, 0.0, last / 2, last, last])
-    assert invert_cdf(cumulative, 0.0) == 2
-    assert invert_cdf(cumulative, 0.5) == 3
-    assert invert_cdf(cumulative, 1 - 2**-53) == 3
+@pytest.mark.parametrize("mass", [1.0, 0.3, 3e-5])
+@pytest.mark.parametrize("gap", [0, 1, STRETCH - 1, STRETCH, 3 * STRETCH + 5])
+def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(mass: float, gap: int) -> None:
+    empty = np.zeros(gap, dtype=np.float32)
+    masses = np.concatenate(
+        (empty, np.array([mass], dtype=np.float32), empty, np.array([mass], dtype=np.float32), empty)
+    )
+    assert invert_cdf(masses, 0.0) == gap
+    assert invert_cdf(masses, 0.5 - 2**-53) == gap
+    assert invert_cdf(masses, 0.5) == 2 * gap + 1
+    assert invert_cdf(masses, 1 - 2**-53) == 2 * gap + 1
+
+
+def test_the_inverse_cdf_equals_a_running_sum_over_a_whole_vocabulary() -> None:
+    masses = torch.softmax(4 * torch.randn(5000, generator=torch.Generator().manual_seed(1)), -1).numpy()
+    running = np.cumsum(masses, dtype=np.float64)
+    for i in range(2000):
+        u = i / 2000
+        assert invert_cdf(masses, u) == np.searchsorted(running, u * running[-1], side="right")
+
+
+def test_among_equals_the_lowest_ids_are_kept() -> None:
+    probs = np.array([0.1, 0.2, 0.2, 0.3, 0.2], dtype=np.float32)
+    assert sorted(likeliest(probs, top_k=3, top_p=1.0)) == [1, 2, 3]
+    assert sorted(likeliest(probs, top_k=0, top_p=0.45)) == [1, 3]
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-40])

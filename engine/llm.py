@@ -54,7 +54,8 @@ class LLM:
         parts: dict[str, list[str]] = {request_id: [] for request_id in order}
         tokens: dict[str, list[int]] = {request_id: [] for request_id in order}
         done: dict[str, Completion] = {}
-        while len(done) < len(order):
+        # Also when all have ended: what the last steps filled still goes down to the tiers.
+        while len(done) < len(order) or not self.engine.core.is_quiet:
             for output in self.engine.step():
                 parts[output.request_id].append(output.text)
                 tokens[output.request_id].extend(output.token_ids)

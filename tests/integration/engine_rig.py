@@ -1,0 +1,57 @@
+"""The real engine on the real model with small pools, so that evictions come after a few hundred tokens."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.config import EngineConfig, TierConfig
+from engine.llm import LLM, Completion
+from engine.sampling_params import SamplingParams
+
+BLOCK = 64
+MIB = 1 << 20
+
+
+def engine_config(
+    model_path: Path,
+    state_dir: Path,
+    *,
+    dtype: str = "bfloat16",
+    blocks: int = 40,
+    cpu_memory: int = 256 * MIB,
+    redis_url: str = "auto",
+    prefix_cache: bool = True,
+) -> EngineConfig:
+    """A device pool of `blocks` blocks of the default model in `dtype`."""
+    state_dir.mkdir(exist_ok=True)
+    block_nbytes = 30 * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
+    return EngineConfig(
+        model_path=model_path,
+        model_name="smollm2",
+        tiers=TierConfig(cpu_memory, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
+        secret=b"a secret of the tests",
+        dtype=dtype,
+        kv_memory=blocks * block_nbytes,
+        prefix_cache=prefix_cache,
+    )
+
+
+def answer(llm: LLM, prompt: Sequence[int], count: int) -> Completion:
+    """`count` greedy tokens, whatever they are."""
+    params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
+    return llm.generate([prompt], params)[0]
+
+
+def fill_device(llm: LLM, salt: int) -> None:
+    """Compute other prompts until nothing else is left on the device."""
+    pool = llm.engine.core.scheduler.blocks.pool
+    for index in range(-(-pool.num_blocks // 8) + 1):
+        answer(llm, [100 + (salt * 31 + index * 7 + at) % 900 for at in range(8 * BLOCK)], 1)
+
+
+def converse(llm: LLM, turns: int, user_tokens: int = 70, answer_tokens: int = 48) -> list[int]:
+    """Ids of a conversation of `turns` turns: made-up questions, the model's own answers."""
+    history: list[int] = []
+    for turn in range(turns):
+        history += [1000 + (turn * 131 + at * 17) % 20000 for at in range(user_tokens)]
+        history += answer(llm, history, answer_tokens).token_ids
+    return history

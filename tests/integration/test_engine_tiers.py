@@ -1,0 +1,113 @@
+"""The idea of Ebb, on the real model with real LMCache and a real Redis: a prefix that comes back is the prefix."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.llm import LLM
+from engine.sampling_params import SamplingParams
+from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device
+from tests.waiting import until
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_and_from_redis(
+    model_path: Path, tmp_path: Path, dtype: str
+) -> None:
+    config = engine_config(
+        model_path, tmp_path / "state", dtype=dtype, cpu_memory=(1024 if dtype == "float32" else 512) << 20
+    )
+    with LLM(config) as llm:
+        prompt = [*converse(llm, 10), 5, 6, 7]
+        full = (len(prompt) - 1) // BLOCK * BLOCK
+        on_device = answer(llm, prompt, 64)
+        assert (on_device.usage.kv.device, on_device.usage.kv.computed) == (full, len(prompt) - full)
+
+        fill_device(llm, 1)
+        from_cpu = answer(llm, prompt, 64)
+        assert (from_cpu.usage.kv.cpu, from_cpu.usage.kv.computed) == (full, len(prompt) - full)
+        assert from_cpu.token_ids == on_device.token_ids
+
+    with LLM(config) as llm:
+        from_redis = answer(llm, prompt, 64)
+        assert (from_redis.usage.kv.redis, from_redis.usage.kv.computed) == (full, len(prompt) - full)
+        assert from_redis.token_ids == on_device.token_ids
+        llm.engine.check()
+
+    if dtype == "float32":
+        with LLM(engine_config(model_path, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
+            anew = answer(llm, prompt, 64)
+        assert anew.usage.kv.computed == len(prompt)
+        assert anew.token_ids == on_device.token_ids
+
+
+def test_what_came_from_redis_stays_in_cpu_memory(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state")
+    prompt = [200 + at for at in range(4 * BLOCK + 1)]
+    with LLM(config) as llm:
+        answer(llm, prompt, 1)
+    with LLM(config) as llm:
+        assert answer(llm, prompt, 1).usage.kv.redis == 4 * BLOCK
+        fill_device(llm, 2)
+        assert answer(llm, prompt, 1).usage.kv.cpu == 4 * BLOCK
+
+
+def test_without_cpu_memory_blocks_still_go_to_redis_and_come_back(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", cpu_memory=0)
+    prompt = [300 + at for at in range(12 * BLOCK + 1)]
+    with LLM(config) as llm:
+        first = answer(llm, prompt, 8)
+        until(lambda: _step_and_see(llm, 12))
+        fill_device(llm, 3)
+        again = answer(llm, prompt, 8)
+    assert again.usage.kv.redis == 12 * BLOCK
+    assert again.token_ids == first.token_ids
+
+
+def _step_and_see(llm: LLM, blocks: int) -> bool:
+    llm.engine.step()
+    stats = llm.engine.stats().tiers
+    assert stats is not None
+    return stats.redis_stored_blocks >= blocks
+
+
+def test_without_redis_the_cpu_tier_works_alone(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+    prompt = [400 + at for at in range(6 * BLOCK + 1)]
+    with LLM(config) as llm:
+        answer(llm, prompt, 1)
+        fill_device(llm, 4)
+        kv = answer(llm, prompt, 1).usage.kv
+        assert (kv.cpu, kv.redis) == (6 * BLOCK, 0)
+        assert llm.tiers.redis_note == "off: --redis-url off"
+
+
+def test_with_reuse_off_everything_is_computed(model_path: Path, tmp_path: Path) -> None:
+    with LLM(engine_config(model_path, tmp_path / "state", prefix_cache=False)) as llm:
+        prompt = list(range(100, 300))
+        answer(llm, prompt, 1)
+        assert answer(llm, prompt, 1).usage.kv.computed == 200
+
+
+def test_another_tenant_finds_nothing_of_the_first_in_any_tier(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state")
+    prompt = [500 + at for at in range(5 * BLOCK + 1)]
+    with LLM(config) as llm:
+        answer(llm, prompt, 1)
+        request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant="another")
+        while llm.engine.has_unfinished_requests():
+            llm.engine.step()
+        assert request.receipt is not None
+        assert request.receipt.computed == len(prompt)
+
+
+def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=8, redis_url="off", cpu_memory=0)
+    prompts = [[600 + index * 50 + at for at in range(100)] for index in range(4)]
+    params = SamplingParams(temperature=0.0, max_tokens=60, ignore_eos=True)
+    with LLM(config) as llm:
+        together = [completion.token_ids for completion in llm.generate(prompts, params)]
+        assert llm.engine.core.scheduler.num_preemptions > 0
+        llm.engine.check()
+        alone = [llm.generate([prompt], params)[0].token_ids for prompt in prompts]
+    assert together == alone

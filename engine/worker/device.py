@@ -1,12 +1,11 @@
 """The one place that knows cpu, cuda and npu apart."""
 
-import os
-from pathlib import Path
 from typing import Protocol
 
 import torch
 
 from engine.errors import EngineError
+from engine.worker.host_resources import available_memory, usable_cores
 
 
 class Device(Protocol):
@@ -47,8 +46,8 @@ class CpuDevice:
         """Nothing is ever under way."""
 
     def available_memory(self) -> int:
-        """What the kernel says could be had without swapping, within the control group's limit."""
-        return min(_system_memory(), _cgroup_memory())
+        """Of the host, within the process's limits."""
+        return available_memory()
 
     def instruction_set(self) -> str:
         """torch's own level, and what oneDNN picks its bfloat16 kernels by."""
@@ -100,27 +99,3 @@ def open_device(name: str) -> Device:
     if name in ("cuda", "npu"):
         return AcceleratorDevice(name)
     raise EngineError(f"no device is called {name!r}; there are cpu, cuda and npu")
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on: its affinity, which containers and taskset narrow."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _system_memory() -> int:
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _cgroup_memory() -> int:
-    """Room under the memory limit of control groups v2; without a limit a number larger than any memory."""
-    limit, current = (Path("/sys/fs/cgroup") / name for name in ("memory.max", "memory.current"))
-    if not limit.exists() or not current.exists() or (text := limit.read_text().strip()) == "max":
-        return 1 << 62
-    return max(0, int(text) - int(current.read_text()))

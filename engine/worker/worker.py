@@ -85,8 +85,8 @@ class Worker:
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """Loads, then the forward pass, then stores; done when it returns.
 
-        Raises EngineError if the step contradicts what the worker holds: the engine cannot go on after that. A block
-        move that fails is a TransferResult with `error`.
+        Raises EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests must
+        then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
         """
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")

@@ -1,3 +1,4 @@
+import os
 import threading
 from pathlib import Path
 
@@ -6,10 +7,11 @@ import torch
 
 from engine.errors import EngineError
 from engine.executor.uniproc import UniProcExecutor
-from engine.scheduling.output import SchedulerOutput
-from engine.worker.device import open_device, usable_cores
+from engine.scheduling.output import NewRequestData, SchedulerOutput
+from engine.worker.device import open_device
+from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
-from tests.integration.worker_driver import WorkerDriver, engine_config
+from tests.integration.worker_driver import GREEDY, WorkerDriver, engine_config
 from tests.tiny_models import make_tiny_model
 
 
@@ -51,6 +53,36 @@ def test_a_step_that_contradicts_the_worker_raises_from_its_future(model: Path) 
     with pytest.raises(EngineError, match="request ghost"):
         driver.run(driver.plan({"ghost": 1}))
     driver.executor.close()
+
+
+def test_after_a_step_that_failed_the_other_requests_go_on_as_if_nothing_had_been(model: Path) -> None:
+    driver = WorkerDriver(model)
+    expected = driver.generate(range(20, 50), 6)
+    others = NewRequestData("fine", tuple(range(20, 50)), 30, (30, 31, 32), 0, GREEDY)
+    tokens = list(driver.run(driver.plan({"fine": 30}, new=[others])).sampled_token_ids.values())
+    too_long = NewRequestData("bad", (5, 6, 7), 3, (), 0, GREEDY)
+    with pytest.raises(EngineError, match="request bad"):
+        driver.run(driver.plan({"bad": 3}, new=[too_long]))
+    for done in range(30, 35):
+        step = driver.plan({"fine": 1}, cached={"fine": done}, dropped=["bad"] if done == 30 else [])
+        tokens += driver.run(step).sampled_token_ids.values()
+    driver.executor.close()
+    assert tokens == expected
+
+
+def test_threads_follow_the_cpus_that_the_process_may_use() -> None:
+    """An affinity belongs to a thread, so the narrow one is given to a thread of its own."""
+    narrowed: list[int] = []
+
+    def narrow() -> None:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        narrowed.append(usable_cores())
+
+    thread = threading.Thread(target=narrow)
+    thread.start()
+    thread.join()
+    assert narrowed == [1]
+    assert 1 <= usable_cores() <= len(os.sched_getaffinity(0))
 
 
 def test_nothing_runs_before_the_model_and_the_cache_are_there(model: Path) -> None:

@@ -1,0 +1,59 @@
+"""How much of the host this process may use: cores and memory, within its affinity and its control group."""
+
+import os
+from pathlib import Path
+
+_CGROUP = Path("/sys/fs/cgroup")
+_NO_LIMIT = 1 << 62
+
+
+def usable_cores() -> int:
+    """Physical cores of the CPUs that this process may run on, within its control group's quota; at least 1.
+
+    Two compute threads on one core's two hyperthreads only wait for each other, and threads beyond the quota are
+    stopped in the middle of a kernel.
+    """
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    cores = {_siblings(cpu) for cpu in allowed}
+    return max(1, min(len(cores), _cpu_quota()))
+
+
+def available_memory() -> int:
+    """Bytes that could be had without swapping, within the control group's limit."""
+    return min(_system_memory(), _cgroup_memory())
+
+
+def _siblings(cpu: int) -> str:
+    """Names the physical core of one logical CPU; without sysfs every CPU is a core."""
+    try:
+        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)
+
+
+def _cpu_quota() -> int:
+    """Whole CPUs under the quota of control groups v2."""
+    quota, _, period = _cgroup_text("cpu.max").partition(" ")
+    return int(quota) // int(period) if quota.isdigit() else _NO_LIMIT
+
+
+def _system_memory() -> int:
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        for line in meminfo.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _cgroup_memory() -> int:
+    limit, current = _cgroup_text("memory.max"), _cgroup_text("memory.current")
+    return max(0, int(limit) - int(current)) if limit.isdigit() and current.isdigit() else _NO_LIMIT
+
+
+def _cgroup_text(name: str) -> str:
+    """Empty where there is no such limit, as in the root group or under control groups v1."""
+    try:
+        return (_CGROUP / name).read_text().strip()
+    except OSError:
+        return ""

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +27,10 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) -> int:
-    """Run, write turns.json, turns.md and turns.png; 0 if it ran, whatever it measured, 1 if a server failed."""
+    """Run; write turns.json, turns.md and turns.png.
+
+    Returns the exit status: 0 whatever it measured, 1 if a server failed, 143 after SIGTERM.
+    """
     arguments = _parse(argv)
     make_plan = quick_plan if arguments.quick else full_plan
     plan = make_plan(arguments.dtype, shared_system=arguments.shared_system)
@@ -37,6 +41,8 @@ def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) 
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
+    except asyncio.CancelledError:
+        return 128 + signal.SIGTERM
     _write(report, arguments.out or (Path("build/bench-quick") if arguments.quick else RESULTS))
     for target in targets(report):
         print(f"{'met   ' if target.met else 'MISSED'}  {target.claim}: {target.value}", file=sys.stderr)
@@ -61,6 +67,10 @@ def _sections(text: str) -> tuple[str, ...]:
 
 
 async def _measure(plan: Plan, sections: Sequence[str], root: Path, command: Sequence[str]) -> TurnsReport:
+    task = asyncio.current_task()
+    assert task is not None
+    # Without this a SIGTERM would end the benchmark and leave its servers running.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     bench = Workbench(plan, root, command)
     return TurnsReport(
         measured_on=datetime.now(UTC).date().isoformat(),

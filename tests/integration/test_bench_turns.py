@@ -1,7 +1,9 @@
 """The whole course of `bench.turns`, with real processes, against a program that takes Ebb's flags."""
 
 import json
+import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -49,3 +51,18 @@ def test_a_server_that_cannot_start_is_one_sentence_and_a_failure(capsys: pytest
 
     assert main(["--quick", "--sections", "returning"], command) == 1
     assert "ended at its start:\nno room" in capsys.readouterr().err
+
+
+def test_sigterm_ends_the_servers_too() -> None:
+    program = f"import sys; from bench.turns import main; sys.exit(main(['--quick'], {STUB!r}))"
+    bench = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+    assert bench.stderr is not None
+    with bench.stderr as progress:
+        next(line for line in progress if "is ready" in line)
+        servers = Path(f"/proc/{bench.pid}/task/{bench.pid}/children").read_text().split()
+        assert servers
+        bench.terminate()
+        progress.read()
+
+    assert bench.wait(30) == 128 + signal.SIGTERM
+    assert not any(Path("/proc", server).exists() for server in servers)

@@ -148,9 +148,10 @@ register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(w
 
 @dataclass(slots=True)
 class _Prefetch:
-    """One window under way: what L1 had at once, and LMCache's request for the keys after it."""
+    """One window under way: the run that is locked already, and LMCache's request for the keys after it."""
 
-    cpu_slots: list[HostSlot]
+    slots: list[HostSlot]
+    from_redis: int
     rest: list[BlockKey]
     request: api.PrefetchHandle | None
 
@@ -213,13 +214,12 @@ class LMCacheStore:
         """See KVTierStore. What lies in host memory is locked before Redis is asked for the rest."""
         if len(keys) > MAX_WINDOW:
             raise ValueError(f"a window has at most {MAX_WINDOW} keys, not {len(keys)}")
-        slots = self._lock_resident(keys)
-        rest = list(keys[len(slots) :])
-        request = None
-        if rest and redis and self._client is not None and self._client.available:
-            request = self._manager.submit_prefetch_task(self._task(rest))
+        prefetch = _Prefetch([], 0, list(keys), None)
+        self._extend_from_cpu(prefetch)
+        if redis:
+            self._ask_redis(prefetch)
         handle = next(self._handles)
-        self._prefetches[handle] = _Prefetch(slots, rest, request)
+        self._prefetches[handle] = prefetch
         return handle
 
     def poll(self, handle: int) -> PrefetchResult | None:
@@ -227,17 +227,18 @@ class LMCacheStore:
         prefetch = self._prefetches.get(handle)
         if prefetch is None:
             return PrefetchResult((), 0, 0)
-        slots, from_redis = prefetch.cpu_slots, 0
         if prefetch.request is not None:
             outcome = self._manager.query_prefetch_status(prefetch.request)
             if outcome is None:
                 return None
-            fetched = self._take_locked(prefetch.rest[: outcome.hit_cells[0].popcount()])
-            from_redis = min(outcome.l2_hit_count, len(fetched))
-            slots = slots + fetched
+            prefetch.request = None
+            self._extend(prefetch, outcome)
+            # LMCache ends a run before a block that another prefetch of the same block brought up in the meantime.
+            if self._extend_from_cpu(prefetch) and self._ask_redis(prefetch):
+                return None
         del self._prefetches[handle]
-        self._book.lock([slot.key for slot in slots])
-        return PrefetchResult(tuple(slots), len(slots) - from_redis, from_redis)
+        self._book.lock([slot.key for slot in prefetch.slots])
+        return PrefetchResult(tuple(prefetch.slots), len(prefetch.slots) - prefetch.from_redis, prefetch.from_redis)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
@@ -283,21 +284,33 @@ class LMCacheStore:
             self._client.close()
         self._manager.close()
 
-    def _lock_resident(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        """Slots of the longest run in L1, each with a read lock."""
-        request = self._manager.submit_prefetch_task(self._task(keys), skip_l2=True) if keys else None
-        outcome = None if request is None else self._manager.query_prefetch_status(request)
-        return [] if outcome is None else self._take_locked(keys[: outcome.hit_cells[0].popcount()])
+    def _extend_from_cpu(self, prefetch: _Prefetch) -> bool:
+        """Lock what L1 has of the keys that are left; whether that was anything."""
+        if not prefetch.rest:
+            return False
+        request = self._manager.submit_prefetch_task(self._task(prefetch.rest), skip_l2=True)
+        return self._extend(prefetch, self._manager.query_prefetch_status(request))
 
-    def _take_locked(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        """Slots of keys that LMCache has just read-locked for us; ends before one that is gone in spite of that."""
+    def _ask_redis(self, prefetch: _Prefetch) -> bool:
+        """Begin to fetch the keys that are left; whether there is something to wait for now."""
+        if not prefetch.rest or self._client is None or not self._client.available:
+            return False
+        prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))
+        return True
+
+    def _extend(self, prefetch: _Prefetch, outcome: api.PrefetchResult) -> bool:
+        """Take the run that LMCache has read-locked for us; it ends before a block that is gone in spite of that."""
+        keys = prefetch.rest[: outcome.hit_cells[0].popcount()]
         names = [_object_key(key) for key in keys]
         found = [memory for _, memory in self._l1.unsafe_read(names).values()]
         run = found.index(None) if None in found else len(found)
         self._l1.finish_read(
             [name for name, memory in zip(names[run:], found[run:], strict=True) if memory is not None]
         )
-        return [self._slot(key, memory) for key, memory in zip(keys[:run], found[:run], strict=True)]
+        prefetch.slots += [self._slot(key, memory) for key, memory in zip(keys[:run], found[:run], strict=True)]
+        prefetch.from_redis += min(outcome.l2_hit_count, run)
+        del prefetch.rest[:run]
+        return run > 0
 
     def _slot(self, key: BlockKey, memory: MemoryObj) -> HostSlot:
         return HostSlot(key, int(memory.data_ptr) - self._base)

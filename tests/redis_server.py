@@ -40,7 +40,11 @@ class RedisServer:
     def start(self) -> None:
         """Launch it and wait until it answers."""
         self._process = subprocess.Popen(self._command, cwd=self._folder, stdout=subprocess.DEVNULL)
-        until(self._answers)
+        try:
+            until(self._answers, timeout=10)
+        except AssertionError:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """kill -9."""

@@ -48,13 +48,13 @@ def closer() -> Iterator[Closer]:
 @pytest.fixture
 def rigs(closer: Closer) -> Iterator[Rigs]:
     """Opens stores; at the end of the test none of them may hold a lock that has no owner."""
-    rigs = Rigs()
+    rigs = Rigs(closer.close)
     yield rigs
     for store in rigs.opened:
         try:
             assert_nothing_leaked(store)
         finally:
-            closer.close(store)
+            rigs.end(store)
 
 
 def assert_nothing_leaked(store: LMCacheStore) -> None:

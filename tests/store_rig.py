@@ -70,8 +70,9 @@ class Rig:
 
 @dataclass
 class Rigs:
-    """Opens stores, and knows which are open."""
+    """Opens stores, and knows which are open. end: closes one, perhaps later."""
 
+    end: Callable[[LMCacheStore], object] = LMCacheStore.close
     opened: list[LMCacheStore] = field(default_factory=list)
 
     def open(self, redis: RedisAddress | None, *, cpu_bytes: int = POOL, keep_in_cpu: bool = True) -> Rig:
@@ -81,6 +82,6 @@ class Rigs:
         return Rig(store)
 
     def close(self, rig: Rig) -> None:
-        """Close one now, as at the end of a process."""
+        """End one before the end of the test."""
         self.opened.remove(rig.store)
-        rig.store.close()
+        self.end(rig.store)

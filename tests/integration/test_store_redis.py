@@ -1,0 +1,241 @@
+"""The Redis tier behind the store, with a Redis in good health."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.address import RedisAddress, parse_redis_url
+from cache_tiers.redis.block_client import SEVEN_DAYS
+from cache_tiers.redis.block_commands import redis_key
+from tests.redis_server import RedisServer, free_port
+from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys
+from tests.tls_files import TlsFiles, make_tls_files
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+
+def filled(rigs: Rigs, address: RedisAddress, numbers: range) -> None:
+    """A store that lived before: it wrote blocks, and ended."""
+    rig = rigs.open(address)
+    assert rig.put(keys(numbers)) == keys(numbers)
+    assert rig.store.flush(10)
+    rigs.close(rig)
+
+
+def test_a_new_store_finds_every_block_in_redis_bit_for_bit(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(20))
+    rig = rigs.open(redis_server.address)
+    assert rig.counts(keys(range(8)), redis=False) == (0, 0)
+    assert rig.counts(keys(range(8))) == (0, 8)
+    assert rig.counts(keys(range(8, 16))) == (0, 8)
+    assert rig.counts(keys(range(16, 24))) == (0, 4)
+    assert rig.store.stats().redis_loaded_blocks == 20
+
+
+def test_another_process_finds_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
+    writer = (
+        "from pathlib import Path\n"
+        "from cache_tiers.redis.address import RedisAddress\n"
+        "from tests.store_rig import Rigs, keys\n"
+        f"rig = Rigs().open(RedisAddress(unix_path=Path({str(redis_server.socket)!r})))\n"
+        "assert len(rig.put(keys(range(8)))) == 8\n"
+        "assert rig.store.flush(10)\n"
+        "import os; os._exit(0)\n"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-c", writer], check=True, cwd=Path(__file__).parents[2], env=environment)
+    assert rigs.open(redis_server.address).counts(keys(range(8))) == (0, 8)
+
+
+def test_what_came_from_redis_stays_in_the_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(8))
+    rig = rigs.open(redis_server.address)
+    assert rig.counts(keys(range(8))) == (0, 8)
+    assert rig.counts(keys(range(8))) == (8, 0)
+    assert rig.store.contains(key(7))
+
+
+def test_a_run_may_begin_on_the_cpu_and_go_on_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(8))
+    rig = rigs.open(redis_server.address)
+    rig.fetch(keys(range(3)))
+    assert rig.counts(keys(range(8))) == (3, 5)
+
+
+def test_a_run_ends_at_the_first_block_that_nobody_has(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(4))
+    with redis_server.client() as client:
+        client.delete(redis_key(key(2)))
+    assert rigs.open(redis_server.address).counts(keys(range(4))) == (0, 2)
+
+
+def test_a_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    with redis_server.client() as client:
+        for number in range(50):
+            began = time.monotonic()
+            name = redis_key(key(number))
+            rig.put([key(number)])
+            while not client.exists(name):
+                assert time.monotonic() - began < 1.0
+        stats = rig.until_stats(lambda stats: stats.redis_pending_writes == 0)
+    assert (stats.redis_stored_blocks, stats.redis_failed_blocks, stats.redis_write_lag_seconds) == (50, 0, 0.0)
+
+
+def test_flush_waits_for_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(100)))
+    assert rig.store.flush(10)
+    with redis_server.client() as client:
+        assert client.dbsize() == 100
+
+
+def test_a_staging_pool_keeps_nothing(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
+    assert rig.store.pool.nbytes == 64 << 20
+    rig.put(keys(range(8)))
+    rig.until_stats(lambda stats: stats.redis_stored_blocks == 8 and stats.cpu_used_bytes == 0)
+    for _ in range(2):
+        assert rig.counts(keys(range(8))) == (0, 8)
+    rig.until_stats(lambda stats: stats.cpu_used_bytes == 0)
+
+
+def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
+    todo = keys(range(2000))
+    assert len(todo) * BLOCK > rig.store.pool.nbytes
+
+    def put_some() -> bool:
+        del todo[: len(rig.put(todo[:64]))]
+        return not todo
+
+    until(put_some)
+    assert rig.store.flush(20)
+    with redis_server.client() as client:
+        assert client.dbsize() == 2000
+
+
+def test_what_the_cpu_tier_evicted_comes_back_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    for name in keys(range(240)):
+        rig.put([name])
+    assert rig.store.flush(10)
+    until(lambda: not rig.store.contains(key(0)))
+    result = rig.fetch(keys(range(8)))
+    assert len(result.slots) == 8
+    assert result.from_redis > 0
+
+
+def test_concurrent_prefetches_of_the_same_and_of_other_blocks(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(64))
+    rig = rigs.open(redis_server.address)
+    windows = [keys(range(start, start + 8)) for start in range(0, 64, 8)] * 3
+    handles = [rig.store.prefetch(window, redis=True) for window in windows]
+    for window, handle in zip(windows, handles, strict=True):
+        slots = rig.wait(handle).slots
+        assert [slot.key for slot in slots] == window
+    for window in windows:
+        assert rig.counts(window) == (8, 0)
+        rig.store.release(window)
+
+
+def test_a_result_that_nobody_wants_any_more_is_given_back_late(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(8))
+    rig = rigs.open(redis_server.address)
+    handle = rig.store.prefetch(keys(range(8)), redis=True)
+    with pytest.raises(AssertionError, match="prefetches"):
+        rig.store.check()
+    rig.store.release([slot.key for slot in rig.wait(handle).slots])
+    rig.store.check()
+
+
+def test_a_block_lives_seven_days_from_its_last_use(redis_server: RedisServer, rigs: Rigs) -> None:
+    filled(rigs, redis_server.address, range(1))
+    with redis_server.client() as client:
+        assert SEVEN_DAYS - 60 < client.ttl(redis_key(key(0))) <= SEVEN_DAYS
+        client.expire(redis_key(key(0)), 1000)
+        assert rigs.open(redis_server.address).counts(keys(range(1))) == (0, 1)
+        assert client.ttl(redis_key(key(0))) > SEVEN_DAYS - 60
+
+
+def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) -> None:
+    server = RedisServer(tmp_path, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    try:
+        rig = rigs.open(server.address)
+        assert rig.store.stats().redis_capacity_bytes == 100 << 20
+        rig.put(keys(range(100)))
+        rig.until_stats(lambda stats: stats.redis_used_bytes > 100 * BLOCK)
+        assert rig.store.stats().cpu_capacity_bytes == POOL
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def tls_files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
+    return make_tls_files(tmp_path_factory.mktemp("tls"))
+
+
+def round_trip(rigs: Rigs, address: RedisAddress) -> Rig:
+    """Blocks go there and come back into a second store."""
+    filled(rigs, address, range(3))
+    rig = rigs.open(address)
+    assert rig.counts(keys(range(3))) == (0, 3)
+    return rig
+
+
+@pytest.mark.parametrize("form", ["redis://127.0.0.1:{port}", "redis://localhost:{port}/3", "unix://{socket}?db=2"])
+def test_every_kind_of_address(tmp_path: Path, rigs: Rigs, form: str) -> None:
+    server = RedisServer(tmp_path, port=free_port())
+    try:
+        round_trip(rigs, parse_redis_url(form.format(port=server.port, socket=server.socket)))
+    finally:
+        server.kill()
+
+
+@pytest.mark.parametrize("options", ["?ssl_ca_certs={ca}", "?ssl_cert_reqs=none"])
+def test_tls(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles, options: str) -> None:
+    port = free_port()
+    server = RedisServer(tmp_path, "--tls-port", str(port), *tls_files.server_arguments)
+    try:
+        round_trip(rigs, parse_redis_url(f"rediss://localhost:{port}{options.format(ca=tls_files.authority)}"))
+    finally:
+        server.kill()
+
+
+def test_a_server_that_no_authority_vouches_for_is_not_used(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles) -> None:
+    port = free_port()
+    server = RedisServer(tmp_path, "--tls-port", str(port), *tls_files.server_arguments)
+    try:
+        rig = rigs.open(parse_redis_url(f"rediss://localhost:{port}"))
+        assert "certificate verify failed" in rig.store.stats().redis_state
+        assert rig.put(keys(range(3))) == keys(range(3))
+        assert rig.counts(keys(range(3))) == (3, 0)
+    finally:
+        server.kill()
+
+
+def test_a_password(tmp_path: Path, rigs: Rigs) -> None:
+    server = RedisServer(tmp_path, "--requirepass", "s3cret", password="s3cret")
+    try:
+        round_trip(rigs, RedisAddress(unix_path=server.socket, password="s3cret"))
+        for wrong in (None, "wrong"):
+            rig = rigs.open(RedisAddress(unix_path=server.socket, password=wrong))
+            assert rig.store.stats().redis_state.startswith("Redis refuses: ")
+            assert rig.counts(keys(range(3))) == (0, 0)
+    finally:
+        server.kill()
+
+
+@pytest.mark.parametrize("commands", ["+@all", "+set +get +getex +exists", "+set +get +exists"])
+def test_a_user_with_few_rights(tmp_path: Path, rigs: Rigs, commands: str) -> None:
+    """Blocks need four commands on keys that begin with ebb: — where GETEX is forbidden or unknown, three."""
+    server = RedisServer(tmp_path, "--user", "ebb", "on", ">pw", "~ebb:*", *commands.split())
+    try:
+        round_trip(rigs, RedisAddress(unix_path=server.socket, username="ebb", password="pw"))
+    finally:
+        server.kill()

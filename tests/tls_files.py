@@ -1,0 +1,73 @@
+"""A certificate authority of our own and a certificate for localhost."""
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """PEM files."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+
+    @property
+    def server_arguments(self) -> list[str]:
+        """For redis-server, which asks its clients for no certificate."""
+        return [
+            *("--tls-cert-file", str(self.certificate)),
+            *("--tls-key-file", str(self.key)),
+            *("--tls-ca-cert-file", str(self.authority)),
+            *("--tls-auth-clients", "no"),
+        ]
+
+
+def make_tls_files(folder: Path) -> TlsFiles:
+    """New keys and certificates in `folder`, good for a day."""
+    authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority_name, server_name = _name("Test authority"), _name("localhost")
+    authority = _certificate(authority_name, authority_name, authority_key.public_key(), authority_key, authority=True)
+    server = _certificate(server_name, authority_name, server_key.public_key(), authority_key, authority=False)
+    files = TlsFiles(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    files.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
+    files.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
+    files.key.write_bytes(
+        server_key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return files
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _certificate(
+    subject: x509.Name,
+    issuer: x509.Name,
+    public_key: ec.EllipticCurvePublicKey,
+    signing_key: ec.EllipticCurvePrivateKey,
+    *,
+    authority: bool,
+) -> x509.Certificate:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(signing_key, hashes.SHA256())
+    )

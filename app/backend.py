@@ -58,6 +58,10 @@ class Backend(Protocol):
         """What it was built from."""
 
     @property
+    def redis_note(self) -> str:
+        """Why Redis is off, in a sentence; empty when it is on."""
+
+    @property
     def tokenizer(self) -> TextTokenizer:
         """The model's tokenizer."""
 

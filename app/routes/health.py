@@ -51,12 +51,12 @@ def _tiers(engine: Backend) -> dict[str, Any]:
     blocks = max(stats.blocks_used, stats.blocks_cached)
     device = _tier(blocks * stats.block_nbytes, stats.blocks_total * stats.block_nbytes)
     if stats.tiers is None:
-        return {"device": device, "cpu": _tier(0, 0, "off"), "redis": _tier(0, 0, "off")}
+        return {"device": device, "cpu": _tier(0, 0, "off"), "redis": _tier(0, 0, engine.redis_note)}
     tiers = stats.tiers
     return {
         "device": device,
         "cpu": _tier(tiers.cpu_used_bytes, tiers.cpu_capacity_bytes),
-        "redis": _tier(tiers.redis_used_bytes, tiers.redis_capacity_bytes, tiers.redis_state),
+        "redis": _tier(tiers.redis_used_bytes, tiers.redis_capacity_bytes, engine.redis_note or tiers.redis_state),
     }
 
 

@@ -88,6 +88,7 @@ class FakeEngine:
         self.model_name = "fake-1"
         self.max_model_len = WINDOW
         self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
+        self.redis_note = "off"
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.requests: list[FakeStream] = []

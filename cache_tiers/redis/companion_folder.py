@@ -41,7 +41,11 @@ class CompanionFolder:
         return self.path / "redis.pid"
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Let another process have it. What the socket needed elsewhere is removed, unless a server still uses it."""
+        socket = self.socket()
+        if socket.parent != self.path:
+            with contextlib.suppress(OSError):
+                socket.parent.rmdir()
         self._lock.close()
 
     def socket(self) -> Path:
@@ -56,14 +60,6 @@ class CompanionFolder:
                 _private_folder(short.parent)
                 return short
         raise CompanionError("no folder for temporary files has a path short enough for a socket")
-
-    def remove_socket(self) -> None:
-        """Remove what `socket` made and a killed server left."""
-        socket = self.socket()
-        socket.unlink(missing_ok=True)
-        if socket.parent != self.path:
-            with contextlib.suppress(OSError):
-                socket.parent.rmdir()
 
     def wait_for_former(self, timeout: float) -> None:
         """Wait until a companion of an earlier process has saved and gone; kill it after `timeout` seconds."""
@@ -83,9 +79,8 @@ class CompanionFolder:
 
     def clean(self) -> None:
         """Remove unfinished snapshots and the old log; only while no companion runs."""
-        for path in (*self.path.glob("temp-*.rdb"), self.path / LOG, self.pid_file):
+        for path in (*self.path.glob("temp-*.rdb"), self.path / LOG, self.pid_file, self.socket()):
             path.unlink(missing_ok=True)
-        self.remove_socket()
 
     def set_snapshot_aside(self) -> bool:
         """Rename a snapshot that no server wants to load; False if there is none."""

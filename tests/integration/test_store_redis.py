@@ -175,6 +175,14 @@ def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) ->
         server.kill()
 
 
+def test_the_settings_of_a_server_are_left_alone(redis_server: RedisServer, rigs: Rigs) -> None:
+    with redis_server.client() as client:
+        before = client.config_get("*")
+        filled(rigs, redis_server.address, range(8))
+        assert rigs.open(redis_server.address).counts(keys(range(8))) == (0, 8)
+        assert client.config_get("*") == before
+
+
 @pytest.fixture(scope="module")
 def tls_files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
     return make_tls_files(tmp_path_factory.mktemp("tls"))

@@ -1,0 +1,303 @@
+"""The companion Redis: started, stopped, killed, orphaned."""
+
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_commands import Block, find_blocks, put_block
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.companion_folder import CompanionFolder
+from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
+from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
+from tests.waiting import until
+
+BINARIES = sorted({binary for binary in (find_redis_server(), find_packaged_server()) if binary is not None})
+MEGABYTES = 64 << 20
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def binary() -> Path:
+    assert BINARIES, "the tests need a Redis server: apt-get install redis-server"
+    return BINARIES[0]
+
+
+def companion(state_dir: Path, binary: Path) -> RedisCompanion:
+    return RedisCompanion(state_dir, binary=binary, max_memory=MEGABYTES)
+
+
+@pytest.fixture
+def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
+    running = companion(tmp_path, binary)
+    running.start()
+    yield running
+    running.stop()
+
+
+def put(address: RedisAddress, number: int) -> None:
+    connection = RespConnection(address, Timeouts())
+    assert put_block(connection, Block(bytes([number]) * 32, memoryview(os.urandom(1000))), 1000) is None
+    connection.close()
+
+
+def has(address: RedisAddress, number: int) -> bool:
+    connection = RespConnection(address, Timeouts())
+    found = find_blocks(connection, [bytes([number]) * 32])
+    connection.close()
+    return found == [True]
+
+
+def answers(address: RedisAddress) -> bool:
+    try:
+        has(address, 0)
+    except (OSError, RedisError):
+        return False
+    return True
+
+
+def gone(pid: int) -> bool:
+    """Whether the process ended; an orphan may stay a zombie for a while."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def setting(address: RedisAddress, name: str) -> str:
+    connection = RespConnection(address, Timeouts())
+    info = connection.call(b"INFO", b"memory")
+    connection.close()
+    assert isinstance(info, bytes)
+    return dict(line.split(":", 1) for line in info.decode().splitlines() if ":" in line)[name]
+
+
+@pytest.mark.parametrize("binary", BINARIES, ids=str)
+def test_its_data_outlives_a_stop(tmp_path: Path, binary: Path) -> None:
+    first = companion(tmp_path, binary)
+    first.start()
+    put(first.address, 1)
+    pid = first.pid
+    first.stop()
+    assert pid is not None
+    assert gone(pid)
+    assert not answers(first.address)
+    second = companion(tmp_path, binary)
+    second.start()
+    assert has(second.address, 1)
+    second.stop()
+
+
+def test_it_is_private_and_bounded(tmp_path: Path, running: RedisCompanion) -> None:
+    folder, socket = tmp_path / "redis", tmp_path / "redis" / "redis.sock"
+    assert running.address == RedisAddress(unix_path=socket)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o700
+    assert setting(running.address, "maxmemory") == str(MEGABYTES)
+    assert setting(running.address, "maxmemory_policy") == "allkeys-lru"
+    assert running.pid is not None
+    sockets = subprocess.run(["cat", f"/proc/{running.pid}/net/tcp"], capture_output=True, text=True, check=True)
+    inodes = {os.readlink(fd) for fd in Path(f"/proc/{running.pid}/fd").iterdir() if fd.is_symlink()}
+    listening = {f"socket:[{line.split()[9]}]" for line in sockets.stdout.splitlines()[1:] if line.split()[3] == "0A"}
+    assert not inodes & listening, "it listens on TCP"
+
+
+def test_an_interrupt_from_the_terminal_does_not_reach_it(running: RedisCompanion) -> None:
+    assert running.pid is not None
+    assert os.getsid(running.pid) != os.getsid(0)
+
+
+def test_its_allocator_keeps_its_pages(tmp_path: Path, binary: Path) -> None:
+    """Redis writes its title over its environment, so a script in its place looks at it first."""
+    script = tmp_path / "server"
+    script.write_text(f'#!/bin/sh\nenv > {tmp_path}/environment\nexec {binary} "$@"\n')
+    script.chmod(0o755)
+    running = companion(tmp_path, script)
+    running.start()
+    running.stop()
+    environment = (tmp_path / "environment").read_text().splitlines()
+    assert "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1" in environment
+    assert "MALLOC_MMAP_THRESHOLD_=1073741824" in environment
+
+
+def test_one_state_directory_has_one_companion(tmp_path: Path, binary: Path, running: RedisCompanion) -> None:
+    with pytest.raises(StateDirInUseError, match=f"another Ebb is running with the state directory {tmp_path}"):
+        companion(tmp_path, binary)
+    put(running.address, 1)
+    assert has(running.address, 1), "the first one is untouched"
+
+
+def test_one_that_dies_is_launched_again_at_the_same_address(running: RedisCompanion) -> None:
+    for relaunches in (1, 2):
+        dead = running.pid
+        assert dead is not None
+        os.kill(dead, signal.SIGKILL)
+        until(lambda: running.pid not in (None, dead) and answers(running.address))  # noqa: B023
+        assert running.relaunches == relaunches
+
+
+def test_stop_is_final(tmp_path: Path, binary: Path) -> None:
+    stopped = companion(tmp_path, binary)
+    stopped.start()
+    stopped.stop()
+    stopped.stop()
+    assert stopped.pid is None
+    assert [path.name for path in (tmp_path / "redis").iterdir() if path.name not in ("lock", "dump.rdb")] == []
+    again = companion(tmp_path, binary)
+    again.stop()
+
+
+PARENT = """
+import sys, threading
+from pathlib import Path
+from cache_tiers.redis.companion import RedisCompanion
+from tests.integration.test_companion_process import put
+companion = RedisCompanion(Path(sys.argv[1]), binary=Path(sys.argv[2]), max_memory=64 << 20)
+if sys.argv[3] == "main":
+    companion.start()
+else:
+    starting = threading.Thread(target=companion.start)
+    starting.start()
+    starting.join()
+put(companion.address, 1)
+print(companion.pid, flush=True)
+threading.Event().wait()
+"""
+
+
+class Parent:
+    """Another Ebb process: it has a companion that holds block 1."""
+
+    def __init__(self, state_dir: Path, binary: Path, thread: str = "main") -> None:
+        arguments = [sys.executable, "-c", PARENT, str(state_dir), str(binary), thread]
+        self.process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.companion_pid = int(self.process.stdout.readline())
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("binary", BINARIES, ids=str)
+@pytest.mark.parametrize("thread", ["main", "another"])
+def test_kill_9_of_the_parent_loses_nothing_and_leaves_nothing(tmp_path: Path, binary: Path, thread: str) -> None:
+    parent = Parent(tmp_path, binary, thread)
+    assert not gone(parent.companion_pid), "it outlives the thread that called start"
+    parent.kill()
+    until(lambda: gone(parent.companion_pid))
+    after = companion(tmp_path, binary)
+    after.start()
+    assert has(after.address, 1)
+    after.stop()
+
+
+def test_the_next_start_waits_for_one_that_still_saves(
+    tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    parent = Parent(tmp_path, binary)
+    os.kill(parent.companion_pid, signal.SIGSTOP)
+    parent.kill()
+    after = companion(tmp_path, binary)
+    starting = threading.Thread(target=after.start)
+    starting.start()
+    until(lambda: "waiting for the former Redis" in caplog.text)
+    assert after.pid is None
+    assert not gone(parent.companion_pid)
+    os.kill(parent.companion_pid, signal.SIGCONT)
+    starting.join(20)
+    assert has(after.address, 1)
+    after.stop()
+
+
+def test_a_former_one_that_never_ends_is_killed(tmp_path: Path, binary: Path) -> None:
+    parent = Parent(tmp_path, binary)
+    os.kill(parent.companion_pid, signal.SIGSTOP)
+    parent.kill()
+    folder = CompanionFolder(tmp_path)
+    folder.wait_for_former(timeout=0.1)
+    assert gone(parent.companion_pid)
+    folder.close()
+
+
+def test_a_foreign_process_with_the_old_id_is_left_alone(tmp_path: Path) -> None:
+    foreign = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"], cwd=tmp_path)
+    folder = CompanionFolder(tmp_path)
+    folder.pid_file.write_text(str(foreign.pid))
+    folder.wait_for_former(timeout=30)
+    assert foreign.poll() is None
+    folder.close()
+    foreign.kill()
+    foreign.wait()
+
+
+@pytest.mark.parametrize("content", ["", "nonsense", "-1", "999999999"])
+def test_a_strange_pid_file_is_ignored(tmp_path: Path, content: str) -> None:
+    folder = CompanionFolder(tmp_path)
+    folder.pid_file.write_text(content)
+    folder.wait_for_former(timeout=30)
+    folder.close()
+
+
+def test_a_long_path_gets_a_short_socket(tmp_path: Path, binary: Path) -> None:
+    state_dir = tmp_path / ("x" * 100)
+    running = companion(state_dir, binary)
+    running.start()
+    socket = running.address.unix_path
+    assert socket is not None
+    assert len(os.fsencode(socket)) <= 107
+    assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+    put(running.address, 1)
+    running.stop()
+    assert not socket.parent.exists()
+    again = companion(state_dir, binary)
+    again.start()
+    assert again.address.unix_path == socket
+    assert has(again.address, 1)
+    again.stop()
+
+
+@pytest.mark.parametrize("content", [b"REDIS0999garbage", b"", b"not a snapshot at all"])
+def test_a_snapshot_that_cannot_be_read_is_set_aside(tmp_path: Path, binary: Path, content: bytes) -> None:
+    (tmp_path / "redis").mkdir()
+    (tmp_path / "redis" / "dump.rdb").write_bytes(content)
+    running = companion(tmp_path, binary)
+    running.start()
+    put(running.address, 1)
+    running.stop()
+    assert (tmp_path / "redis" / "dump.unreadable").read_bytes() == content
+
+
+def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path, binary: Path) -> None:
+    broken = RedisCompanion(tmp_path, binary=binary, max_memory=-5)
+    with pytest.raises(CompanionError, match="Redis does not start: "):
+        broken.start()
+    working = companion(tmp_path, binary)
+    working.start()
+    working.stop()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, binary: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(CompanionError, match="cannot be used"):
+        companion(tmp_path / "state", binary)
+
+
+def test_unfinished_snapshots_are_removed(tmp_path: Path, binary: Path) -> None:
+    (tmp_path / "redis").mkdir()
+    leftover = tmp_path / "redis" / "temp-123.rdb"
+    leftover.write_bytes(b"half")
+    running = companion(tmp_path, binary)
+    running.start()
+    assert not leftover.exists()
+    running.stop()

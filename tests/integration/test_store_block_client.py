@@ -1,0 +1,148 @@
+"""The client of the Redis tier without LMCache: its bounds, its threads, an old server."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
+from cache_tiers.redis.block_commands import Block, redis_key
+from cache_tiers.redis.resp import Timeouts
+from tests.redis_server import RedisServer
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+BLOCK = 1 << 20
+
+
+def block(number: int, nbytes: int = BLOCK) -> Block:
+    return Block(bytes([number]) * 32, memoryview(bytearray([number]) * nbytes))
+
+
+class Results:
+    """Collects what callbacks hand over."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._results: list[object] = []
+
+    def __call__(self, result: object) -> None:
+        with self._condition:
+            self._results.append(result)
+            self._condition.notify_all()
+
+    def wait(self, count: int) -> list[object]:
+        with self._condition:
+            assert self._condition.wait_for(lambda: len(self._results) >= count, 20)
+            return list(self._results)
+
+
+@pytest.fixture
+def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
+    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=4 * BLOCK))
+    yield client
+    client.close()
+
+
+def test_blocks_go_out_and_come_back(client: RedisBlockClient) -> None:
+    stored, found, loaded = Results(), Results(), Results()
+    client.put([block(1), block(2)], stored)
+    assert stored.wait(1) == [True]
+    client.find([bytes([number]) * 32 for number in (1, 3, 2)], found)
+    assert found.wait(1) == [[True, False, True]]
+    targets = [Block(bytes([number]) * 32, memoryview(bytearray(BLOCK))) for number in (1, 3, 2)]
+    client.load(targets, loaded)
+    assert loaded.wait(1) == [[True, False, True]]
+    assert targets[0].payload == block(1).payload
+    assert targets[2].payload == block(2).payload
+
+
+def test_empty_operations_end_too(client: RedisBlockClient) -> None:
+    results = Results()
+    client.put([], results)
+    client.find([], results)
+    client.load([], results)
+    assert sorted(map(str, results.wait(3))) == ["True", "[]", "[]"]
+
+
+def test_more_writes_than_may_wait_are_shed_and_counted(redis_server: RedisServer, client: RedisBlockClient) -> None:
+    redis_server.freeze()
+    results = Results()
+    for number in range(20):
+        client.put([block(number)], results)
+    shed = client.stats().shed
+    # Four may wait, and each of the two workers may have taken one before that.
+    assert 14 <= shed <= 16
+    assert results.wait(20) == [False] * 20, "the others fail when Redis does not answer"
+    stats = client.stats()
+    assert (stats.failed, stats.pending, stats.shed) == (20, 0, shed)
+    redis_server.thaw()
+
+
+def test_closing_ends_every_operation_that_is_under_way(redis_server: RedisServer) -> None:
+    options = BlockClientOptions(max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
+    client = RedisBlockClient(redis_server.address, options)
+    redis_server.freeze()
+    results = Results()
+    for number in range(10):
+        client.put([block(number)], results)
+        client.load([block(number)], results)
+    closing = threading.Thread(target=client.close)
+    closing.start()
+    assert len(results.wait(20)) == 20
+    closing.join(10)
+    assert not closing.is_alive()
+    client.put([block(1)], results)
+    assert results.wait(21)[-1] is False, "after the end an operation fails, at once"
+    redis_server.thaw()
+
+
+def test_a_server_without_getex_still_renews_the_time_to_live(tmp_path: Path) -> None:
+    """As Redis before 6.2: the command is unknown, so the value is read and its time renewed by two commands."""
+    server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
+    client = RedisBlockClient(server.address, BlockClientOptions(max_write_bytes=BLOCK * 4))
+    try:
+        stored, loaded = Results(), Results()
+        client.put([block(1), block(2)], stored)
+        assert stored.wait(1) == [True]
+        with server.client() as other:
+            other.expire(redis_key(block(1).key), 100)
+            client.load([block(1), block(3), block(2)], loaded)
+            assert loaded.wait(1) == [[True, False, True]]
+            assert other.ttl(redis_key(block(1).key)) > 1000
+    finally:
+        client.close()
+        server.kill()
+
+
+def test_the_breaker_closes_by_itself_when_the_server_is_back(redis_server: RedisServer) -> None:
+    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=4 * BLOCK))
+    for _ in range(3):
+        redis_server.kill()
+        until(lambda: not client.available)
+        redis_server.start()
+        until(lambda: client.available)
+        results = Results()
+        client.put([block(1)], results)
+        assert results.wait(1) == [True]
+    client.close()
+
+
+def test_no_thread_is_left_after_the_end(redis_server: RedisServer) -> None:
+    before = set(threading.enumerate())
+    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=BLOCK))
+    assert set(threading.enumerate()) - before
+    client.close()
+    assert not {thread for thread in threading.enumerate() if thread.name.startswith("redis-")} - before
+
+
+def test_an_address_where_nothing_is_costs_a_start_no_time(tmp_path: Path) -> None:
+    client = RedisBlockClient(RedisAddress(unix_path=tmp_path / "none"), BlockClientOptions(max_write_bytes=BLOCK))
+    results = Results()
+    client.put([block(1)], results)
+    client.find([b"x"], results)
+    assert results.wait(2) == [False, [False]]
+    client.close()

@@ -1,0 +1,251 @@
+"""Whatever happens to Redis costs time, never a wrong byte, a lock or the CPU tier."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.value import HEADER_BYTES
+from tests.redis_server import RedisServer
+from tests.store_rig import Rig, Rigs, key, keys
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+# An operation under way when Redis falls silent may take its whole timeout; every later one must not.
+ONE_TIMEOUT = 3.0
+AT_ONCE = 0.2
+
+
+def seconds(action: Callable[[], object]) -> float:
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began
+
+
+def until_up(rig: Rig) -> None:
+    rig.until_stats(lambda stats: stats.redis_state == "ok")
+
+
+def until_down(rig: Rig) -> None:
+    rig.until_stats(lambda stats: stats.redis_state != "ok")
+
+
+@pytest.fixture
+def rig(redis_server: RedisServer, rigs: Rigs) -> Rig:
+    """A store with blocks 0 to 7 on the CPU and in Redis, and 8 to 15 in Redis alone."""
+    other = rigs.open(redis_server.address)
+    other.put(keys(range(8, 16)))
+    assert other.store.flush(10)
+    rigs.close(other)
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(8)))
+    assert rig.store.flush(10)
+    return rig
+
+
+def test_redis_is_killed_and_comes_back_empty(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.kill()
+    assert rig.counts(keys(range(8))) == (8, 0)
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+    until_down(rig)
+    assert rig.store.stats().redis_state == "nothing listens at the Redis address"
+    assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
+    rig.put([key(100)])
+    rig.until_stats(lambda stats: stats.redis_failed_blocks == 1)
+    assert rig.counts([key(100)]) == (1, 0)
+
+    redis_server.start()
+    until_up(rig)
+    rig.put([key(101)])
+    assert rig.store.flush(10)
+    assert rig.counts(keys(range(8))) == (8, 0)
+    with redis_server.client() as client:
+        assert client.keys() == [redis_key(key(101))]
+
+
+def test_a_restart_between_two_operations_costs_nothing(redis_server: RedisServer, rig: Rig) -> None:
+    """The old connections are dead, but the server is there: a new connection is tried before giving up."""
+    redis_server.kill()
+    redis_server.start()
+    until_up(rig)
+    rig.put(keys(range(200, 220)))
+    assert rig.store.flush(10)
+
+
+def test_redis_is_frozen_and_thawed(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.freeze()
+    assert seconds(lambda: rig.fetch(keys(range(8)))) < AT_ONCE, "what lies on the CPU never waits for Redis"
+    assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < ONE_TIMEOUT
+    until_down(rig)
+    assert rig.store.stats().redis_state == "Redis does not answer in time"
+    assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
+    assert rig.counts(keys(range(8))) == (8, 0)
+    assert rig.put([key(100)]) == [key(100)]
+    assert rig.counts([key(100)]) == (1, 0)
+
+    redis_server.thaw()
+    until_up(rig)
+    assert rig.counts(keys(range(8, 16))) == (0, 8)
+
+
+def test_a_freeze_is_noticed_without_any_traffic(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.freeze()
+    until_down(rig)
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+    redis_server.thaw()
+    until_up(rig)
+
+
+def test_many_prefetches_during_a_freeze_all_end_and_hold_nothing(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.freeze()
+    handles = [rig.store.prefetch(keys(range(4, 12)), redis=True) for _ in range(20)]
+    for handle in handles:
+        result = rig.wait(handle, timeout=5)
+        assert (result.from_cpu, result.from_redis) == (4, 0)
+        rig.store.release([slot.key for slot in result.slots])
+    redis_server.thaw()
+
+
+def test_redis_is_down_at_the_start_and_comes_later(tmp_path: Path, rigs: Rigs) -> None:
+    server = RedisServer(tmp_path)
+    server.kill()
+    rig = rigs.open(server.address)
+    assert rig.store.stats().redis_state == "nothing listens at the Redis address"
+    assert rig.put(keys(range(8))) == keys(range(8))
+    assert rig.counts(keys(range(8))) == (8, 0)
+    server.start()
+    try:
+        until_up(rig)
+        rig.put([key(100)])
+        assert rig.store.flush(10)
+    finally:
+        server.kill()
+
+
+def test_flush_says_when_blocks_did_not_reach_redis(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.freeze()
+    rig.put(keys(range(20, 28)))
+    assert not rig.store.flush(0.05), "still on their way"
+    assert rig.store.stats().redis_write_lag_seconds > 0.05
+    assert not rig.store.flush(10), "given up"
+    stats = rig.store.stats()
+    assert (stats.redis_failed_blocks, stats.redis_pending_writes) == (8, 0)
+    redis_server.thaw()
+
+
+def test_a_store_closes_at_once_though_redis_is_frozen(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    redis_server.freeze()
+    rig.put(keys(range(20, 28)))
+    rigs.opened.remove(rig.store)
+    # LMCache itself takes up to two seconds to end its threads.
+    assert seconds(rig.store.close) < 4.0
+    redis_server.thaw()
+
+
+def test_a_redis_that_is_full_refuses_blocks_and_nothing_else_happens(tmp_path: Path, rigs: Rigs) -> None:
+    server = RedisServer(tmp_path, "--maxmemory", "4mb", "--maxmemory-policy", "noeviction")
+    try:
+        rig = rigs.open(server.address)
+        rig.put(keys(range(100)))
+        assert not rig.store.flush(10)
+        stats = rig.store.stats()
+        assert stats.redis_state == "ok"
+        assert stats.redis_stored_blocks > 10
+        assert stats.redis_failed_blocks > 10
+        assert rig.counts(keys(range(92, 100))) == (8, 0)
+    finally:
+        server.kill()
+
+
+def test_a_redis_that_evicts_costs_hits_only(tmp_path: Path, rigs: Rigs) -> None:
+    server = RedisServer(tmp_path, "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-lru")
+    try:
+        rig = rigs.open(server.address)
+        rig.put(keys(range(100)))
+        assert rig.store.flush(10)
+        other = rigs.open(server.address)
+        found = sum(len(other.fetch([name]).slots) for name in keys(range(100)))
+        assert 10 < found < 70
+    finally:
+        server.kill()
+
+
+def poison(redis_server: RedisServer, name: bytes, change: Callable[[bytes], bytes]) -> None:
+    """Rewrite one value in place."""
+    with redis_server.client() as client:
+        value = client.get(redis_key(name))
+        assert isinstance(value, bytes)
+        client.set(redis_key(name), change(value))
+
+
+def flipped(value: bytes, at: int) -> bytes:
+    return value[:at] + bytes([value[at] ^ 1]) + value[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda value: value[:-1], id="truncated"),
+        pytest.param(lambda value: value[: HEADER_BYTES - 5], id="truncated in the header"),
+        pytest.param(lambda value: b"", id="empty"),
+        pytest.param(lambda value: value + b"x", id="too long"),
+        pytest.param(lambda value: flipped(value, len(value) // 2), id="a flipped bit of the payload"),
+        pytest.param(lambda value: flipped(value, HEADER_BYTES - 1), id="a flipped bit of the digest"),
+        pytest.param(lambda value: flipped(value, 4), id="another version"),
+        pytest.param(lambda value: b"x" * len(value), id="foreign bytes"),
+        pytest.param(lambda value: b"x", id="a small foreign value"),
+    ],
+)
+def test_a_poisoned_value_is_counted_and_ends_the_run(
+    redis_server: RedisServer, rig: Rig, change: Callable[[bytes], bytes]
+) -> None:
+    poison(redis_server, key(10), change)
+    assert rig.counts(keys(range(8, 16))) == (0, 2)
+    assert rig.store.stats().redis_rejected_blocks == 1
+    assert rig.counts(keys(range(11, 16))) in ((0, 5), (5, 0)), "the connection is still in step"
+    assert not rig.store.contains(key(10))
+    rig.put([key(10)])
+    assert rig.store.flush(10)
+    assert rig.counts(keys(range(8, 16))) == (8, 0), "computed again, it is good again"
+
+
+def test_the_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
+    with redis_server.client() as client:
+        client.copy(redis_key(key(9)).decode(), redis_key(key(8)).decode(), replace=True)
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+    assert rig.store.stats().redis_rejected_blocks == 1
+
+
+def test_a_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
+    with redis_server.client() as client:
+        client.delete(redis_key(key(8)))
+        client.rpush(redis_key(key(8)), "a", "b")
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+    assert rig.store.stats().redis_rejected_blocks == 1
+    assert rig.store.stats().redis_state == "ok"
+    assert len(rig.fetch(keys(range(9, 16))).slots) == 7
+
+
+def test_a_flush_of_the_server_is_a_miss(redis_server: RedisServer, rig: Rig) -> None:
+    with redis_server.client() as client:
+        client.flushall()
+    assert rig.counts(keys(range(8, 16))) == (0, 0)
+    assert rig.counts(keys(range(8))) == (8, 0)
+
+
+def test_connections_cut_again_and_again_cost_no_wrong_byte(redis_server: RedisServer, rig: Rig) -> None:
+    deadline = time.monotonic() + 1.0
+    number = 1000
+    with redis_server.client() as client:
+        while time.monotonic() < deadline:
+            client.client_kill_filter(_type="normal", skipme=True)
+            rig.put([key(number)])
+            number += 1
+            rig.fetch(keys(range(8, 16)))
+            until(lambda: rig.store.stats().redis_pending_writes < 50)
+    until_up(rig)
+    assert len(rig.fetch(keys(range(8, 16))).slots) == 8

@@ -1,0 +1,42 @@
+import importlib.util
+import platform
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server, server_command
+
+
+def executable(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_server_on_the_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    valkey = executable(tmp_path / "valkey-server")
+    assert find_redis_server() == valkey
+    redis = executable(tmp_path / "redis-server")
+    assert find_redis_server() == redis
+
+
+def test_without_one_the_packaged_server_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "redis-server").write_text("not executable")
+    found = find_redis_server()
+    assert found == find_packaged_server()
+    assert (found is not None) == (platform.machine() == "x86_64")
+
+
+def test_with_neither_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert find_redis_server() is None
+
+
+def test_the_save_point_is_three_arguments() -> None:
+    command = server_command(Path("/bin/redis"), Path("/state"), Path("/state/s"), 1 << 30)
+    at = command.index("--save")
+    assert command[at : at + 3] == ["--save", "31536000", "1"]
+    assert command[command.index("--maxmemory") + 1] == str(1 << 30)

@@ -14,7 +14,9 @@ from app.version import VERSION
 
 def run(*arguments: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", *arguments]
-    return subprocess.run(command, env=environ or {"HOME": "/nowhere"}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=environ or {"HOME": "/nowhere"}, capture_output=True, text=True, check=False, timeout=30
+    )
 
 
 def test_help_names_the_commands_shows_examples_and_ends_well() -> None:

@@ -1,9 +1,8 @@
 """The two answer formats of OpenAI's API, as chunks of a stream and as a whole."""
 
-import json
 from typing import Any, Protocol
 
-from app.sse import data_frame
+from app.sse import data_frame, encode_json
 from app.usage import openai_usage
 from engine.outputs import FinishReason, Usage
 
@@ -45,11 +44,11 @@ class _Shape:
         }
         self._include_usage = include_usage
         mark = "\0"
-        before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(json.dumps(mark).encode())
+        before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
         self._before_text, self._after_text = before, after
 
     def text(self, text: str) -> bytes:
-        return self._before_text + json.dumps(text, ensure_ascii=False).encode() + self._after_text
+        return self._before_text + encode_json(text).encode() + self._after_text
 
     def finish(self, reason: FinishReason) -> bytes:
         return self._chunk([self._choice(self._no_content(), reason)])

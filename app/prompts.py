@@ -1,24 +1,42 @@
-"""Messages to token ids, and a request to the engine, with errors that name the client's own field."""
+"""Text to token ids, and a request to the engine, with errors that name the client's own field."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from app.backend import Backend, GenerationStream
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.errors import ModelError
 
-T = TypeVar("T")
-
 LONG_TEXT = 1 << 15
 """Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
 
+SAMPLE_CHARACTERS_PER_TOKEN = 6
+SAMPLE_SLACK = 256
+"""Tokens that the cut at the sample's end may add."""
 
-async def to_ids(encode: Callable[[], T], characters: int, param: str) -> T:
-    """`encode()`, in a thread when the text is long. A template that refuses the messages is the client's error."""
+
+async def to_ids(
+    engine: Backend, encode: Callable[[], list[int]], text: str, *, param: str, special: bool = False
+) -> list[int]:
+    """`encode()`, which tokenises `text` among other things; in a thread when that takes long.
+
+    Megabytes that cannot fit are refused by their beginning, so that nobody waits for all of them to be tokenised.
+
+    Raises:
+        InvalidRequestError: the beginning alone is beyond the window, or the template refuses the messages.
+    """
+    sample = text[: engine.max_model_len * SAMPLE_CHARACTERS_PER_TOKEN]
     try:
-        return encode() if characters < LONG_TEXT else await asyncio.to_thread(encode)
+        if len(text) > len(sample):
+            count = len(await asyncio.to_thread(engine.tokenizer.encode, sample, special=special))
+            if count > engine.max_model_len + SAMPLE_SLACK:
+                raise InvalidRequestError(
+                    f"the prompt has far more than the {engine.max_model_len} tokens of this model's window",
+                    param=param,
+                    code="context_length_exceeded",
+                )
+        return encode() if len(text) < LONG_TEXT else await asyncio.to_thread(encode)
     except ModelError as exc:
         raise InvalidRequestError(str(exc), param=param) from exc
 

@@ -17,9 +17,14 @@ RECONNECT_MILLISECONDS = 500
 DONE_FRAME = b"data: [DONE]\n\n"
 
 
+# They end no line in this format, but they do in str.splitlines(), which many clients read lines with.
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
 def encode_json(value: Any) -> str:
-    """Compact JSON. It never holds a line end, so it fits one `data:` line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON. It holds no line end of any kind, so it fits one `data:` line."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() else text.translate(_LINE_ENDS)
 
 
 def event_frame(kind: str, data: dict[str, Any], event_id: str) -> bytes:

@@ -135,7 +135,7 @@ class Turns:
         messages = [*_chat_messages(conversation, path), ChatMessage("user", content)]
         if prior is None:
             return await _rendered(engine, messages, key)
-        added = await to_ids(lambda: engine.chat_format.extend(prior, messages), len(content), "content")
+        added = await to_ids(engine, lambda: engine.chat_format.extend(prior, messages), content, param="content")
         return Prompt(prior + added, MessageTokens(pack_ids(added), key))
 
     async def _prompt_of_path(self, engine: Backend, conversation: Conversation, path: Sequence[Message]) -> Prompt:
@@ -186,8 +186,8 @@ class _TurnDraft:
 
 
 async def _rendered(engine: Backend, messages: list[ChatMessage], key: str) -> Prompt:
-    characters = sum(len(message.content) for message in messages)
-    ids = await to_ids(lambda: engine.chat_format.render(messages), characters, "content")
+    text = "".join(message.content for message in messages)
+    ids = await to_ids(engine, lambda: engine.chat_format.render(messages), text, param="content")
     return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True))
 
 

@@ -25,8 +25,8 @@ async def chat_completions(request: Request) -> Response:
     messages = [
         Message("system" if message.role == "developer" else message.role, message.text) for message in fields.messages
     ]
-    characters = sum(len(message.content) for message in messages)
-    prompt = await to_ids(lambda: engine.chat_format.render(messages), characters, "messages")
+    text = "".join(message.content for message in messages)
+    prompt = await to_ids(engine, lambda: engine.chat_format.render(messages), text, param="messages")
     request_id: str = request.state.request_id
     stream = generate(engine, prompt, fields.sampling_params(), request_id=request_id, rename=fields.client_field)
     shape = ChatShape(

@@ -24,7 +24,9 @@ async def completions(request: Request) -> Response:
     prompt = fields.single_prompt()
     if isinstance(prompt, str):
         text = prompt
-        ids = await to_ids(lambda: engine.tokenizer.encode(text, special=True), len(text), "prompt")
+        ids = await to_ids(
+            engine, lambda: engine.tokenizer.encode(text, special=True), text, param="prompt", special=True
+        )
     else:
         ids = prompt
     request_id: str = request.state.request_id

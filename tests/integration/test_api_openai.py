@@ -181,6 +181,13 @@ async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field(
     assert asyncio.get_running_loop().time() - begin < 1
 
 
+async def test_megabytes_are_refused_by_their_beginning(client: AsyncOpenAI, api: Api) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        await client.completions.create(model="fake-1", prompt="x" * 3_000_000)
+    assert (caught.value.param, caught.value.code) == ("prompt", "context_length_exceeded")
+    assert api.engine.tokenizer.longest < 30_000
+
+
 async def test_a_prompt_of_completions_beyond_the_window_names_the_prompt(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         await client.completions.create(model="fake-1", prompt="x" * WINDOW)

@@ -25,9 +25,12 @@ FAILING = "please fail"
 
 
 class FakeTokenizer:
-    """Bytes."""
+    """Bytes. `longest`: the longest text that it was given."""
+
+    longest = 0
 
     def encode(self, text: str, *, special: bool) -> list[int]:
+        self.longest = max(self.longest, len(text))
         pieces = text.split("<|end|>") if special else [text]
         ids: list[int] = []
         for piece in pieces:

@@ -2,6 +2,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
@@ -224,3 +226,33 @@ def test_a_change_holds_only_what_was_sent() -> None:
     assert parse_body(ConversationFields, b'{"title": null}').changes() == {"title": None}
     assert parse_body(ConversationFields, b'{"params": {"top_k": 4}}').changes() == {"params": {"top_k": 4}}
     assert parse_body(ConversationFields, b"").changes() == {}
+
+
+FIELDS = sorted({*ChatCompletionRequest.model_fields, *ChatCompletionRequest.neutral, *CompletionRequest.model_fields})
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["role", "content", "type", "text"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+def refusal(model: type[ChatCompletionRequest] | type[CompletionRequest], body: bytes) -> InvalidRequestError | None:
+    try:
+        parse_body(model, body).sampling_params()
+    except InvalidRequestError as error:
+        return error
+    return None
+
+
+@given(fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=4))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_whatever_a_client_sends_is_accepted_or_refused_with_a_sentence(fields: dict[str, Any]) -> None:
+    for error in (
+        refusal(ChatCompletionRequest, json.dumps({"model": "m", "messages": [USER], **fields}).encode()),
+        refusal(CompletionRequest, json.dumps({"model": "m", "prompt": "x", **fields}).encode()),
+    ):
+        if error is not None:
+            assert error.message
+            assert error.param is None or "<" not in error.param

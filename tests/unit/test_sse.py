@@ -48,6 +48,13 @@ def test_text_of_any_language_survives() -> None:
     assert json.loads(data_frame({"text": text}).removeprefix(b"data: ").decode()) == {"text": text}
 
 
+def test_a_frame_has_no_more_lines_for_clients_that_split_at_every_unicode_line_end() -> None:
+    text = "a\x0bb\x0cc\x1cd\x1de\x1ef\x85g\u2028h\u2029i"
+    frame = data_frame({"text": text}).decode()
+    assert len(frame.rstrip("\n").splitlines()) == 1
+    assert json.loads(frame.removeprefix("data: ")) == {"text": text}
+
+
 async def test_ready_bytes_are_sent_as_they_are_and_the_stream_ends_cleanly() -> None:
     async def frames() -> AsyncIterator[bytes]:
         yield b"data: 1\n\n"

@@ -1,4 +1,3 @@
-from app.titles import title_from
 from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
 
 KEY = prompt_key("model", None)
@@ -37,17 +36,3 @@ def test_a_path_without_a_beginning_is_not_used() -> None:
 
 def test_an_empty_system_prompt_is_none() -> None:
     assert prompt_key("model", "") == prompt_key("model", None)
-
-
-def test_a_short_first_message_is_the_title_on_one_line() -> None:
-    assert title_from("  What is\n\ta tide? ") == "What is a tide?"
-
-
-def test_a_long_first_message_is_cut_between_words_at_sixty_characters() -> None:
-    title = title_from("word " * 40)
-    assert len(title) <= 60
-    assert title.endswith("word…")
-
-
-def test_a_word_longer_than_a_title_is_cut_inside() -> None:
-    assert title_from("x" * 200) == "x" * 59 + "…"

@@ -28,6 +28,7 @@ from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats,
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+from cache_tiers.tier_stats import tier_stats
 
 with warnings.catch_warnings():
     # Its loggers use what OpenTelemetry deprecates.
@@ -160,11 +161,7 @@ class LMCacheStore:
     """Implements KVTierStore."""
 
     def __init__(
-        self,
-        l1: L1Manager,
-        manager: StorageManager,
-        block_nbytes: int,
-        client: RedisBlockClient | None,
+        self, l1: L1Manager, manager: StorageManager, block_nbytes: int, client: RedisBlockClient | None
     ) -> None:
         self._l1 = l1
         self._manager = manager
@@ -247,21 +244,9 @@ class LMCacheStore:
 
     def stats(self) -> StoreStats:
         """See KVTierStore."""
-        used, capacity = self._l1.get_memory_usage()
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
-        return StoreStats(
-            cpu_used_bytes=used,
-            cpu_capacity_bytes=capacity,
-            redis_state=redis.state,
-            redis_used_bytes=redis.used_bytes,
-            redis_capacity_bytes=redis.limit_bytes,
-            redis_pending_writes=redis.pending,
-            redis_write_lag_seconds=redis.lag_seconds,
-            redis_stored_blocks=redis.stored,
-            redis_failed_blocks=redis.failed,
-            redis_loaded_blocks=redis.loaded,
-            redis_rejected_blocks=sum(redis.rejected.values()),
-        )
+        used, capacity = self._l1.get_memory_usage()
+        return tier_stats(used, capacity, redis)
 
     def check(self) -> None:
         """See KVTierStore. Call it with no prefetch, copy or write under way."""
@@ -325,11 +310,7 @@ def _object_key(key: BlockKey) -> api.ObjectKey:
 
 
 def open_store(
-    *,
-    block_nbytes: int,
-    cpu_bytes: int,
-    redis_address: RedisAddress | None,
-    keep_in_cpu: bool,
+    *, block_nbytes: int, cpu_bytes: int, redis_address: RedisAddress | None, keep_in_cpu: bool
 ) -> LMCacheStore:
     """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
     copy faults later. Redis need not be there.
@@ -351,7 +332,7 @@ def open_store(
     client = None
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
-        waiting = size // 2 if keep_in_cpu else size
+        waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting))
     manager = StorageManager(
         config.StorageManagerConfig(

@@ -1,0 +1,21 @@
+"""Statistics of the tiers from those of their parts."""
+
+from cache_tiers.redis.block_client import BlockClientStats
+from cache_tiers.store import StoreStats
+
+
+def tier_stats(cpu_used_bytes: int, cpu_capacity_bytes: int, redis: BlockClientStats) -> StoreStats:
+    """What a store tells of itself."""
+    return StoreStats(
+        cpu_used_bytes=cpu_used_bytes,
+        cpu_capacity_bytes=cpu_capacity_bytes,
+        redis_state=redis.state,
+        redis_used_bytes=redis.used_bytes,
+        redis_capacity_bytes=redis.limit_bytes,
+        redis_pending_writes=redis.pending,
+        redis_write_lag_seconds=redis.lag_seconds,
+        redis_stored_blocks=redis.stored,
+        redis_failed_blocks=redis.failed,
+        redis_loaded_blocks=redis.loaded,
+        redis_rejected_blocks=sum(redis.rejected.values()),
+    )

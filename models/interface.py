@@ -15,8 +15,8 @@ class ForwardContext(Protocol):
         """
 
 
-class CausalLM(Protocol):
-    """A decoder-only language model. T is the number of rows of a flat, mixed batch."""
+class ModelShape(Protocol):
+    """What one must know of a model to plan its memory and its requests."""
 
     num_layers: int
     num_heads: int
@@ -25,6 +25,10 @@ class CausalLM(Protocol):
     vocab_size: int
     max_position_embeddings: int
     dtype: torch.dtype
+
+
+class CausalLM(ModelShape, Protocol):
+    """A decoder-only language model. T is the number of rows of a flat, mixed batch."""
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """input_ids, positions [T] int64 -> final hidden states [T, hidden], normed."""

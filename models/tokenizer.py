@@ -21,6 +21,8 @@ class Tokenizer:
         """spec: the value of tokenizer.json. Raises TokenizerError when it cannot be used."""
         self.bos_token_id = bos_token_id
         self.eos_token_ids = eos_token_ids
+        # Some folders keep the truncation and padding of their training: a prompt must arrive whole.
+        spec = spec | {"truncation": None, "padding": None}
         for token in spec.get("added_tokens", []):
             token["special"] = token["special"] or token["id"] in eos_token_ids
         try:

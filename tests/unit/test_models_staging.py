@@ -31,9 +31,13 @@ def test_the_folder_appears_with_all_its_files_only_at_the_end(tmp_path: Path) -
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), staged(tmp_path / "model") as partial:
-        (partial / "a").touch()
-        (partial / "b").read_text()
+    def make() -> None:
+        with staged(tmp_path / "model") as partial:
+            (partial / "a").write_text("1")
+            (partial / "b").read_text()
+
+    with pytest.raises(FileNotFoundError):
+        make()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -88,6 +88,15 @@ def test_added_tokens_that_are_plain_text_have_the_bytes_that_decode_gives(tmp_p
         assert tokenizer.token_bytes(ids[0]).decode(errors="replace") == tokenizer.decode(ids)
 
 
+def test_a_truncation_that_the_folder_was_trained_with_does_not_cut_prompts(tmp_path: Path) -> None:
+    library = byte_tokenizer()
+    library.enable_truncation(4)
+    library.enable_padding(length=4)
+    tokenizer = load(tmp_path, library)
+    assert len(tokenizer.encode("longer than four", special=False)) == 16
+    assert len(tokenizer.encode_prompt("x")) == 1
+
+
 def test_ends_come_from_both_configurations_in_order_and_once(tmp_path: Path) -> None:
     byte_tokenizer().save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "generation_config.json").write_text('{"eos_token_id": [2, 0], "bos_token_id": 1}')

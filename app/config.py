@@ -72,6 +72,7 @@ class Settings:
             max_num_batched_tokens=self.max_num_batched_tokens,
             kv_memory=self.kv_memory,
             prefix_cache=not self.no_prefix_cache,
+            cache_dir=self.cache_dir,
         )
 
     def make_directories(self) -> None:

@@ -57,7 +57,7 @@ def build_llm_engine(
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
     tokenizer = Tokenizer.load(config.model_path)
-    worker = Worker(config)
+    worker = Worker(config, progress=progress)
     executor = UniProcExecutor(worker)
     # Closed in reverse: the executor lets go of the host pool before the store frees it.
     below = closing.enter_context(ExitStack())

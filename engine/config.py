@@ -29,6 +29,9 @@ class EngineConfig:
     kv_memory: bytes of the device's block pool.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
     secret: what tenant salts are derived from.
+    cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
+    the model and the machine allow it; or the name of an instruction set (`engine.cpu.instruction_set`).
+    cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
     model_path: Path
@@ -44,3 +47,5 @@ class EngineConfig:
     block_size: int = 64
     prefix_cache: bool = True
     max_waiting: int = 256
+    cpu_kernels: str = "torch"
+    cache_dir: Path | None = None

@@ -22,6 +22,16 @@ class SamplingRow:
     position: int
     produced: int
 
+    @property
+    def takes_arg_max(self) -> bool:
+        """Whether the id of the row's largest logit is all that the choice needs."""
+        return self.params.temperature == 0 and not self.masks_stop_tokens
+
+    @property
+    def masks_stop_tokens(self) -> bool:
+        """Whether min_tokens is not reached yet."""
+        return self.produced < self.params.min_tokens and bool(self.params.stop_token_ids)
+
 
 class Sampler:
     """Stateless. Order: min_tokens mask, temperature, top_k, top_p, then one uniform number through the inverse CDF."""
@@ -32,7 +42,7 @@ class Sampler:
         Raises EngineError for a row that draws without a seed.
         """
         for i, row in enumerate(rows):
-            if row.produced < row.params.min_tokens and row.params.stop_token_ids:
+            if row.masks_stop_tokens:
                 logits[i, list(row.params.stop_token_ids)] = float("-inf")
         drawn = [i for i, row in enumerate(rows) if row.params.temperature > 0]
         chosen = [int(token) for token in logits.argmax(dim=-1).tolist()] if len(drawn) < len(rows) else [0] * len(rows)

@@ -26,6 +26,20 @@ class RequestState:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduledRequest:
+    """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
+
+    block_ids may be longer than they need. sampling: None unless the last of them samples a token.
+    """
+
+    request_id: str
+    token_ids: list[int]
+    context_len: int
+    block_ids: list[int]
+    sampling: SamplingRow | None
+
+
+@dataclass(frozen=True, slots=True)
 class StepInput:
     """T rows of all scheduled requests in batch order; the last rows of `sampling_ids`' requests sample a token.
 
@@ -79,27 +93,37 @@ class InputBatch:
         except KeyError:
             raise EngineError(f"request {request_id} is not in the batch") from None
 
+    def select(self, num_scheduled_tokens: Mapping[str, int]) -> list[ScheduledRequest]:
+        """The step request by request; raises EngineError if one has too few known tokens or blocks for it."""
+        selected: list[ScheduledRequest] = []
+        for request_id, count in num_scheduled_tokens.items():
+            state = self._state(request_id)
+            start, end = state.num_computed_tokens, state.num_computed_tokens + count
+            self._check(request_id, state, end)
+            row = None
+            if end == len(state.token_ids):
+                row = SamplingRow(state.sampling, position=end, produced=end - state.prompt_len)
+            selected.append(ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row))
+        return selected
+
     def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
-        """Rows of the step; raises EngineError if a request has too few known tokens or blocks for it."""
+        """The same as rows of one flat batch."""
         token_ids: list[int] = []
         positions: list[npt.NDArray[np.int64]] = []
         slots: list[npt.NDArray[np.int64]] = []
         sampling: list[tuple[str, int, SamplingRow]] = []
         seq_lens: list[int] = []
         tables: list[list[int]] = []
-        for request_id, count in num_scheduled_tokens.items():
-            state = self._state(request_id)
-            start, end = state.num_computed_tokens, state.num_computed_tokens + count
-            self._check(request_id, state, end)
-            token_ids += state.token_ids[start:end]
-            span = np.arange(start, end)
+        for request in self.select(num_scheduled_tokens):
+            token_ids += request.token_ids
+            end = request.context_len + len(request.token_ids)
+            span = np.arange(request.context_len, end)
             positions.append(span)
-            slots.append(self._slots(state, span))
+            slots.append(self._slots(request.block_ids, span))
             seq_lens.append(end)
-            tables.append(state.block_ids)
-            if end == len(state.token_ids):
-                row = SamplingRow(state.sampling, position=end, produced=end - state.prompt_len)
-                sampling.append((request_id, len(token_ids) - 1, row))
+            tables.append(request.block_ids)
+            if request.sampling is not None:
+                sampling.append((request.request_id, len(token_ids) - 1, request.sampling))
         return StepInput(
             input_ids=torch.tensor(token_ids, device=self._device),
             positions=torch.from_numpy(np.concatenate(positions)).to(self._device),
@@ -123,9 +147,9 @@ class InputBatch:
         if end > len(state.block_ids) * self._block_size:
             raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {end} tokens")
 
-    def _slots(self, state: RequestState, span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _slots(self, block_ids: list[int], span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         first, last = int(span[0]) // self._block_size, int(span[-1]) // self._block_size
-        blocks = np.array(state.block_ids[first : last + 1], dtype=np.int64)
+        blocks = np.array(block_ids[first : last + 1], dtype=np.int64)
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
     def append(self, request_ids: Iterable[str], tokens: Iterable[int]) -> None:

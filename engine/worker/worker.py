@@ -10,14 +10,18 @@ from cache_tiers.transfer import TransferResult
 from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
 from engine.config import EngineConfig
+from engine.cpu.runner import NativeRunner
+from engine.cpu.selection import pack_for_native
+from engine.cpu.weights import PackedModel
 from engine.errors import EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.device import open_device
+from engine.worker.host_resources import usable_cores
 from engine.worker.input_batch import InputBatch
 from engine.worker.model_runner import ModelRunner
 from models import registry
-from models.interface import CausalLM
+from models.interface import CausalLM, ModelShape
 
 ModelLoader = Callable[[Path, torch.dtype, torch.device], CausalLM]
 """A function like `models.registry.load_model`."""
@@ -28,22 +32,32 @@ _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 class Worker:
     """Call `load`, then `init_kv`, then `execute` per step, all from one thread."""
 
-    def __init__(self, config: EngineConfig, load_model: ModelLoader = registry.load_model) -> None:
-        """Raises EngineError if the machine does not have `config.device`."""
+    def __init__(
+        self,
+        config: EngineConfig,
+        load_model: ModelLoader = registry.load_model,
+        *,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """progress: told of what takes long. Raises EngineError if the machine does not have `config.device`."""
         if config.dtype not in _DTYPES:
             raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
         self._config = config
         self._dtype = _DTYPES[config.dtype]
         self._load_model = load_model
+        self._progress = progress
         self._device = open_device(config.device)
-        self._model: CausalLM | None = None
+        self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None
-        self._runner: ModelRunner | None = None
+        self._runner: ModelRunner | NativeRunner | None = None
         self._batch = InputBatch(config.block_size, self._device.torch_device)
 
     @property
-    def model(self) -> CausalLM:
-        """The loaded model; raises EngineError before `load`."""
+    def model(self) -> ModelShape:
+        """What is known of the loaded model; raises EngineError before `load`."""
+        return self._loaded()
+
+    def _loaded(self) -> CausalLM | PackedModel:
         if self._model is None:
             raise EngineError("the model is not loaded")
         return self._model
@@ -51,7 +65,12 @@ class Worker:
     def load(self) -> None:
         """Read the weights; raises what the model loader raises."""
         self._device.prepare()
-        self._model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device)
+        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device)
+        packed = pack_for_native(self._config, model, self._progress, threads=usable_cores())
+        if packed is not None:
+            # torch only copies and samples now; a second thread of it would spin on a core that the step needs.
+            torch.set_num_threads(1)
+        self._model = packed or model
 
     def kv_layout(self) -> BlockLayout:
         """The shape of one block of this model's KV."""
@@ -66,6 +85,9 @@ class Worker:
 
     def numerics_id(self) -> str:
         """Names whatever may change a bit of the KV on this worker; the number of threads does not."""
+        model = self._loaded()
+        if isinstance(model, PackedModel):
+            return model.numerics
         backend = select_backend(self._attention_spec())
         return ";".join(
             (backend.numerics, f"torch-{torch.__version__}", self._device.instruction_set(), self._config.dtype)
@@ -78,9 +100,13 @@ class Worker:
     def init_kv(self, num_blocks: int, host_pool: memoryview | None) -> None:
         """Allocate `num_blocks` device blocks; host_pool is the CPU tier's arena, None without tiers."""
         self._cache = CacheEngine(self.kv_layout(), num_blocks, self._dtype, self._device, host_pool)
+        model = self._loaded()
+        if isinstance(model, PackedModel):
+            self._runner = NativeRunner(model, self._cache.kv_cache, threads=usable_cores())
+            return
         spec = self._attention_spec()
         attention = select_backend(spec)(spec, self._cache.kv_cache)
-        self._runner = ModelRunner(self.model, attention, self._device)
+        self._runner = ModelRunner(model, attention, self._device)
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """Loads, then the forward pass, then stores; done when it returns.

@@ -1,0 +1,1 @@
+"""The decoder as one native call per step, exact by construction; see README.md."""

@@ -1,0 +1,94 @@
+"""Compiles the kernels with the machine's own compiler, once: a shared library in the cache directory."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engine.cpu.instruction_set import InstructionSet
+
+COMPILERS: Final = ("c++", "g++", "clang++")
+SOURCES: Final = Path(__file__).parent / "kernels"
+# Contraction would let the compiler decide which products are fused, and with that the bits of a result.
+FLAGS: Final = ("-O3", "-std=c++20", "-shared", "-fPIC", "-ffp-contract=off", "-pthread", "-mtune=native")
+
+Progress = Callable[[str], None]
+
+
+class KernelBuildError(Exception):
+    """There is no compiler, or it cannot compile the kernels. The message is one sentence for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBuild:
+    """A compiled library. digest: names everything that went into it, 16 hex digits."""
+
+    path: Path
+    digest: str
+    instruction_set: InstructionSet
+
+
+def build_kernels(
+    instruction_set: InstructionSet, cache_dir: Path, progress: Progress, *, compilers: tuple[str, ...] = COMPILERS
+) -> KernelBuild:
+    """Compile, or find what an earlier start compiled from the same sources, flags, compiler and kind of CPU.
+
+    compilers: names to look for on PATH, in order. Raises KernelBuildError.
+    """
+    compiler = next((found for name in compilers if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise KernelBuildError(f"there is no C++ compiler on PATH (looked for {', '.join(compilers)})")
+    digest = _digest(instruction_set, compiler)
+    path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
+    if not path.exists():
+        progress(f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name}: once, some seconds")
+        _compile(compiler, instruction_set, path)
+    return KernelBuild(path, digest, instruction_set)
+
+
+def _digest(instruction_set: InstructionSet, compiler: str) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(SOURCES.iterdir()):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    version = _run([compiler, "--version"])
+    for text in (*FLAGS, *instruction_set.flags, version, platform.machine(), _cpu_name()):
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _cpu_name() -> str:
+    """What -mtune=native depends on."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line
+    return platform.processor()
+
+
+def _compile(compiler: str, instruction_set: InstructionSet, path: Path) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix="building-") as folder:
+            unfinished = Path(folder) / path.name
+            _run([compiler, *FLAGS, *instruction_set.flags, str(SOURCES / "api.cpp"), "-o", str(unfinished)])
+            os.replace(unfinished, path)
+    except OSError as error:
+        raise KernelBuildError(f"the CPU kernels cannot be stored in {path.parent}: {error}") from error
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise KernelBuildError(f"{command[0]} cannot be run: {error}") from error
+    if done.returncode != 0:
+        complaint = next((line for line in done.stderr.splitlines() if "error" in line), "it gave no reason")
+        raise KernelBuildError(f"{command[0]} cannot compile the CPU kernels: {complaint.strip()}")
+    return done.stdout

@@ -1,0 +1,46 @@
+"""Which vector instructions the kernels are compiled for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+
+from engine.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionSet:
+    """flags: what the compiler is told; needs: the CPU's capabilities by torch's names for them."""
+
+    name: str
+    flags: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+_AVX2: Final = ("-mavx2", "-mfma")
+_AVX512: Final = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
+_AVX512_NEEDS: Final = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
+
+INSTRUCTION_SETS: Final = (
+    InstructionSet("avx512_bf16", (*_AVX512, "-mavx512bf16"), (*_AVX512_NEEDS, "avx512_bf16")),
+    InstructionSet("avx512", _AVX512, _AVX512_NEEDS),
+    InstructionSet("avx2", _AVX2, ("avx2", "fma3")),
+    InstructionSet("portable", (), ()),
+)
+"""The best first. "portable" is 128-bit vectors of whatever the compiler's target has (SSE2, NEON)."""
+
+
+def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None = None) -> InstructionSet:
+    """name: "auto" for the best that this CPU has, or one of INSTRUCTION_SETS. capabilities: of this CPU, if not given.
+
+    Raises EngineError for a name that is unknown, or that this CPU cannot run.
+    """
+    has = torch.cpu.get_capabilities() if capabilities is None else capabilities
+    usable = [chosen for chosen in INSTRUCTION_SETS if all(has.get(need) for need in chosen.needs)]
+    if name == "auto":
+        return usable[0]
+    for chosen in usable:
+        if chosen.name == name:
+            return chosen
+    raise EngineError(f"this CPU cannot run kernels for {name!r}; it can run {', '.join(each.name for each in usable)}")

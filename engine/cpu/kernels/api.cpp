@@ -1,0 +1,35 @@
+// The C functions that engine/cpu/library.py calls. None of them throws: a failure is a null pointer or a message.
+#include <exception>
+#include <new>
+
+#include "engine.h"
+
+using namespace ebb;
+
+extern "C" {
+
+void ebb_pack_rows(const bf16* source, int32_t rows, int32_t depth, bf16* packed, int32_t first_panel, int32_t step) {
+    pack_rows(source, rows, depth, packed, first_panel, step);
+}
+
+Engine* ebb_create(const Model* model, int32_t threads) {
+    try {
+        return new Engine(*model, threads);
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
+void ebb_destroy(Engine* engine) { delete engine; }
+
+// Null, or what went wrong; the KV cache then holds undefined values in the step's slots.
+const char* ebb_step(Engine* engine, const StepInput* input) {
+    try {
+        engine->step(*input);
+        return nullptr;
+    } catch (const std::bad_alloc&) {
+        return "out of memory";
+    }
+}
+
+}  // extern "C"

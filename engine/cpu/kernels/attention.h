@@ -1,0 +1,260 @@
+// Paged causal attention of a tile of query rows over one KV head.
+//
+// Exactness: keys are taken in splits of 256 at fixed absolute positions. Each split starts afresh, and `merge` joins
+// splits in ascending order. Whether one thread takes all splits of a row or several threads share them, the operations
+// on the row are the same; so are they whatever rows share its tile, because a page beyond a row's position never
+// touches that row.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "buffer.h"
+#include "gemm.h"
+#include "kv_pages.h"
+
+namespace ebb {
+
+constexpr int kSplitPages = 4;
+constexpr int kTileRows = 48;          // query rows times heads of a group; one tile's scratch fits the first cache
+constexpr float kBelowAllScores = -1e30f;
+
+// One sequence of the step. Its rows are [first_row, first_row + query_len) of the batch.
+struct Sequence {
+    int first_row;
+    int query_len;
+    int context_len;  // keys that were there before this step
+    const int32_t* blocks;
+
+    int position(int row) const { return context_len + row - first_row; }
+};
+
+// A share of the attention of one layer.
+struct AttentionTask {
+    int sequence;
+    int kv_head;
+    int first_row;
+    int num_rows;
+    int first_split;
+    int end_split;
+    int partial;     // index of its first partial result, or -1: it has all splits, and writes finished rows
+    bool writes_kv;  // it is the only reader of its row's page, so it writes the row's key and value itself
+};
+
+inline int num_splits(int position) { return position / (kPageKeys * kSplitPages) + 1; }
+
+// The sums of a softmax over some keys: values[head_dim] = sum of weight * value, weights relative to e^maximum.
+struct Softmax {
+    float* values;
+    float maximum;
+    float sum;
+};
+
+// The only place where splits meet.
+template <int kHeadDim>
+void merge(Softmax& into, const Softmax& next) {
+    const float maximum = into.maximum > next.maximum ? into.maximum : next.maximum;
+    const float keep = exp(into.maximum - maximum), take = exp(next.maximum - maximum);
+    for (int d = 0; d < kHeadDim; d += kLanes)
+        store(into.values + d, fma(load(next.values + d), broadcast(take), load(into.values + d) * broadcast(keep)));
+    into.sum = into.sum * keep + next.sum * take;
+    into.maximum = maximum;
+}
+
+template <int kHeadDim>
+void finish(const Softmax& softmax, Activation* out) {
+    const Vec scale = broadcast(1.f / softmax.sum);
+    for (int d = 0; d < kHeadDim; d += kLanes) store_activation(out + d, load(softmax.values + d) * scale);
+}
+
+// A thread's memory for one tile.
+struct AttentionScratch {
+    Buffer<Activation> queries, weights;   // [rows][head_dim], [rows][kPageKeys]
+    Buffer<float> products;                // [rows][the larger of the two]
+    Buffer<float> split_values, values;    // [rows][head_dim]
+    Buffer<Softmax> split, total;          // [rows]
+
+    void reserve(int rows, int head_dim) {
+        const size_t n = rows, widest = std::max(head_dim, kPageKeys);
+        queries.reserve(n * head_dim);
+        weights.reserve(n * kPageKeys);
+        products.reserve(n * widest);
+        split_values.reserve(n * head_dim);
+        values.reserve(n * head_dim);
+        split.reserve(n);
+        total.reserve(n);
+    }
+};
+
+// What a task reads and writes.
+struct AttentionLayer {
+    const KvCache* cache;
+    int layer;
+    int heads;
+    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], not rotated
+    const float* cos;  // [positions][head_dim / 2]
+    const float* sin;
+    Activation* out;   // [rows][heads * head_dim]
+    Softmax* partials;
+
+    int group() const { return heads / cache->kv_heads; }
+    ptrdiff_t qkv_stride() const { return static_cast<ptrdiff_t>(heads + 2 * cache->kv_heads) * cache->head_dim; }
+};
+
+template <int kHeadDim>
+class Attention {
+public:
+    Attention(const AttentionLayer& layer, AttentionScratch& scratch) : layer_(layer), scratch_(scratch) {}
+
+    // Rotate and write the keys and values of rows [first_row, end_row), which lie in one page.
+    void write(const Sequence& sequence, int kv_head, int first_row, int end_row) const {
+        const int block = sequence.blocks[sequence.position(first_row) / kPageKeys];
+        bf16* keys = layer_.cache->key_page(block, layer_.layer, kv_head);
+        bf16* values = layer_.cache->value_page(block, layer_.layer, kv_head);
+        for (int row = first_row; row < end_row; ++row) {
+            const float* key = layer_.qkv + row * layer_.qkv_stride() + (layer_.heads + kv_head) * kHeadDim;
+            const int position = sequence.position(row);
+            float rotated[kHeadDim];
+            rotate_to(key, position, rotated);
+            write_key<kHeadDim>(rotated, position % kPageKeys, keys);
+            write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, position % kPageKeys, values);
+        }
+    }
+
+    void run(const AttentionTask& task, const Sequence& sequence) {
+        if (task.writes_kv) write(sequence, task.kv_head, task.first_row, task.first_row + 1);
+        load_queries(task, sequence);
+        const int group = layer_.group(), rows = task.num_rows * group;
+        Softmax* split = scratch_.split.data();
+        Softmax* total = scratch_.total.data();
+        for (int index = task.first_split; index < task.end_split; ++index) {
+            run_split(task, sequence, index);
+            if (task.partial >= 0) {
+                Softmax* partial = layer_.partials + task.partial;
+                for (int row = 0; row < rows; ++row) {
+                    std::copy_n(split[row].values, kHeadDim, partial[row].values);
+                    partial[row].maximum = split[row].maximum;
+                    partial[row].sum = split[row].sum;
+                }
+                continue;
+            }
+            for (int row = 0; row < rows; ++row) {
+                if (index == 0) {
+                    total[row] = {scratch_.values.data() + row * kHeadDim, split[row].maximum, split[row].sum};
+                    std::copy_n(split[row].values, kHeadDim, total[row].values);
+                } else if (sequence.position(task.first_row + row / group) >= index * kSplitPages * kPageKeys) {
+                    merge<kHeadDim>(total[row], split[row]);
+                }
+            }
+        }
+        if (task.partial >= 0) return;
+        for (int row = 0; row < rows; ++row)
+            finish<kHeadDim>(total[row], out(task.first_row + row / group, task.kv_head * group + row % group));
+    }
+
+    // Finish one row and head whose splits were shared: `splits` partial results, `step` apart.
+    void join(int row, int head, Softmax* first, int splits, int step) const {
+        for (int index = 1; index < splits; ++index) merge<kHeadDim>(*first, first[index * step]);
+        finish<kHeadDim>(*first, out(row, head));
+    }
+
+private:
+    Activation* out(int row, int head) const {
+        return layer_.out + (static_cast<ptrdiff_t>(row) * layer_.heads + head) * kHeadDim;
+    }
+
+    void rotate_to(const float* head, int position, float* rotated) const {
+        const ptrdiff_t angles = static_cast<ptrdiff_t>(position) * (kHeadDim / 2);
+        rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, rotated);
+    }
+
+    // Row r of the tile is batch row first_row + r / group and query head kv_head * group + r % group.
+    void load_queries(const AttentionTask& task, const Sequence& sequence) {
+        const int group = layer_.group();
+        for (int row = 0; row < task.num_rows * group; ++row) {
+            const int batch_row = task.first_row + row / group, head = task.kv_head * group + row % group;
+            float rotated[kHeadDim];
+            rotate_to(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, sequence.position(batch_row),
+                      rotated);
+            for (int d = 0; d < kHeadDim; d += kLanes)
+                store_activation(scratch_.queries.data() + row * kHeadDim + d, load(rotated + d));
+        }
+    }
+
+    void run_split(const AttentionTask& task, const Sequence& sequence, int index) {
+        const int rows = task.num_rows * layer_.group();
+        for (int row = 0; row < rows; ++row) {
+            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kHeadDim, kBelowAllScores, 0.f};
+            std::fill_n(scratch_.split.data()[row].values, kHeadDim, 0.f);
+        }
+        const int last_page = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
+        const int end = std::min((index + 1) * kSplitPages, last_page + 1);
+        for (int page = index * kSplitPages; page < end; ++page) {
+            if (rows <= kFewRows && page < last_page) prefetch(sequence.blocks[page + 1], task.kv_head);
+            run_page(task, sequence, page);
+        }
+    }
+
+    void run_page(const AttentionTask& task, const Sequence& sequence, int page) {
+        const int group = layer_.group(), rows = task.num_rows * group, block = sequence.blocks[page];
+        const Panels keys{layer_.cache->key_page(block, layer_.layer, task.kv_head), kHeadDim};
+        const Panels values{layer_.cache->value_page(block, layer_.layer, task.kv_head), kPageKeys};
+        float* products = scratch_.products.data();
+        multiply({scratch_.queries.data(), kHeadDim}, rows, keys, 0, kPageKeys, {products, kPageKeys});
+        for (int row = 0; row < rows; ++row) {
+            const int visible = sequence.position(task.first_row + row / group) - page * kPageKeys + 1;
+            if (visible > 0)
+                weigh(products + row * kPageKeys, visible, scratch_.weights.data() + row * kPageKeys,
+                      scratch_.split.data()[row]);
+        }
+        // The last row sees the most keys; pairs of slots beyond them have weight 0 for every row.
+        const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
+        const int pairs = (std::min(kPageKeys, visible_to_any) + 1) / 2;
+        multiply({scratch_.weights.data(), kPageKeys}, rows, values, pairs, 0, kHeadDim, {products, kHeadDim});
+        for (int row = 0; row < rows; ++row)
+            if (sequence.position(task.first_row + row / group) >= page * kPageKeys)
+                add(products + row * kHeadDim, kHeadDim, scratch_.split.data()[row].values);
+    }
+
+    // Scores to softmax weights of one page's first `visible` keys; what was summed before is scaled to the new maximum.
+    static void weigh(const float* scores, int visible, Activation* weights, Softmax& softmax) {
+        constexpr int kVectors = kPageKeys / kLanes;
+        const float scale = 1.f / std::sqrt(static_cast<float>(kHeadDim));
+        const Vec numbers = lane_numbers();
+        Vec scaled[kVectors], highest = broadcast(kBelowAllScores);
+        for (int v = 0; v < kVectors; ++v) {
+            // A select, not arithmetic: a stale key may hold NaN.
+            const Vec end = broadcast(static_cast<float>(visible - v * kLanes));
+            scaled[v] = numbers < end ? load(scores + v * kLanes) * scale : broadcast(kBelowAllScores);
+            highest = maximum(highest, scaled[v]);
+        }
+        const float page_maximum = maximum_lane(highest);
+        const float maximum = page_maximum > softmax.maximum ? page_maximum : softmax.maximum;
+        const float keep = exp(softmax.maximum - maximum);
+        Vec total = Vec{};
+        for (int v = 0; v < kVectors; ++v) {
+            const Vec end = broadcast(static_cast<float>(visible - v * kLanes));
+            const Vec weight = numbers < end ? exp(scaled[v] - broadcast(maximum)) : Vec{};
+            total += weight;
+            store_activation(weights + v * kLanes, weight);
+        }
+        softmax.sum = softmax.sum * keep + sum(total);
+        softmax.maximum = maximum;
+        if (keep != 1.f)
+            for (int d = 0; d < kHeadDim; d += kLanes)
+                store(softmax.values + d, load(softmax.values + d) * broadcast(keep));
+    }
+
+    void prefetch(int block, int kv_head) const {
+        for (const bf16* page : {layer_.cache->key_page(block, layer_.layer, kv_head),
+                                 layer_.cache->value_page(block, layer_.layer, kv_head)})
+            for (int i = 0; i < kPageKeys * kHeadDim; i += kCacheLine / 2) __builtin_prefetch(page + i, 0, 2);
+    }
+
+    static constexpr int kFewRows = 6, kCacheLine = 64;
+
+    const AttentionLayer& layer_;
+    AttentionScratch& scratch_;
+};
+
+}  // namespace ebb

@@ -1,0 +1,251 @@
+// One step of the decoder, run by all threads together, phase after phase with a barrier between them.
+//
+// Exactness: a value depends on its own row's tokens alone. Threads divide columns, rows and attention tasks, and none
+// of these divisions changes an operation on a row. The residual stream is float32.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "attention.h"
+#include "buffer.h"
+#include "head.h"
+#include "interface.h"
+#include "plan.h"
+#include "rows.h"
+#include "threads.h"
+
+namespace ebb {
+
+// What one thread computes in before it is added to what all see.
+struct ThreadScratch {
+    Buffer<Activation> normed;  // [kOwnNormRows][hidden]
+    Buffer<float> product;      // [rows][the columns of one multiplication]
+    Buffer<Best> best;          // [samples]
+    AttentionScratch attention;
+};
+
+class Engine {
+public:
+    Engine(const Model& model, int threads) : model_(model), pool_(threads), scratch_(threads) {}
+
+    void step(const StepInput& step) {
+        const StepPlan plan(step, model_, pool_.size());
+        reserve(plan, step.samples);
+        for (int i = 0; i < step.samples; ++i)
+            destinations_[i] = step.logits_index[i] < 0
+                                   ? nullptr
+                                   : step.logits + static_cast<ptrdiff_t>(step.logits_index[i]) * model_.vocab;
+        auto job = [&](int thread) {
+            const FloatMode mode;
+            if (model_.head_dim == 64)
+                Run<64>{*this, plan, step, thread}.all();
+            else
+                Run<128>{*this, plan, step, thread}.all();
+        };
+        pool_.run(job);
+        for (int i = 0; i < step.samples; ++i) {
+            // Threads hold ascending ranges of ids, so the first of equal ones has the lowest.
+            const Best* best = scratch_[0].best.data() + i;
+            for (ThreadScratch& scratch : scratch_)
+                if (scratch.best.data()[i].logit > best->logit) best = scratch.best.data() + i;
+            step.arg_max[i] = best->id;
+        }
+    }
+
+private:
+    // With so few rows every thread norms all of them for itself: cheaper than a barrier.
+    static constexpr int kOwnNormRows = 8;
+
+    struct Range {
+        int begin, end;
+    };
+
+    template <int kHeadDim>
+    struct Run {
+        Engine& engine;
+        const StepPlan& plan;
+        const StepInput& input;
+        int thread;
+
+        const Model& model = engine.model_;
+        ThreadScratch& own = engine.scratch_[thread];
+        const int rows = plan.rows;
+        const int hidden = model.hidden;
+        const int attention_width = model.heads * kHeadDim;
+        const int qkv_width = (model.heads + 2 * model.kv_heads) * kHeadDim;
+        const KvCache cache{input.kv, input.block_size, model.kv_heads, kHeadDim};
+
+        void all() {
+            embed();
+            barrier();
+            for (int layer = 0; layer < model.layers; ++layer) {
+                const LayerWeights& weights = model.layer_weights[layer];
+                project_qkv(weights);
+                attend(layer);
+                add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
+                            weights.output_bias);
+                barrier();
+                gate_and_up(weights);
+                barrier();
+                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr);
+                barrier();
+            }
+            if (input.samples > 0) sample();
+        }
+
+        void barrier() { engine.pool_.barrier(); }
+
+        Range share(int count) const {
+            const int threads = engine.pool_.size();
+            return {static_cast<int>(static_cast<long>(count) * thread / threads),
+                    static_cast<int>(static_cast<long>(count) * (thread + 1) / threads)};
+        }
+
+        float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
+
+        void embed() {
+            const Panels tied{model.head, hidden};
+            for (auto [row, end] = share(rows); row < end; ++row) {
+                const int id = input.token_ids[row];
+                if (model.embedding == nullptr) {
+                    unpack_row(tied, id, residual(row));
+                } else {
+                    const bf16* from = model.embedding + static_cast<ptrdiff_t>(id) * hidden;
+                    std::transform(from, from + hidden, residual(row), to_float);
+                }
+            }
+        }
+
+        // Norm `count` rows; row_of(i) is the residual row of the i-th.
+        template <typename RowOf>
+        Left norm(const float* weight, int count, RowOf&& row_of) {
+            const bool own_copy = count <= kOwnNormRows;
+            Activation* to = own_copy ? own.normed.data() : engine.normed_.data();
+            const Range mine = own_copy ? Range{0, count} : share(count);
+            for (int i = mine.begin; i < mine.end; ++i)
+                rms_norm(residual(row_of(i)), weight, hidden, model.norm_epsilon, to + static_cast<ptrdiff_t>(i) * hidden);
+            if (!own_copy) barrier();
+            return {to, hidden};
+        }
+
+        Left norm(const float* weight) {
+            return norm(weight, rows, [](int row) { return row; });
+        }
+
+        void project_qkv(const LayerWeights& weights) {
+            const Left x = norm(weights.attention_norm);
+            const Range panels = share(qkv_width / kPanel);
+            const int first = panels.begin * kPanel, columns = (panels.end - panels.begin) * kPanel;
+            multiply(x, rows, {weights.qkv, hidden}, first, columns, {engine.qkv_.data() + first, qkv_width});
+            if (weights.qkv_bias != nullptr)
+                for (int row = 0; row < rows; ++row)
+                    add(weights.qkv_bias + first, columns,
+                        engine.qkv_.data() + static_cast<ptrdiff_t>(row) * qkv_width + first);
+            // Nobody takes attention tasks before the barrier.
+            if (thread == 0) engine.next_task_.store(0, std::memory_order_relaxed);
+            barrier();
+        }
+
+        void attend(int layer) {
+            const AttentionLayer context{&cache,    layer,     model.heads,
+                                         engine.qkv_.data(), model.cos, model.sin,
+                                         engine.attended_.data(), engine.partials_.data()};
+            Attention<kHeadDim> attention(context, own.attention);
+            if (!plan.writes.empty()) {
+                for (auto [i, end] = share(static_cast<int>(plan.writes.size())); i < end; ++i) {
+                    const WriteTask& write = plan.writes[i];
+                    attention.write(plan.sequences[write.sequence], write.kv_head, write.first_row, write.end_row);
+                }
+                barrier();
+            }
+            for (size_t i; (i = engine.next_task_.fetch_add(1, std::memory_order_relaxed)) < plan.tasks.size();)
+                attention.run(plan.tasks[i], plan.sequences[plan.tasks[i].sequence]);
+            barrier();
+            if (plan.shared.empty()) return;
+            const int group = model.heads / model.kv_heads;
+            for (const SharedRow& shared : plan.shared)
+                for (auto [head, end] = share(model.heads); head < end; ++head) {
+                    Softmax* first = engine.partials_.data() + shared.partial +
+                                     head / group * shared.splits * group + head % group;
+                    attention.join(shared.row, head, first, shared.splits, group);
+                }
+            barrier();
+        }
+
+        // residual += left times matrix + bias.
+        void add_product(Left left, const Panels& matrix, const float* bias) {
+            const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
+            const Range panels = share(hidden / kPanel);
+            for (int panel = panels.begin; panel < panels.end; panel += at_once) {
+                const int first = panel * kPanel, columns = std::min(at_once, panels.end - panel) * kPanel;
+                float* product = own.product.data();
+                multiply(left, rows, matrix, first, columns, {product, columns});
+                for (int row = 0; row < rows; ++row) {
+                    float* values = product + static_cast<ptrdiff_t>(row) * columns;
+                    if (bias != nullptr) add(bias + first, columns, values);
+                    add(values, columns, residual(row) + first);
+                }
+            }
+        }
+
+        void gate_and_up(const LayerWeights& weights) {
+            const Left x = norm(weights.mlp_norm);
+            const int at_once = rows == 1 ? 2 : 1;
+            const Range panels = share(model.intermediate / kPanel);
+            for (int panel = panels.begin; panel < panels.end; panel += at_once) {
+                const int count = std::min(at_once, panels.end - panel), columns = 2 * count * kPanel;
+                float* product = own.product.data();
+                multiply(x, rows, {weights.gate_up, hidden}, 2 * panel * kPanel, columns, {product, columns});
+                for (int row = 0; row < rows; ++row)
+                    for (int i = 0; i < count; ++i) {
+                        const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
+                        swiglu(gate, gate + kPanel, kPanel,
+                               engine.gated_.data() + static_cast<ptrdiff_t>(row) * model.intermediate +
+                                   (panel + i) * kPanel);
+                    }
+            }
+        }
+
+        void sample() {
+            std::fill_n(own.best.data(), input.samples, Best{});
+            const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
+            const Range panels = share((model.vocab + kPanel - 1) / kPanel);
+            compute_logits(x, input.samples, {model.head, hidden}, model.vocab, panels.begin, panels.end,
+                           own.product.data(), own.best.data(), engine.destinations_.data());
+        }
+    };
+
+    void reserve(const StepPlan& plan, int samples) {
+        const size_t rows = std::max(plan.rows, samples), head_dim = model_.head_dim;
+        residual_.reserve(rows * model_.hidden);
+        normed_.reserve(rows * model_.hidden);
+        qkv_.reserve(rows * (model_.heads + 2 * model_.kv_heads) * head_dim);
+        attended_.reserve(rows * model_.heads * head_dim);
+        gated_.reserve(rows * model_.intermediate);
+        partials_.reserve(plan.partials);
+        partial_values_.reserve(plan.partials * head_dim);
+        for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
+        destinations_.resize(samples);
+        const int group = model_.heads / model_.kv_heads;
+        for (ThreadScratch& scratch : scratch_) {
+            scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * model_.hidden);
+            scratch.product.reserve(rows * kHeadColumns);
+            scratch.best.reserve(samples);
+            scratch.attention.reserve(std::max(kTileRows, group), model_.head_dim);
+        }
+    }
+
+    const Model model_;
+    ThreadPool pool_;
+    std::vector<ThreadScratch> scratch_;
+    Buffer<float> residual_, qkv_, partial_values_;
+    Buffer<Activation> normed_, attended_, gated_;
+    Buffer<Softmax> partials_;
+    std::vector<float*> destinations_;
+    std::atomic<size_t> next_task_{0};
+};
+
+}  // namespace ebb

@@ -1,0 +1,141 @@
+// Matrix multiplication: out [rows, columns] = left [rows, depth] times panels.
+//
+// Exactness: an output is one chain of fused multiply-adds with the depth ascending, in every shape of tile. So it does
+// not depend on how many rows are multiplied together. Parallelism comes from rows and columns, never from the depth.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "panels.h"
+
+namespace ebb {
+
+// Tiles fill the registers: few rows take many columns.
+#if defined(__AVX512F__)
+constexpr int kMaxTileRows = 12;
+constexpr int vectors_for(int rows) { return rows == 1 ? 8 : rows <= 6 ? 4 : 2; }
+#elif defined(__AVX2__)
+constexpr int kMaxTileRows = 5;
+constexpr int vectors_for(int rows) { return rows <= 2 ? 4 : 2; }
+#else
+constexpr int kMaxTileRows = 6;
+constexpr int vectors_for(int) { return 2; }
+#endif
+
+// Depth pairs that are fetched ahead of their use: 8 to 12 % of a step with few rows, which runs at memory speed.
+constexpr int kPrefetchPairs = 16;
+
+struct Left {
+    const Activation* data;
+    ptrdiff_t stride;
+};
+
+struct Out {
+    float* data;
+    ptrdiff_t stride;
+};
+
+// One tile: kRows rows by kVectors * kLanes columns, the first of which is column `first` of `right`, over the first
+// `pairs` pairs of the depth.
+template <int kRows, int kVectors>
+void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out) {
+    Vec sums[kRows][kVectors];
+    for (int row = 0; row < kRows; ++row)
+        for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
+    const bf16* start = right.column(first);
+    const size_t panel_size = right.panel_size();
+    for (int pair = 0; pair < pairs; ++pair) {
+        const auto column = [&](int v) {
+            return start + v * kLanes / kPanel * panel_size + v * kLanes % kPanel * 2 +
+                   static_cast<size_t>(pair) * kPanel * 2;
+        };
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(column(v) + kPrefetchPairs * kPanel * 2, 0, 3);
+#if EBB_BF16_DOT
+        __m512bh weights[kVectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) weights[v] = (__m512bh)_mm512_loadu_si512(column(v));
+#pragma GCC unroll 12
+        for (int row = 0; row < kRows; ++row) {
+            int32_t both;
+            std::memcpy(&both, left.data + row * left.stride + 2 * pair, sizeof both);
+            const __m512bh values = (__m512bh)_mm512_set1_epi32(both);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v)
+                sums[row][v] = (Vec)_mm512_dpbf16_ps((__m512)sums[row][v], weights[v], values);
+        }
+#else
+        Vec even[kVectors], odd[kVectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+            const Words words = load_words(column(v));
+            even[v] = (Vec)(words << 16);
+            odd[v] = (Vec)(words & 0xffff0000u);
+        }
+#pragma GCC unroll 12
+        for (int row = 0; row < kRows; ++row) {
+            const Vec first_value = broadcast(left.data[row * left.stride + 2 * pair]);
+            const Vec second_value = broadcast(left.data[row * left.stride + 2 * pair + 1]);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) sums[row][v] = fma(even[v], first_value, sums[row][v]);
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) sums[row][v] = fma(odd[v], second_value, sums[row][v]);
+        }
+#endif
+    }
+    for (int row = 0; row < kRows; ++row)
+        for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
+}
+
+using Tile = void (*)(Left, const Panels&, int, int, Out);
+
+// tiles<kVectors>()[n - 1] multiplies n rows.
+template <int kVectors, int... kRows>
+constexpr std::array<Tile, sizeof...(kRows)> make_tiles(std::integer_sequence<int, kRows...>) {
+    return {&multiply_tile<kRows + 1, kVectors>...};
+}
+
+constexpr int max_rows_with(int vectors) {
+    int rows = kMaxTileRows;
+    while (vectors_for(rows) < vectors) --rows;
+    return rows;
+}
+
+template <int kVectors>
+void multiply_columns(Left left, int rows, const Panels& right, int pairs, int first, Out out) {
+    static constexpr auto kTiles = make_tiles<kVectors>(std::make_integer_sequence<int, max_rows_with(kVectors)>());
+    // Equal tiles: a last tile of one row would wait for its own sums.
+    int tiles = (rows + static_cast<int>(kTiles.size()) - 1) / static_cast<int>(kTiles.size());
+    for (; rows > 0; --tiles) {
+        const int taken = (rows + tiles - 1) / tiles;
+        kTiles[taken - 1](left, right, pairs, first, out);
+        left.data += taken * left.stride;
+        out.data += taken * out.stride;
+        rows -= taken;
+    }
+}
+
+// kVectors at a time where such tiles hold the rows, then ever fewer for the columns that are left.
+template <int kVectors>
+void multiply_from(Left left, int rows, const Panels& right, int pairs, int first, int end, Out out) {
+    if (vectors_for(rows < kMaxTileRows ? rows : kMaxTileRows) >= kVectors) {
+        constexpr int kColumns = kVectors * kLanes;
+        for (; end - first >= kColumns; first += kColumns, out.data += kColumns)
+            multiply_columns<kVectors>(left, rows, right, pairs, first, out);
+    }
+    if constexpr (kVectors > 2) multiply_from<kVectors / 2>(left, rows, right, pairs, first, end, out);
+}
+
+// out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of the
+// depth. first and columns are multiples of kPanel.
+inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
+    multiply_from<vectors_for(1)>(left, rows, right, pairs, first, first + columns, out);
+}
+
+// The same over the whole depth.
+inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
+    multiply(left, rows, right, right.depth / 2, first, columns, out);
+}
+
+}  // namespace ebb

@@ -1,0 +1,57 @@
+// The values that cross from Python; engine/cpu/library.py mirrors them field by field.
+#pragma once
+
+#include <cstdint>
+
+#include "vec.h"
+
+namespace ebb {
+
+// Matrices are in panels (panels.h), vectors are floats; a bias may be null.
+struct LayerWeights {
+    const float* attention_norm;  // [hidden]
+    const bf16* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
+    const float* qkv_bias;
+    const bf16* output;           // [hidden, heads * head_dim]
+    const float* output_bias;
+    const float* mlp_norm;        // [hidden]
+    const bf16* gate_up;          // [2 * intermediate, hidden]: a panel of gate, its panel of up, the next of gate ...
+    const bf16* down;             // [hidden, intermediate]
+};
+
+// A decoder. Whoever gives it keeps what it points to. hidden, intermediate and head_dim are multiples of 32.
+struct Model {
+    int32_t layers;
+    int32_t hidden;
+    int32_t intermediate;
+    int32_t heads;
+    int32_t kv_heads;
+    int32_t head_dim;
+    int32_t vocab;
+    float norm_epsilon;
+    const LayerWeights* layer_weights;
+    const bf16* embedding;  // [vocab, hidden] row by row, or null: it is the head's matrix
+    const float* final_norm;
+    const bf16* head;  // [vocab, hidden] in panels, the last one filled up
+    const float* cos;  // [positions, head_dim / 2]
+    const float* sin;
+};
+
+// One step over B sequences; the rows of sequence i follow those of sequence i - 1.
+struct StepInput {
+    int32_t sequences;
+    int32_t samples;
+    int32_t table_width;
+    const int32_t* token_ids;     // [rows]
+    const int32_t* query_lens;    // [sequences], each at least 1
+    const int32_t* context_lens;  // [sequences]
+    const int32_t* block_tables;  // [sequences, table_width]
+    const int32_t* sample_rows;   // [samples]: rows whose next token is wanted
+    const int32_t* logits_index;  // [samples]: which row of `logits` to fill, or -1 for a row of which arg max is enough
+    int32_t* arg_max;             // [samples], written: the lowest id of the largest logit
+    float* logits;                // [rows that want them, vocab], written
+    bf16* kv;                     // the first block
+    uint64_t block_size;          // elements from one block to the next
+};
+
+}  // namespace ebb

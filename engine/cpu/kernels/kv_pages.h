@@ -1,0 +1,58 @@
+// The KV cache: pages of 64 keys.
+//
+// A block is one contiguous piece: [layer][K, V][kv_head][page]. A page is a matrix in panels (see panels.h), so that
+// both halves of attention are plain multiplications:
+//   K: columns are the 64 slots, the depth is head_dim    (scores = q K^T)
+//   V: columns are head_dim,    the depth is the 64 slots (out = weights V)
+//
+// Invariant: when an even slot of a V page holds a value, its odd partner holds a finite one. A multiplication reads
+// slots in pairs, and weight 0 times a stale NaN would be NaN.
+#pragma once
+
+#include "panels.h"
+#include "rows.h"
+
+namespace ebb {
+
+constexpr int kPageKeys = 64;
+
+struct KvCache {
+    bf16* data;
+    size_t block_size;  // in elements, all layers
+    int kv_heads;
+    int head_dim;
+
+    size_t page_size() const { return static_cast<size_t>(kPageKeys) * head_dim; }
+
+    bf16* key_page(int block, int layer, int kv_head) const {
+        return data + block * block_size + (static_cast<size_t>(layer) * 2 * kv_heads + kv_head) * page_size();
+    }
+
+    bf16* value_page(int block, int layer, int kv_head) const {
+        return key_page(block, layer, kv_head) + kv_heads * page_size();
+    }
+};
+
+// Write one rotated key.
+template <int kHeadDim>
+void write_key(const float* key, int slot, bf16* page) {
+    uint32_t rounded[kHeadDim];
+    for (int d = 0; d < kHeadDim; d += kLanes) store_words(rounded + d, round_to_bf16(load(key + d)));
+    bf16* to = page + slot / kPanel * kPanel * kHeadDim + slot % kPanel * 2;
+    for (int d = 0; d < kHeadDim; d += 2) {
+        const uint32_t pair = rounded[d] | rounded[d + 1] << 16;
+        std::memcpy(to + d * kPanel, &pair, sizeof pair);
+    }
+}
+
+// Write one value. An even slot clears its partner, so slots are written in ascending order, a pair by one thread.
+template <int kHeadDim>
+void write_value(const float* value, int slot, bf16* page) {
+    for (int d = 0; d < kHeadDim; d += kLanes) {
+        bf16* to = page + d / kPanel * kPanel * kPageKeys + slot / 2 * kPanel * 2 + d % kPanel * 2;
+        const Words rounded = round_to_bf16(load(value + d));
+        store_words(to, slot % 2 == 0 ? rounded : ((load_words(to) & 0xffff) | rounded << 16));
+    }
+}
+
+}  // namespace ebb

@@ -1,0 +1,49 @@
+// The one layout of every matrix that is multiplied: weights, and the pages of the KV cache.
+//
+// A matrix W [columns, depth] (y = x W^T) is cut into panels of 32 columns. A panel holds its columns' values pair by
+// pair along the depth: [depth / 2][32 columns][2]. That is what a bf16 dot product reads in one go, and it is read
+// from start to end.
+#pragma once
+
+#include "vec.h"
+
+namespace ebb {
+
+constexpr int kPanel = 32;
+
+struct Panels {
+    const bf16* data;
+    int depth;  // even
+
+    size_t panel_size() const { return static_cast<size_t>(kPanel) * depth; }
+
+    // The first value of a column that is a multiple of kLanes.
+    const bf16* column(int index) const {
+        return data + static_cast<size_t>(index / kPanel) * panel_size() + (index % kPanel) * 2;
+    }
+};
+
+// Put rows [rows, depth] of a row-major matrix into panels first_panel, first_panel + step, ...; a last panel that
+// they do not fill keeps what it holds.
+inline void pack_rows(const bf16* source, int rows, int depth, bf16* packed, int first_panel, int step) {
+    const size_t panel_size = static_cast<size_t>(kPanel) * depth;
+    for (int first = 0; first < rows; first += kPanel) {
+        bf16* panel = packed + (first_panel + static_cast<size_t>(first / kPanel) * step) * panel_size;
+        const int count = rows - first < kPanel ? rows - first : kPanel;
+        for (int k = 0; k < depth; k += 2)
+            for (int column = 0; column < count; ++column)
+                std::memcpy(panel + static_cast<size_t>(k) * kPanel + column * 2,
+                            source + static_cast<size_t>(first + column) * depth + k, 2 * sizeof(bf16));
+    }
+}
+
+// Row `column` of W as floats: how a tied model reads its embedding out of its packed head.
+inline void unpack_row(const Panels& matrix, int column, float* to) {
+    const bf16* from = matrix.column(column);
+    for (int k = 0; k < matrix.depth; k += 2) {
+        to[k] = to_float(from[static_cast<size_t>(k) * kPanel]);
+        to[k + 1] = to_float(from[static_cast<size_t>(k) * kPanel + 1]);
+    }
+}
+
+}  // namespace ebb

@@ -1,0 +1,40 @@
+// What happens to one row of activations between two multiplications. One function per row: it knows no batch.
+#pragma once
+
+#include <cmath>
+
+#include "vec.h"
+
+namespace ebb {
+
+// Root mean square norm: row / rms(row) * weight.
+inline void rms_norm(const float* row, const float* weight, int size, float epsilon, Activation* out) {
+    Vec squares = Vec{};
+    for (int i = 0; i < size; i += kLanes) squares = fma(load(row + i), load(row + i), squares);
+    const Vec scale = broadcast(1.f / std::sqrt(sum(squares) / static_cast<float>(size) + epsilon));
+    for (int i = 0; i < size; i += kLanes) store_activation(out + i, load(row + i) * scale * load(weight + i));
+}
+
+// Rotary position embedding in the half-split order; cos and sin [head_dim / 2] of the row's position.
+inline void rotate(const float* head, int head_dim, const float* cos, const float* sin, float* out) {
+    const int half = head_dim / 2;
+    for (int i = 0; i < half; i += kLanes) {
+        const Vec low = load(head + i), high = load(head + half + i), c = load(cos + i), s = load(sin + i);
+        store(out + i, low * c - high * s);
+        store(out + half + i, high * c + low * s);
+    }
+}
+
+// silu(gate) * up.
+inline void swiglu(const float* gate, const float* up, int size, Activation* out) {
+    for (int i = 0; i < size; i += kLanes) {
+        const Vec g = load(gate + i);
+        store_activation(out + i, g / (1.f + exp(-g)) * load(up + i));
+    }
+}
+
+inline void add(const float* values, int size, float* to) {
+    for (int i = 0; i < size; i += kLanes) store(to + i, load(to + i) + load(values + i));
+}
+
+}  // namespace ebb

@@ -1,0 +1,157 @@
+// The instruction sets: everything above this file is written in terms of Vec, Activation and the functions here.
+//
+// Built with -ffp-contract=off, so a multiplication and an addition are fused exactly where `fma` says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512BF16__)
+#define EBB_BF16_DOT 1
+#else
+#define EBB_BF16_DOT 0
+#endif
+
+namespace ebb {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+using bf16 = uint16_t;  // the upper half of a float
+
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef uint32_t Words __attribute__((vector_size(4 * kLanes)));
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+typedef float UnalignedVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+typedef uint32_t UnalignedWords __attribute__((vector_size(4 * kLanes), aligned(2), may_alias));
+
+// What a matrix multiplication takes on its left side: pairs of bf16 where the CPU multiplies them, else floats.
+#if EBB_BF16_DOT
+using Activation = bf16;
+#else
+using Activation = float;
+#endif
+
+inline Vec load(const float* from) { return *reinterpret_cast<const UnalignedVec*>(from); }
+inline void store(float* to, Vec value) { *reinterpret_cast<UnalignedVec*>(to) = value; }
+inline Words load_words(const void* from) { return *reinterpret_cast<const UnalignedWords*>(from); }
+inline void store_words(void* to, Words value) { *reinterpret_cast<UnalignedWords*>(to) = value; }
+inline Vec broadcast(float value) { return value - Vec{}; }
+
+inline Vec fma(Vec a, Vec b, Vec c) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (Vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+inline Vec maximum(Vec a, Vec b) { return a > b ? a : b; }
+
+// Sum of all lanes; halves are added to halves, so the order is the same on every compiler.
+inline float sum(Vec value) {
+    for (int half = kLanes / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; ++lane) value[lane] += value[lane + half];
+    return value[0];
+}
+
+inline float maximum_lane(Vec value) {
+    for (int half = kLanes / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; ++lane)
+            value[lane] = value[lane] > value[lane + half] ? value[lane] : value[lane + half];
+    return value[0];
+}
+
+// 0, 1, 2 ... as floats.
+inline Vec lane_numbers() {
+    Vec numbers;
+    for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = static_cast<float>(lane);
+    return numbers;
+}
+
+inline float to_float(bf16 value) {
+    const uint32_t bits = static_cast<uint32_t>(value) << 16;
+    float result;
+    std::memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+// bf16 bits of each lane in the lower half of its word, rounded to nearest even.
+inline Words round_to_bf16(Vec value) {
+    const Words bits = (Words)value;
+    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+}
+
+inline void store_activation(Activation* to, Vec value) {
+#if EBB_BF16_DOT
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)_mm512_cvtneps_pbh((__m512)value));
+#else
+    store(to, value);
+#endif
+}
+
+// e^x to a relative error of 2e-7, the same bits in every lane and on every compiler. Below 2^-126 it stays there.
+inline Vec exp(Vec x) {
+    x = maximum(x * 1.44269504f, broadcast(-126.f));
+    x = x < 127.f ? x : broadcast(127.f);
+    constexpr float kToInteger = 12582912.f;  // 1.5 * 2^23: adding it leaves no bits for a fraction
+    const Vec whole = (x + kToInteger) - kToInteger;
+    const Vec part = x - whole;
+    Vec power = broadcast(1.5403530e-4f);
+    for (const float coefficient : {1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f})
+        power = fma(power, part, broadcast(coefficient));
+    const Ints exponent = (__builtin_convertvector(whole, Ints) + 127) << 23;
+    return power * (Vec)exponent;
+}
+
+inline float exp(float x) { return exp(broadcast(x))[0]; }
+
+// The rounding of every thread that computes, whatever the process set: to nearest, denormals are zero.
+class FloatMode {
+public:
+    FloatMode() : before_(get()) { set(kRoundToNearestFlushDenormals); }
+    ~FloatMode() { set(before_); }
+    FloatMode(const FloatMode&) = delete;
+    FloatMode& operator=(const FloatMode&) = delete;
+
+private:
+#if defined(__x86_64__)
+    using Register = uint32_t;
+    static constexpr Register kRoundToNearestFlushDenormals = 0x9fc0;
+    static Register get() { return _mm_getcsr(); }
+    static void set(Register value) { _mm_setcsr(value); }
+#elif defined(__aarch64__)
+    using Register = uint64_t;
+    static constexpr Register kRoundToNearestFlushDenormals = 1u << 24;
+    static Register get() {
+        Register value;
+        asm volatile("mrs %0, fpcr" : "=r"(value));
+        return value;
+    }
+    static void set(Register value) { asm volatile("msr fpcr, %0" : : "r"(value)); }
+#else
+    using Register = int;
+    static constexpr Register kRoundToNearestFlushDenormals = 0;
+    static Register get() { return 0; }
+    static void set(Register) {}
+#endif
+    Register before_;
+};
+
+}  // namespace ebb

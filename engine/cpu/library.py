@@ -1,0 +1,116 @@
+"""The compiled kernels as Python calls them. The structures mirror kernels/interface.h field by field."""
+
+import ctypes
+from typing import Protocol
+
+from engine.cpu.build import KernelBuild
+from engine.errors import EngineError
+
+_INT = ctypes.c_int32
+_POINTER = ctypes.c_void_p
+
+
+class LayerWeights(ctypes.Structure):
+    """Addresses of one layer's weights."""
+
+    _fields_ = (
+        ("attention_norm", _POINTER),
+        ("qkv", _POINTER),
+        ("qkv_bias", _POINTER),
+        ("output", _POINTER),
+        ("output_bias", _POINTER),
+        ("mlp_norm", _POINTER),
+        ("gate_up", _POINTER),
+        ("down", _POINTER),
+    )
+
+
+class Model(ctypes.Structure):
+    """The shape of a decoder, and the addresses of its weights."""
+
+    _fields_ = (
+        ("layers", _INT),
+        ("hidden", _INT),
+        ("intermediate", _INT),
+        ("heads", _INT),
+        ("kv_heads", _INT),
+        ("head_dim", _INT),
+        ("vocab", _INT),
+        ("norm_epsilon", ctypes.c_float),
+        ("layer_weights", ctypes.POINTER(LayerWeights)),
+        ("embedding", _POINTER),
+        ("final_norm", _POINTER),
+        ("head", _POINTER),
+        ("cos", _POINTER),
+        ("sin", _POINTER),
+    )
+
+
+class StepInput(ctypes.Structure):
+    """One step: counts, and addresses of int32 arrays, of the logits and of the KV cache."""
+
+    _fields_ = (
+        ("sequences", _INT),
+        ("samples", _INT),
+        ("table_width", _INT),
+        ("token_ids", _POINTER),
+        ("query_lens", _POINTER),
+        ("context_lens", _POINTER),
+        ("block_tables", _POINTER),
+        ("sample_rows", _POINTER),
+        ("logits_index", _POINTER),
+        ("arg_max", _POINTER),
+        ("logits", _POINTER),
+        ("kv", _POINTER),
+        ("block_size", ctypes.c_uint64),
+    )
+
+
+class Addressed(Protocol):
+    """A torch tensor, as far as C needs it."""
+
+    def data_ptr(self) -> int:
+        """Where its memory starts."""
+
+
+class Kernels:
+    """The functions of one library. Every call releases the interpreter's lock while it computes."""
+
+    def __init__(self, build: KernelBuild) -> None:
+        self.build = build
+        library = ctypes.CDLL(str(build.path))
+        self._pack_rows = library.ebb_pack_rows
+        self._pack_rows.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
+        self._pack_rows.restype = None
+        self._create = library.ebb_create
+        self._create.argtypes = [ctypes.POINTER(Model), _INT]
+        self._create.restype = _POINTER
+        self._destroy = library.ebb_destroy
+        self._destroy.argtypes = [_POINTER]
+        self._destroy.restype = None
+        self._step = library.ebb_step
+        self._step.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
+        self._step.restype = ctypes.c_char_p
+
+    def pack_rows(
+        self, source: Addressed, rows: int, depth: int, packed: Addressed, *, first_panel: int, step: int
+    ) -> None:
+        """source: row-major bfloat16 [rows, depth]; they go to panels first_panel, first_panel + step, ..."""
+        self._pack_rows(source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
+
+    def create(self, model: Model, threads: int) -> int:
+        """A handle to an engine with its own threads; raises EngineError if they cannot be started."""
+        handle: int | None = self._create(ctypes.byref(model), threads)
+        if handle is None:
+            raise EngineError(f"the native engine cannot start {threads} threads")
+        return handle
+
+    def destroy(self, handle: int) -> None:
+        """End the engine's threads and free its scratch memory."""
+        self._destroy(handle)
+
+    def step(self, handle: int, step: StepInput) -> None:
+        """Run one step; raises EngineError if there is no memory for it."""
+        problem: bytes | None = self._step(handle, ctypes.byref(step))
+        if problem is not None:
+            raise EngineError(f"the native step failed: {problem.decode()}")

@@ -1,0 +1,178 @@
+"""Moves a model's weights into the layout of the kernels."""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+from engine.cpu.library import Kernels, LayerWeights, Model
+from models.layers.rope import RotaryTable
+from models.pangu.config import PanguConfig
+from models.pangu.model import PanguForCausalLM
+
+PANEL = 32
+"""Columns of a panel: kPanel in kernels/panels.h."""
+ALIGNMENT = 64
+
+
+def unsupported_reason(config: PanguConfig) -> str | None:
+    """None if the kernels can run this model, else a sentence that says why not."""
+    if config.head_dim not in (64, 128):
+        return f"the kernels are made for head_dim 64 and 128, not {config.head_dim}"
+    for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
+        if size % PANEL:
+            return f"{name} {size} is no multiple of {PANEL}"
+    return None
+
+
+class PackedModel:
+    """The weights as the kernels want them; `struct` points into memory that this object keeps alive.
+
+    Satisfies `models.interface.ModelShape`.
+    """
+
+    def __init__(self, kernels: Kernels, config: PanguConfig, model: PanguForCausalLM, *, threads: int) -> None:
+        """Takes the memory of `model`'s weights piece by piece, so that they are never there twice.
+
+        `model` cannot be used any more after this. Its dtype must be bfloat16. threads: how many pack.
+        """
+        self.num_layers = config.num_layers
+        self.num_heads = config.num_heads
+        self.num_kv_heads = config.num_kv_heads
+        self.head_dim = config.head_dim
+        self.vocab_size = config.vocab_size
+        self.max_position_embeddings = config.max_position_embeddings
+        self.dtype = torch.bfloat16
+        self.kernels = kernels
+        self._config = config
+        self._slots = model.slots()
+        self._arena = _Arena(_packed_bytes(config))
+        self._vectors: list[torch.Tensor] = []
+        self._packing: list[Callable[[], None]] = []
+        self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
+        self.struct = self._model()
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(pack) for pack in self._packing]:
+                done.result()
+        self._packing.clear()
+        self._slots.clear()
+
+    @property
+    def numerics(self) -> str:
+        """Names whatever may change a bit of the KV: the build, which fixes kernels, instructions and pages."""
+        return f"native-{self.kernels.build.instruction_set.name}-{self.kernels.build.digest};bfloat16"
+
+    def _layer(self, index: int) -> LayerWeights:
+        prefix, config = f"model.layers.{index}", self._config
+        qkv = [f"{prefix}.self_attn.{name}_proj" for name in "qkv"]
+        mlp = [f"{prefix}.mlp.{name}_proj" for name in ("gate", "up")]
+        inner, out = config.intermediate_size // PANEL, config.num_heads * config.head_dim
+        return LayerWeights(
+            attention_norm=self._vector(f"{prefix}.input_layernorm.weight"),
+            qkv=self._matrix(qkv, config.hidden_size),
+            qkv_bias=self._biases(qkv),
+            output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
+            output_bias=self._biases([f"{prefix}.self_attn.o_proj"]),
+            mlp_norm=self._vector(f"{prefix}.post_attention_layernorm.weight"),
+            gate_up=self._matrix(mlp, config.hidden_size, first_panels=(0, 1), step=2, panels=2 * inner),
+            down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
+        )
+
+    def _model(self) -> Model:
+        config = self._config
+        cos, sin = _rotary_table(config)
+        self._vectors += [cos, sin]
+        embedding = "model.embed_tokens"
+        head, rows = embedding, None
+        if not config.tie_word_embeddings:
+            head, rows = "lm_head", self._slots[f"{embedding}.weight"]
+            self._vectors.append(rows)
+        return Model(
+            layers=config.num_layers,
+            hidden=config.hidden_size,
+            intermediate=config.intermediate_size,
+            heads=config.num_heads,
+            kv_heads=config.num_kv_heads,
+            head_dim=config.head_dim,
+            vocab=config.vocab_size,
+            norm_epsilon=config.rms_norm_eps,
+            layer_weights=self._layers,
+            embedding=None if rows is None else rows.data_ptr(),
+            final_norm=self._vector("model.norm.weight"),
+            head=self._matrix([head], config.hidden_size),
+            cos=cos.data_ptr(),
+            sin=sin.data_ptr(),
+        )
+
+    def _vector(self, name: str) -> int:
+        self._vectors.append(self._slots[name].float())
+        return self._vectors[-1].data_ptr()
+
+    def _biases(self, names: Sequence[str]) -> int | None:
+        if not self._config.bias:
+            return None
+        self._vectors.append(torch.cat([self._slots[f"{name}.bias"] for name in names]).float())
+        return self._vectors[-1].data_ptr()
+
+    def _matrix(
+        self,
+        names: Sequence[str],
+        depth: int,
+        *,
+        first_panels: Sequence[int] | None = None,
+        step: int = 1,
+        panels: int | None = None,
+    ) -> int:
+        """Plan one packed matrix of the rows of `names`, in a column unless first_panels says where each starts.
+
+        Returns its address; it is filled when the planned packing runs.
+        """
+        parts = [self._slots[f"{name}.weight"] for name in names]
+        sizes = [_panels(len(part)) for part in parts]
+        starts = [sum(sizes[:i]) for i in range(len(sizes))] if first_panels is None else first_panels
+        packed = self._arena.take((panels or sum(sizes)) * PANEL * depth * 2)
+
+        def pack() -> None:
+            if len(parts[-1]) % PANEL:
+                packed.zero_()
+            for part, start in zip(parts, starts, strict=True):
+                self.kernels.pack_rows(part, len(part), depth, packed, first_panel=start, step=step)
+            # The parts are views of one merged matrix; this gives its memory back at once.
+            parts[0].untyped_storage().resize_(0)
+
+        self._packing.append(pack)
+        return packed.data_ptr()
+
+
+class _Arena:
+    """One piece of memory for all matrices: it is mapped and freed as one, and never fragmented."""
+
+    def __init__(self, nbytes: int) -> None:
+        self._memory = torch.empty(nbytes + ALIGNMENT, dtype=torch.uint8)
+        self._used = -self._memory.data_ptr() % ALIGNMENT
+
+    def take(self, nbytes: int) -> torch.Tensor:
+        """Uninitialised bytes, aligned for vectors."""
+        start = self._used
+        self._used = start + math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
+        return self._memory[start : start + nbytes]
+
+
+def _panels(rows: int) -> int:
+    return math.ceil(rows / PANEL)
+
+
+def _packed_bytes(config: PanguConfig) -> int:
+    attention = config.num_heads * config.head_dim
+    qkv = attention + 2 * config.num_kv_heads * config.head_dim
+    layer = config.hidden_size * (qkv + attention + 3 * config.intermediate_size)
+    return 2 * (config.num_layers * layer + _panels(config.vocab_size) * PANEL * config.hidden_size)
+
+
+def _rotary_table(config: PanguConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    """cos and sin of every position, each float32 [positions, head_dim / 2]: the model's table without its mirror."""
+    positions, half = config.max_position_embeddings, config.head_dim // 2
+    table = RotaryTable(config.head_dim, positions, config.rope_theta, config.rope_scaling, torch.device("cpu"))
+    cos, sin = table.rows(torch.arange(positions))
+    return cos[:, 0, :half].contiguous(), sin[:, 0, half:].contiguous()

@@ -62,8 +62,7 @@ class ChatPage:
 
     async def new_chat(self, *, tokens: int, title: str | None = None) -> str:
         """Make a conversation whose answers have exactly `tokens` tokens, always the same; returns its id."""
-        params = {"temperature": 0, "max_tokens": tokens, "min_tokens": tokens, "ignore_eos": True}
-        body: dict[str, Any] = {"params": params}
+        body: dict[str, Any] = {"params": answers_of(tokens)}
         if title is not None:
             body["title"] = title
         response = await self.page.request.post("/api/conversations", data=body)
@@ -76,9 +75,23 @@ class ChatPage:
         await self.page.goto(f"/c/{conversation_id}")
         return conversation_id
 
+    async def lengthen_answers(self, conversation_id: str, *, seconds: float) -> int:
+        """From now on answers take about `seconds` at the speed that the last one had; returns their tokens."""
+        usage = (await self.stored(conversation_id))["messages"][-1]["usage"]
+        tokens = int(min(1_500, max(40, seconds * usage["tokens_per_second"])))
+        changes = {"params": answers_of(tokens)}
+        response = await self.page.request.patch(f"/api/conversations/{conversation_id}", data=changes)
+        assert response.status == 200, await response.text()
+        return tokens
+
     async def stored(self, conversation_id: str) -> dict[str, Any]:
         """The conversation as the server has it."""
         response = await self.page.request.get(f"/api/conversations/{conversation_id}")
         assert response.status == 200, await response.text()
         conversation: dict[str, Any] = await response.json()
         return conversation
+
+
+def answers_of(tokens: int) -> dict[str, Any]:
+    """Parameters for answers of exactly so many tokens, the same each time."""
+    return {"temperature": 0, "max_tokens": tokens, "min_tokens": tokens, "ignore_eos": True}

@@ -7,8 +7,7 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ANSWER_MS, CHAT_URL, ChatPage
 from tests.e2e.conftest import NewPage
 
-# Long enough to be in the middle of it after a reload, and where a test does not wait for the end: endless.
-LONG = 100
+# For answers that a test stops.
 ENDLESS = 2_000
 
 HARBOUR = "Describe a harbour in the morning, with its boats, its gulls and the people who work there. " * 4
@@ -56,20 +55,23 @@ async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(cha
 
 
 async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat: ChatPage) -> None:
-    conversation = await chat.open_new_chat(tokens=LONG)
-    await chat.send("Tell me everything about lighthouses.")
-    await expect(chat.page).to_have_url(CHAT_URL)
-    before = await chat.until_writing(characters=40)
+    conversation = await chat.open_new_chat(tokens=8)
+    await chat.send("Tell me about lighthouses.")
+    await chat.expect_status("incomplete")
+    tokens = await chat.lengthen_answers(conversation, seconds=6)
+    await chat.send("Tell me more.")
+    await expect(chat.answers).to_have_count(2)
+    before = await chat.until_writing(characters=20)
 
     await chat.page.reload()
 
     after = await chat.until_writing(characters=len(before))
-    assert after.startswith(before[:40])
+    assert after.startswith(before[:20])
     await chat.expect_status("in_progress")
     await chat.until_writing(characters=len(after) + 20)
     await chat.expect_status("incomplete")
     message = (await chat.stored(conversation))["messages"][-1]
-    assert message["usage"]["completion_tokens"] == LONG
+    assert message["usage"]["completion_tokens"] == tokens
     await chat.page.reload()
     await expect(chat.answers.last).to_have_attribute("data-status", "incomplete")
     stored_end = message["content"].split()[-1].strip("*_`#|")

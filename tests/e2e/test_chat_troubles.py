@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import Route, expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
 
 MESSAGES = "**/api/conversations/*/messages"
 
@@ -80,12 +80,12 @@ async def test_an_answer_that_failed_says_why_and_is_answered_by_retry(chat: Cha
 
 
 async def test_the_stream_is_joined_again_where_it_broke(chat: ChatPage) -> None:
-    await chat.open_new_chat(tokens=40)
+    await chat.open_new_chat(tokens=16)
     cursors: list[str | None] = []
 
     async def cut(route: Route) -> None:
         # The whole answer is made before the response is handed on, and only its first events arrive.
-        response = await route.fetch()
+        response = await route.fetch(timeout=ANSWER_MS)
         events = (await response.text()).split("\n\n")
         kept = [event for event in events if "event: " in event][:4]
         await route.fulfill(response=response, body="\n\n".join(kept) + "\n\n")

@@ -58,6 +58,14 @@ describe("what a model writes", () => {
     expect(link?.rel).toBe("noopener noreferrer");
   });
 
+  it("keeps the boxes of a task list, which nobody can tick", () => {
+    const boxes = [...render("- [x] done\n- [ ] open").querySelectorAll("input")];
+    expect(boxes.map(({ type, checked, disabled }) => [type, checked, disabled])).toEqual([
+      ["checkbox", true, true],
+      ["checkbox", false, true],
+    ]);
+  });
+
   it("keeps tables with their alignment", () => {
     const cells = render("| a | b |\n|:--|--:|\n| 1 | 2 |").querySelectorAll("td");
     expect([...cells].map((cell) => cell.getAttribute("align"))).toEqual(["left", "right"]);

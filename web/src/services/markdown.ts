@@ -10,7 +10,8 @@ const marked = new Marked({
   renderer: {
     html: ({ text }) => escapeHtml(text),
     image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
-    checkbox: ({ checked }) => `<input type="checkbox" disabled${checked ? " checked" : ""}> `,
+    checkbox: ({ checked }) =>
+      `<input type="checkbox" disabled aria-label="${checked ? "done" : "to do"}"${checked ? " checked" : ""}> `,
   },
 });
 

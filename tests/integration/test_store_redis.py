@@ -144,6 +144,17 @@ def test_concurrent_prefetches_of_the_same_and_of_other_blocks(redis_server: Red
         rig.store.release(window)
 
 
+def test_many_prefetches_of_one_window_all_get_it_whole(redis_server: RedisServer, rigs: Rigs) -> None:
+    """The first one's blocks arrive while the others are between their look-up and their load."""
+    filled(rigs, redis_server.address, range(96))
+    rig = rigs.open(redis_server.address)
+    for start in range(0, 96, 8):
+        window = keys(range(start, start + 8))
+        for handle in [rig.store.prefetch(window, redis=True) for _ in range(16)]:
+            assert [slot.key for slot in rig.wait(handle).slots] == window
+            rig.store.release(window)
+
+
 def test_a_result_that_nobody_wants_any_more_is_given_back_late(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)

@@ -169,7 +169,7 @@ OPTIONS = (
     Option("port", _integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
     Option("model", _text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
     Option("state-dir", _path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
-    Option("cache-dir", _path, "DIR", "what can be made again: models (default $XDG_CACHE_HOME/ebb)"),
+    Option("cache-dir", _path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
     Option("secret-file", _path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
     Option("dtype", _one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
     Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),

@@ -99,8 +99,8 @@ class Startup:
         return await result
 
     def _report(self, sentence: str) -> None:
-        logger.info("%s", sentence)
         self._host.report(sentence)
+        logger.info("%s", sentence)
 
     def _fail(self, sentence: str) -> None:
         logger.error("%s", sentence)

@@ -7,12 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import aiohttp
 import uvicorn
 
 from app.backend import Backend
 from app.engine_host import EngineHost
 from app.server import make_app
 from app.services import Services
+
+
+@asynccontextmanager
+async def api_client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of the server at `url`, where paths count from. It closes the responses that a test does not read."""
+    responses: list[aiohttp.ClientResponse] = []
+
+    async def keep(_session: object, _context: object, request: aiohttp.TraceRequestEndParams) -> None:
+        responses.append(request.response)
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_end.append(keep)
+    async with aiohttp.ClientSession(url, trace_configs=[trace]) as session:
+        yield session
+        for response in responses:
+            response.close()
+
 
 E = TypeVar("E", bound=Backend)
 

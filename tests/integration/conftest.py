@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.integration.api_server import RunningServer, running_server
+from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
 
@@ -20,5 +20,5 @@ async def api(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
 @pytest.fixture
 async def http(api: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     """A client of `api`; paths count from its root."""
-    async with aiohttp.ClientSession(api.url) as session:
+    async with api_client(api.url) as session:
         yield session

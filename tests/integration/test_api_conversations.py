@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.api_server import RunningServer, running_server
+from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import Event, all_events, events, text_of
 from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
@@ -229,12 +229,12 @@ async def test_errors_under_api_have_the_same_shape_as_openais(
 
 
 async def test_chats_are_there_after_a_restart_and_go_on_with_the_same_tokens(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as first, aiohttp.ClientSession(first.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         await all_events(await posted(http, conversation["id"], content="one"))
         before = await fetched(http, conversation["id"])
         prompt = first.engine.requests[0]
-    async with running_server(tmp_path, FakeEngine()) as second, aiohttp.ClientSession(second.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as second, api_client(second.url) as http:
         assert await fetched(http, conversation["id"]) == before
         await all_events(await posted(http, conversation["id"], content="two"))
         so_far = (*prompt.prompt, *prompt.produced)
@@ -242,10 +242,10 @@ async def test_chats_are_there_after_a_restart_and_go_on_with_the_same_tokens(tm
 
 
 async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as first, aiohttp.ClientSession(first.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         done = (await all_events(await posted(http, conversation["id"], content="one")))[-1]
-    async with running_server(tmp_path, FakeEngine()) as second, aiohttp.ClientSession(second.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as second, api_client(second.url) as http:
         url = f"/api/runs/{done.data['run_id']}/events"
         snapshot, end = await all_events(await http.get(url, headers={"Last-Event-ID": done.id or ""}))
         assert snapshot.data["message"]["content"] == WHOLE_ANSWER
@@ -254,7 +254,7 @@ async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: P
 
 
 async def test_a_server_that_stops_tells_its_followers_when_to_come_back(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, aiohttp.ClientSession(server.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         conversation = await created(http)
         server.engine.hold()
         stream = events(await posted(http, conversation["id"], content="hi"))

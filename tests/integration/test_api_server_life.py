@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.integration.api_server import api_client
 from tests.integration.sse_events import all_events, events, text_of
 from tests.unit.fake_engine import ANSWER_WORDS
 
@@ -65,7 +66,7 @@ async def serving(state_dir: Path, **options: Any) -> AsyncIterator[tuple[Server
         server.url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
         server.order("build")
         await server.read_log_until("ready: fake-1")
-        async with aiohttp.ClientSession(server.url) as http:
+        async with api_client(server.url) as http:
             yield server, http
 
 
@@ -87,7 +88,7 @@ async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None
     async with process(tmp_path) as server:
         url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
         await server.read_log_until("Waiting for the order")
-        async with aiohttp.ClientSession(url) as http:
+        async with api_client(url) as http:
             assert (await http.get("/ready")).status == 503
             body = await (await http.get("/health")).json()
             assert body["starting"] == "Waiting for the order to go on"

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.limits import MAX_BODY_BYTES
-from tests.integration.api_server import RunningServer, running_server
+from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -77,7 +77,7 @@ async def test_a_page_of_another_origin_cannot_change_conversations(
 async def test_a_server_that_starts_says_what_it_does_and_refuses_work(tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), ready=False) as server,
-        aiohttp.ClientSession(server.url) as http,
+        api_client(server.url) as http,
     ):
         server.services.host.report("Loading the model")
         health = await http.get("/health")
@@ -134,7 +134,7 @@ async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: P
     (static / "index.html").write_text("<title>Ebb</title>")
     (static / "favicon.svg").write_text("<svg/>")
     (static / "assets" / "main-1a2b.js").write_text("1")
-    async with running_server(tmp_path, FakeEngine()) as server, aiohttp.ClientSession(server.url) as http:
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         for path in ("/", "/c/conv_1"):
             page = await http.get(path)
             assert await page.text() == "<title>Ebb</title>"

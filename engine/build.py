@@ -11,7 +11,7 @@ from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
 from cache_tiers.manager import TierManager
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.errors import CompanionError
+from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
 from cache_tiers.redis.server_binary import find_redis_server
 from cache_tiers.store import KVTierStore
 from engine.async_llm import AsyncLLMEngine
@@ -53,7 +53,7 @@ def build_llm_engine(
 ) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
-    Raises EngineError, ModelError, CompanionError, RedisAddressError.
+    Raises EngineError, ModelError.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
     tokenizer = Tokenizer.load(config.model_path)
@@ -164,7 +164,10 @@ def _open_redis(tiers: TierConfig, progress: Progress, closing: ExitStack) -> tu
     if tiers.redis_url == "off":
         return None, "off: --redis-url off"
     if tiers.redis_url != "auto":
-        return parse_redis_url(tiers.redis_url), ""
+        try:
+            return parse_redis_url(tiers.redis_url), ""
+        except RedisAddressError as error:
+            raise EngineError(f"--redis-url: {error}") from error
     binary = find_redis_server()
     if binary is None:
         note = "off: no redis-server or valkey-server on PATH; install one and start again"
@@ -174,6 +177,8 @@ def _open_redis(tiers: TierConfig, progress: Progress, closing: ExitStack) -> tu
     try:
         companion = RedisCompanion(tiers.state_dir, binary=binary, max_memory=tiers.redis_memory)
         companion.start()
+    except StateDirInUseError as error:
+        raise EngineError(str(error)) from error
     except CompanionError as error:
         logger.warning("Redis is off: %s", error)
         return None, f"off: {error}"

@@ -7,6 +7,8 @@ from bench.workload import WorkloadShape
 BLOCK_TOKENS = 64
 # The default model's KV: 30 layers, K and V, 3 heads of 64.
 KV_BYTES_PER_TOKEN = {"bfloat16": 23_040, "float32": 46_080}
+# What the chat template adds to a message.
+_TEMPLATE_TOKENS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,17 @@ class Plan:
     def chat_tokens(self) -> int:
         """An upper estimate of one whole conversation, answers and template included."""
         words = self.shape.system_words + self.shape.turns * self.shape.question_words
-        return _tokens(words) + self.shape.turns * (self.answer_tokens + 16)
+        return _tokens(words) + self.shape.turns * (self.answer_tokens + 2 * _TEMPLATE_TOKENS)
 
     @property
     def history_tokens(self) -> int:
         """An upper estimate of a returning turn's whole context, its answer included."""
-        return _tokens(self.history_words + self.question_words) + self.exact_tokens + 128
+        return _tokens(self.history_words + self.question_words) + 14 * _TEMPLATE_TOKENS + self.exact_tokens
 
     @property
     def stream_context(self) -> int:
         """An upper estimate of one decoding stream's context at its end."""
-        return _tokens(self.stream_words) + self.stream_tokens + 64
+        return _tokens(self.stream_words) + 14 * _TEMPLATE_TOKENS + self.stream_tokens
 
 
 def full_plan(dtype: str, *, shared_system: bool = False) -> Plan:
@@ -77,16 +79,16 @@ def quick_plan(dtype: str, *, shared_system: bool = False) -> Plan:
     """The same course on a size that proves only that it runs."""
     return Plan(
         dtype=dtype,
-        shape=WorkloadShape(chats=3, turns=3, system_words=60, question_words=60, shared_system=shared_system),
-        answer_tokens=16,
+        shape=WorkloadShape(chats=3, turns=3, system_words=20, question_words=50, shared_system=shared_system),
+        answer_tokens=8,
         kill_before_turn=3,
-        history_words=400,
-        question_words=30,
+        history_words=200,
+        question_words=20,
         rounds=1,
         exact_prompts=3,
-        exact_tokens=16,
+        exact_tokens=8,
         streams=8,
-        stream_words=60,
+        stream_words=24,
         stream_tokens=24,
         phases=1,
     )

@@ -30,8 +30,8 @@ def test_a_quick_run_measures_every_section_and_writes_all_three_files(
     assert [each["equal_of_all"] for each in report["conversations"]["equality"]] == [1, 1]
     assert report["returning"]["rounds"][0]["no_reuse"]["cpu"] == 0
     assert report["returning"]["rounds"][0]["from_cpu"]["device"] < 10
-    assert report["returning"]["rounds"][0]["from_cpu"]["cpu"] > 300
-    assert report["returning"]["rounds"][0]["from_redis"]["redis"] > 300
+    assert report["returning"]["rounds"][0]["from_cpu"]["cpu"] > 150
+    assert report["returning"]["rounds"][0]["from_redis"]["redis"] > 150
     assert [each["dtype"] for each in report["exactness"]] == ["bfloat16", "float32"]
     assert report["step_time"]["tiers_on_ms"]["count"] > 0
     assert len(report["targets"]) == 7

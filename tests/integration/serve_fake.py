@@ -2,10 +2,12 @@
 
     python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS
 
-Lines: "build" lets the start go on, "fail" lets it fail, "hold" and "allow N" are those of FakeEngine.
+Lines: "build" lets the start go on, "fail" lets it fail. Then "hold" and "allow N" are those of FakeEngine; each of
+these is written to the log when it holds.
 """
 
 import asyncio
+import logging
 import sys
 import threading
 from pathlib import Path
@@ -27,10 +29,14 @@ class ObedientEngine(FakeEngine):
     def _obey(self, loop: asyncio.AbstractEventLoop) -> None:
         for line in sys.stdin:
             order, _, argument = line.strip().partition(" ")
-            if order == "hold":
-                loop.call_soon_threadsafe(self.hold)
-            elif order == "allow":
-                loop.call_soon_threadsafe(self.allow, int(argument))
+            loop.call_soon_threadsafe(self._obey_one, order, argument)
+
+    def _obey_one(self, order: str, argument: str) -> None:
+        if order == "hold":
+            self.hold()
+        else:
+            self.allow(int(argument))
+        logging.getLogger("orders").info("obeyed %s %s", order, argument)
 
 
 def build(report: object) -> tuple[FakeEngine, str]:

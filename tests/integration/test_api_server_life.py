@@ -74,6 +74,7 @@ async def asked(server: ServerProcess, http: aiohttp.ClientSession) -> tuple[str
     """A conversation whose answer has come to its third word, and the stream of it."""
     server.order("hold")
     server.order("allow 3")
+    await server.read_log_until("obeyed allow 3")
     conversation = await (await http.post("/api/conversations", json={})).json()
     response = await http.post(f"/api/conversations/{conversation['id']}/messages", json={"content": "hi"})
     text = ""

@@ -286,3 +286,15 @@ async def test_a_request_id_of_the_client_is_kept_and_one_is_given_where_there_i
     assert api.engine.requests[0].request_id.startswith("mine-1")
     assert unnamed.headers["X-Request-Id"].startswith("req_")
     assert strange.headers["X-Request-Id"].startswith("req_")
+
+
+async def test_each_request_that_ends_is_one_line_in_the_log_with_numbers_and_without_text(
+    http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="ebb.requests")
+    body = {"model": "fake-1", "prompt": "a secret", "max_tokens": 3}
+    await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine"})
+    [line] = [record.getMessage() for record in caplog.records if record.name == "ebb.requests"]
+    assert line.startswith("mine length prompt=8 (device=0 cpu=0 redis=0 computed=8) completion=3 ")
+    assert "ttft=" in line
+    assert "secret" not in line

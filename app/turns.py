@@ -21,6 +21,9 @@ from engine.errors import ConflictError, InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message as ChatMessage
 
+CALM = {"temperature": 0.2, "top_p": 0.9}
+"""How a conversation samples unless it says otherwise: at OpenAI's 1.0 a small model wanders off."""
+
 SEED_BITS = 53
 """So that a drawn seed survives a browser, whose numbers are doubles."""
 
@@ -197,7 +200,7 @@ def _chat_messages(conversation: Conversation, path: Sequence[Message]) -> list[
 
 
 def _sampling(conversation: Conversation, params: SamplingFields | None) -> SamplingParams:
-    chosen = parse_object(SamplingFields, {**conversation.params, **given_params(params)}).sampling_params()
+    chosen = parse_object(SamplingFields, {**CALM, **conversation.params, **given_params(params)}).sampling_params()
     return chosen if chosen.seed is not None else replace(chosen, seed=secrets.randbits(SEED_BITS))
 
 

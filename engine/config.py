@@ -47,5 +47,5 @@ class EngineConfig:
     block_size: int = 64
     prefix_cache: bool = True
     max_waiting: int = 256
-    cpu_kernels: str = "torch"
+    cpu_kernels: str = "auto"
     cache_dir: Path | None = None

@@ -15,8 +15,13 @@ from engine.cpu.instruction_set import InstructionSet
 
 COMPILERS: Final = ("c++", "g++", "clang++")
 SOURCES: Final = Path(__file__).parent / "kernels"
-# Contraction would let the compiler decide which products are fused, and with that the bits of a result.
-FLAGS: Final = ("-O3", "-std=c++20", "-shared", "-fPIC", "-ffp-contract=off", "-pthread", "-mtune=native")
+FLAGS: Final = (
+    *("-O3", "-std=c++20", "-shared", "-fPIC", "-pthread", "-mtune=native"),
+    # Contraction would let the compiler decide which products are fused, and with that the bits of a result.
+    "-ffp-contract=off",
+    # Libraries for two instruction sets in one process must not take each other's functions.
+    "-fvisibility=hidden",
+)
 
 Progress = Callable[[str], None]
 

@@ -31,13 +31,18 @@ INSTRUCTION_SETS: Final = (
 """The best first. "portable" is 128-bit vectors of whatever the compiler's target has (SSE2, NEON)."""
 
 
-def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None = None) -> InstructionSet:
-    """name: "auto" for the best that this CPU has, or one of INSTRUCTION_SETS. capabilities: of this CPU, if not given.
-
-    Raises EngineError for a name that is unknown, or that this CPU cannot run.
-    """
+def usable_instruction_sets(capabilities: Mapping[str, object] | None = None) -> tuple[InstructionSet, ...]:
+    """Those that a CPU with `capabilities` (by default this one) can run; never none."""
     has = torch.cpu.get_capabilities() if capabilities is None else capabilities
-    usable = [chosen for chosen in INSTRUCTION_SETS if all(has.get(need) for need in chosen.needs)]
+    return tuple(chosen for chosen in INSTRUCTION_SETS if all(has.get(need) for need in chosen.needs))
+
+
+def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None = None) -> InstructionSet:
+    """name: "auto" for the best that the CPU has, or the name of one of INSTRUCTION_SETS.
+
+    Raises EngineError for a name that is unknown, or that the CPU cannot run.
+    """
+    usable = usable_instruction_sets(capabilities)
     if name == "auto":
         return usable[0]
     for chosen in usable:

@@ -6,13 +6,16 @@
 
 using namespace ebb;
 
+#define EBB_EXPORT __attribute__((visibility("default")))
+
 extern "C" {
 
-void ebb_pack_rows(const bf16* source, int32_t rows, int32_t depth, bf16* packed, int32_t first_panel, int32_t step) {
+EBB_EXPORT void ebb_pack_rows(const bf16* source, int32_t rows, int32_t depth, bf16* packed, int32_t first_panel,
+                              int32_t step) {
     pack_rows(source, rows, depth, packed, first_panel, step);
 }
 
-Engine* ebb_create(const Model* model, int32_t threads) {
+EBB_EXPORT Engine* ebb_create(const Model* model, int32_t threads) {
     try {
         return new Engine(*model, threads);
     } catch (const std::exception&) {
@@ -20,10 +23,10 @@ Engine* ebb_create(const Model* model, int32_t threads) {
     }
 }
 
-void ebb_destroy(Engine* engine) { delete engine; }
+EBB_EXPORT void ebb_destroy(Engine* engine) { delete engine; }
 
 // Null, or what went wrong; the KV cache then holds undefined values in the step's slots.
-const char* ebb_step(Engine* engine, const StepInput* input) {
+EBB_EXPORT const char* ebb_step(Engine* engine, const StepInput* input) {
     try {
         engine->step(*input);
         return nullptr;

@@ -190,16 +190,17 @@ private:
         const int last_page = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
         const int end = std::min((index + 1) * kSplitPages, last_page + 1);
         for (int page = index * kSplitPages; page < end; ++page) {
-            if (rows <= kFewRows && page < last_page) prefetch(sequence.blocks[page + 1], task.kv_head);
-            run_page(task, sequence, page);
+            run_page(task, sequence, page, rows <= kFewRows && page < last_page);
         }
     }
 
-    void run_page(const AttentionTask& task, const Sequence& sequence, int page) {
+    // With few rows attention runs at memory speed: while a page is multiplied, the next one is on its way.
+    void run_page(const AttentionTask& task, const Sequence& sequence, int page, bool fetch_next) {
         const int group = layer_.group(), rows = task.num_rows * group, block = sequence.blocks[page];
         const Panels keys{layer_.cache->key_page(block, layer_.layer, task.kv_head), kHeadDim};
         const Panels values{layer_.cache->value_page(block, layer_.layer, task.kv_head), kPageKeys};
         float* products = scratch_.products.data();
+        if (fetch_next) fetch(layer_.cache->key_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
         multiply({scratch_.queries.data(), kHeadDim}, rows, keys, 0, kPageKeys, {products, kPageKeys});
         for (int row = 0; row < rows; ++row) {
             const int visible = sequence.position(task.first_row + row / group) - page * kPageKeys + 1;
@@ -210,6 +211,7 @@ private:
         // The last row sees the most keys; pairs of slots beyond them have weight 0 for every row.
         const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
         const int pairs = (std::min(kPageKeys, visible_to_any) + 1) / 2;
+        if (fetch_next) fetch(layer_.cache->value_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
         multiply({scratch_.weights.data(), kPageKeys}, rows, values, pairs, 0, kHeadDim, {products, kHeadDim});
         for (int row = 0; row < rows; ++row)
             if (sequence.position(task.first_row + row / group) >= page * kPageKeys)
@@ -245,10 +247,8 @@ private:
                 store(softmax.values + d, load(softmax.values + d) * broadcast(keep));
     }
 
-    void prefetch(int block, int kv_head) const {
-        for (const bf16* page : {layer_.cache->key_page(block, layer_.layer, kv_head),
-                                 layer_.cache->value_page(block, layer_.layer, kv_head)})
-            for (int i = 0; i < kPageKeys * kHeadDim; i += kCacheLine / 2) __builtin_prefetch(page + i, 0, 2);
+    static void fetch(const bf16* page) {
+        for (int i = 0; i < kPageKeys * kHeadDim; i += kCacheLine / 2) __builtin_prefetch(page + i, 0, 2);
     }
 
     static constexpr int kFewRows = 6, kCacheLine = 64;

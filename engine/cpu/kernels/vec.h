@@ -62,20 +62,39 @@ inline Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 
-inline Vec maximum(Vec a, Vec b) { return a > b ? a : b; }
+// a where a > b, else b: a NaN in `a` gives b.
+inline Vec maximum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return a > b ? a : b;
+#endif
+}
 
-// Sum of all lanes; halves are added to halves, so the order is the same on every compiler.
-inline float sum(Vec value) {
+// Combine all lanes: halves with halves, so the order is the same on every compiler.
+template <typename Combine>
+float reduce(Vec value, Combine&& combine) {
+#if defined(__AVX512F__)
+    const __m512 all = (__m512)value;
+    const __m256 eight = combine(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
+    const __m128 four = combine(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = combine(four, _mm_movehl_ps(four, four));
+    return combine(two, _mm_movehdup_ps(two))[0];
+#else
     for (int half = kLanes / 2; half > 0; half /= 2)
-        for (int lane = 0; lane < half; ++lane) value[lane] += value[lane + half];
+        for (int lane = 0; lane < half; ++lane) value[lane] = combine(value[lane], value[lane + half]);
     return value[0];
+#endif
+}
+
+inline float sum(Vec value) {
+    return reduce(value, [](auto a, auto b) { return a + b; });
 }
 
 inline float maximum_lane(Vec value) {
-    for (int half = kLanes / 2; half > 0; half /= 2)
-        for (int lane = 0; lane < half; ++lane)
-            value[lane] = value[lane] > value[lane + half] ? value[lane] : value[lane + half];
-    return value[0];
+    return reduce(value, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 // 0, 1, 2 ... as floats.

@@ -1,0 +1,152 @@
+"""The same tokens give the same logits, bit for bit, however a step was put together."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.library import Kernels
+from tests.native_rig import NativeRig, Stream, Threads
+from tests.sizes import Size
+from tests.tiny_models import make_tiny_model
+
+DECODED = 6
+STREAMS = 32
+LONGEST = 900
+CHUNKS = (1, 5, 16, 33, 64, 150, 300)
+
+
+class Expected:
+    """Prompts with some tokens after each, and the logits of those rows when each prompt was computed alone."""
+
+    def __init__(self, rig: NativeRig, prompts: Sequence[Sequence[int]]) -> None:
+        self.rig = rig
+        self.prompts = prompts
+        self.sequences: list[list[int]] = []
+        self.rows: list[torch.Tensor] = []
+        self.compared = 0
+        for prompt in prompts:
+            stream = rig.start([*prompt, *[0] * DECODED])
+            rows = rig.advance([(stream, len(prompt))])
+            for at in range(len(prompt), len(prompt) + DECODED):
+                stream.tokens[at] = int(rows[-1].argmax())
+                rows = torch.cat((rows, rig.advance([(stream, 1)])))
+            assert rows.isfinite().all()
+            self.sequences.append(stream.tokens)
+            self.rows.append(rows.view(torch.int32))
+            rig.end(stream)
+
+    def check(self, index: int, stream: Stream, logits: torch.Tensor) -> None:
+        """`logits` [vocab] of the stream's last computed token; rows inside the prompt are not compared."""
+        row = stream.done - len(self.prompts[index])
+        if row >= 0:
+            differing = int((logits.view(torch.int32) != self.rows[index][row]).sum())
+            assert differing == 0, f"prompt {index}, row {row}: {differing} logits differ"
+            self.compared += 1
+
+    def go_on(self, index: int, stream: Stream, *, chunk: int, threads: Threads) -> None:
+        """Compute the rest of the prompt in chunks and the tokens after it one by one."""
+        while stream.done < len(stream.tokens):
+            left = len(self.prompts[index]) - stream.done
+            logits = self.rig.advance([(stream, min(chunk, left) if left > 0 else 1)], threads=threads)
+            self.check(index, stream, logits[0])
+        self.rig.end(stream)
+
+
+def random_prompts(count: int, longest: int, vocab: int) -> list[list[int]]:
+    """Lengths from 1, spread evenly on a logarithmic scale, and some beside the borders of pages and splits."""
+    generator = torch.Generator().manual_seed(7)
+    lengths = (longest ** torch.rand(count, generator=generator)).int().tolist()
+    edges = [length for length in (longest, 257, 256, 64, 65, 1) if length <= longest]
+    lengths[: len(edges)] = edges[:count]
+    return [torch.randint(3, vocab, (length,), generator=generator).tolist() for length in lengths]
+
+
+def check_all(expected: Expected, *, chunks: Sequence[int] = (16, 64, 512)) -> None:
+    check_chunks(expected, chunks)
+    check_moved_blocks(expected)
+    for threads in (1, 2):
+        check_mixed_batches(expected, threads)
+        check_decoding_together(expected, threads)
+
+
+def check_chunks(expected: Expected, chunks: Sequence[int]) -> None:
+    for index, tokens in enumerate(expected.sequences):
+        for chunk in chunks:
+            expected.go_on(index, expected.rig.start(tokens), chunk=chunk, threads=1 if chunk == 64 else 2)
+
+
+def check_moved_blocks(expected: Expected) -> None:
+    """What a tier gives back, what is left after a preemption: whole blocks under other ids, the rest anew."""
+    for index, tokens in enumerate(expected.sequences):
+        stream = expected.rig.start(tokens)
+        expected.rig.advance([(stream, len(expected.prompts[index]))], threads=1)
+        expected.rig.move(stream)
+        expected.go_on(index, stream, chunk=100, threads=2)
+
+
+def check_mixed_batches(expected: Expected, threads: Threads) -> None:
+    """Chunks of any size beside decoding rows, streams that come and go, in random order."""
+    rig = expected.rig
+    waiting = rig.shuffled(range(len(expected.prompts)))
+    running: dict[int, Stream] = {}
+    while waiting or running:
+        while waiting and len(running) < STREAMS:
+            index = waiting.pop()
+            running[index] = rig.start(expected.sequences[index])
+        parts, budget = list[tuple[int, int]](), 512
+        for index in rig.shuffled(list(running)):
+            left = len(expected.prompts[index]) - running[index].done
+            count = min(rig.choose(CHUNKS), left) if left > 0 else 1
+            if count <= budget:
+                parts.append((index, count))
+                budget -= count
+        logits = rig.advance([(running[index], count) for index, count in parts], threads=threads)
+        for (index, _), row in zip(parts, logits, strict=True):
+            expected.check(index, running[index], row)
+            if running[index].done == len(running[index].tokens):
+                rig.end(running.pop(index))
+
+
+def check_decoding_together(expected: Expected, threads: Threads) -> None:
+    """Batches of every size up to 32 that only decode."""
+    rig = expected.rig
+    for together in (2, 3, 4, 5, 7, 8, 13, 25, 32):
+        indices = rig.shuffled(range(len(expected.prompts)))[:together]
+        streams = [rig.start(expected.sequences[index]) for index in indices]
+        for index, stream in zip(indices, streams, strict=True):
+            rig.advance([(stream, len(expected.prompts[index]))])
+        for _ in range(DECODED):
+            logits = rig.advance([(stream, 1) for stream in streams], threads=threads)
+            for index, stream, row in zip(indices, streams, logits, strict=True):
+                expected.check(index, stream, row)
+        for stream in streams:
+            rig.end(stream)
+
+
+@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+@pytest.mark.parametrize(
+    "shape",
+    [{"hidden": 192, "heads": 3, "kv_heads": 1}, {"hidden": 512, "heads": 4, "kv_heads": 2, "bias": True}],
+    ids=["64 wide", "128 wide"],
+)
+def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
+    tmp_path: Path, kernels: Callable[[str], Kernels], shape: dict[str, int], instruction_set: str, size: Size
+) -> None:
+    folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=STREAMS * (-(-LONGEST // 64) + 1))
+    expected = Expected(rig, random_prompts(size.pick(small=12, full=200), LONGEST, 250))
+    check_all(expected, chunks=size.pick(small=(16, 512), full=(1, 16, 64, 512)))
+    assert expected.compared > len(expected.prompts) * 50
+
+
+def test_no_bit_of_the_real_models_logits_depends_on_its_company(
+    model_path: Path, kernels: Callable[[str], Kernels], size: Size
+) -> None:
+    longest = size.pick(small=300, full=LONGEST)
+    rig = NativeRig(kernels("auto"), model_path, num_blocks=STREAMS * (-(-longest // 64) + 1))
+    expected = Expected(rig, random_prompts(size.pick(small=2, full=200), longest, 49000))
+    check_all(expected)
+    assert expected.compared > len(expected.prompts) * 40

@@ -1,0 +1,103 @@
+"""The native step computes what the torch model computes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.library import Kernels
+from models.dense_context import DenseContext
+from models.interface import CausalLM
+from models.tokenizer import Tokenizer
+from tests.native_rig import NativeRig, load_bfloat16, load_oracle
+from tests.tiny_models import make_tiny_model
+
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
+SHAPES = {
+    # hidden / heads is head_dim: 64 or 128
+    "one head": {"hidden": 64, "heads": 1, "kv_heads": 1},
+    "group of 1": {"hidden": 256, "heads": 4, "kv_heads": 4},
+    "group of 2, tied": {"hidden": 256, "heads": 4, "kv_heads": 2, "tied": True},
+    "group of 3": {"hidden": 192, "heads": 3, "kv_heads": 1},
+    "group of 4, 128 wide": {"hidden": 512, "heads": 4, "kv_heads": 1},
+    "group of 5, biases": {"hidden": 320, "heads": 5, "kv_heads": 1, "bias": True},
+    "128 wide, biases, tied": {"hidden": 256, "heads": 2, "kv_heads": 2, "bias": True, "tied": True},
+    "openPangu": {
+        "hidden": 256,
+        "heads": 2,
+        "kv_heads": 1,
+        "bias": True,
+        "architecture": "PanguEmbeddedForCausalLM",
+        "vocab": 320,
+    },
+}
+
+
+def dense_logits(model: CausalLM, tokens: Sequence[int], chunk: int) -> torch.Tensor:
+    """Of the last row of every chunk."""
+    with torch.inference_mode():
+        hidden = model.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
+        return model.compute_logits(hidden[chunk - 1 :: chunk])
+
+
+def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
+    return float((logits - exact).norm() / exact.norm())
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
+    tmp_path: Path, kernels: Callable[[str], Kernels], shape: dict[str, int], instruction_set: str
+) -> None:
+    folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
+    tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
+    exact = dense_logits(load_oracle(folder), tokens, 10)
+    native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
+    assert distance(native, exact) < 0.01
+    assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
+
+
+def test_scaled_rotary_positions_are_those_of_the_torch_model(
+    tmp_path: Path, kernels: Callable[[str], Kernels]
+) -> None:
+    folder = make_tiny_model(tmp_path / "tiny", hidden=128, heads=2, kv_heads=1)
+    config = (folder / "config.json").read_text()
+    scaling = (
+        '{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, '
+        '"original_max_position_embeddings": 64}'
+    )
+    (folder / "config.json").write_text(config.replace('"rope_theta": 10000.0', f'"rope_scaling": {scaling}'))
+    tokens = [3 + (at * 37) % 240 for at in range(130)]
+    native = NativeRig(kernels("auto"), folder, num_blocks=4).rows(tokens, 5)
+    assert distance(native, dense_logits(load_oracle(folder), tokens, 5)) < 0.01
+
+
+TEXT = (
+    "The tide comes in twice a day because the earth turns under two bulges of water. One of them faces the moon, "
+    "which pulls the near side of the ocean more than the middle of the planet; the other lies on the far side, where "
+    "it pulls less. def tide(hours: float) -> float: return math.cos(2 * math.pi * hours / 12.42)"
+)
+
+
+@pytest.fixture(scope="module")
+def real_logits(model_path: Path) -> tuple[list[int], torch.Tensor]:
+    """A text and the exact logits of every second row."""
+    tokens = Tokenizer.load(model_path).encode(TEXT, special=False)
+    return tokens, dense_logits(load_oracle(model_path), tokens, 2)
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+def test_the_real_model_agrees_with_float32(
+    model_path: Path,
+    kernels: Callable[[str], Kernels],
+    real_logits: tuple[list[int], torch.Tensor],
+    instruction_set: str,
+) -> None:
+    tokens, exact = real_logits
+    native = NativeRig(kernels(instruction_set), model_path, num_blocks=3).rows(tokens, 2)
+    assert float(torch.nn.functional.cosine_similarity(native, exact).min()) > 0.999
+    lost = exact.amax(-1) - exact.gather(-1, native.argmax(-1, keepdim=True))[:, 0]
+    assert float((lost == 0).float().mean()) > 0.9
+    assert float(lost.max()) < 0.1, "another token than float32 was chosen where it was no tie"

@@ -1,0 +1,113 @@
+"""The native step without an engine around it: parts of prompts in, logits out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from engine.cpu.library import Kernels
+from engine.cpu.runner import PAGE_KEYS, NativeRunner
+from engine.cpu.weights import PackedModel
+from engine.sampling.sampler import SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.worker.input_batch import ScheduledRequest
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+from models.pangu.model import PanguForCausalLM
+from models.registry import load_model
+
+Threads = Literal[1, 2]
+ROW = SamplingRow(SamplingParams(temperature=0.0), position=0, produced=0)
+
+
+def load_bfloat16(folder: Path) -> PanguForCausalLM:
+    model = load_model(folder, torch.bfloat16, torch.device("cpu"))
+    assert isinstance(model, PanguForCausalLM)
+    return model
+
+
+def load_oracle(folder: Path) -> PanguForCausalLM:
+    """The torch model in float32 with the very weights that the native step has: those rounded to bfloat16."""
+    oracle = load_model(folder, torch.float32, torch.device("cpu"))
+    assert isinstance(oracle, PanguForCausalLM)
+    rounded = load_bfloat16(folder).slots()
+    for name, slot in oracle.slots().items():
+        slot.copy_(rounded[name])
+    return oracle
+
+
+@dataclass
+class Stream:
+    """A sequence of tokens, computed so far up to `done`, in its own blocks."""
+
+    tokens: list[int]
+    blocks: list[int]
+    done: int = 0
+
+
+class NativeRig:
+    """One model in `num_blocks` blocks that all hold NaN at first, like what a recycled block may hold."""
+
+    def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int) -> None:
+        config = PanguConfig.from_json(ModelFolder(folder).config())
+        self.model = PackedModel(kernels, config, load_bfloat16(folder), threads=2)
+        shape = (num_blocks, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
+        self.kv = torch.full(shape, float("nan"), dtype=torch.bfloat16)
+        self.runners = {
+            1: NativeRunner(self.model, self.kv, threads=1),
+            2: NativeRunner(self.model, self.kv, threads=2),
+        }
+        self._random = torch.Generator().manual_seed(1)
+        self._free = self.shuffled(range(num_blocks))
+
+    def shuffled(self, values: Sequence[int]) -> list[int]:
+        return [values[i] for i in torch.randperm(len(values), generator=self._random).tolist()]
+
+    def choose(self, values: Sequence[int]) -> int:
+        return values[int(torch.randint(len(values), (1,), generator=self._random))]
+
+    def start(self, tokens: Sequence[int]) -> Stream:
+        """Take blocks from anywhere, with whatever they hold."""
+        count = -(-len(tokens) // PAGE_KEYS)
+        blocks, self._free = self._free[:count], self._free[count:]
+        assert len(blocks) == count
+        return Stream(list(tokens), blocks)
+
+    def end(self, stream: Stream) -> None:
+        """Give the blocks back, full of NaN."""
+        self.kv[stream.blocks] = float("nan")
+        self._free = self.shuffled([*self._free, *stream.blocks])
+        stream.blocks = []
+
+    def move(self, stream: Stream) -> None:
+        """Put the whole computed blocks elsewhere byte by byte, as a tier does, and lose what follows them."""
+        whole = stream.done // PAGE_KEYS
+        saved = self.kv[stream.blocks[:whole]].clone()
+        self.end(stream)
+        stream.blocks = self.start(stream.tokens).blocks
+        self.kv[stream.blocks[:whole]] = saved
+        stream.done = whole * PAGE_KEYS
+
+    def advance(self, parts: Sequence[tuple[Stream, int]], *, threads: Threads = 2) -> torch.Tensor:
+        """Compute the next `count` tokens of every stream in one step; the logits of each one's last, [streams, vocab].
+
+        Asserts what every step owes: that arg max is the lowest id of the largest logit.
+        """
+        scheduled = [
+            ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, ROW)
+            for i, (s, count) in enumerate(parts)
+        ]
+        arg_max, logits = self.runners[threads].compute(scheduled, range(len(parts)))
+        assert arg_max == logits.argmax(dim=-1).tolist()
+        for stream, count in parts:
+            stream.done += count
+        return logits
+
+    def rows(self, tokens: Sequence[int], chunk: int) -> torch.Tensor:
+        """Logits of the last row of every chunk, [len(tokens) / chunk, vocab]."""
+        stream = self.start(tokens)
+        rows = torch.cat([self.advance([(stream, chunk)]) for _ in range(len(tokens) // chunk)])
+        self.end(stream)
+        return rows

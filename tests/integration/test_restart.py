@@ -1,0 +1,85 @@
+"""kill -9 of the server in a long conversation, and what a person finds afterwards."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bench.server import EbbServer, ServerSettings, settle
+from tests.integration.engine_rig import BLOCK
+
+FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB")
+PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
+
+
+async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -> dict[str, Any]:
+    """Send a message; returns the finished answer."""
+    route = f"/api/conversations/{conversation}/messages"
+    async with session.post(route, json={"content": content, "params": PARAMS}) as response:
+        assert response.status == 200, await response.text()
+        event, message = "", None
+        async for raw in response.content:
+            line = raw.decode().rstrip("\n")
+            if line.startswith("event: "):
+                event = line.removeprefix("event: ")
+            elif line.startswith("data: ") and event == "done":
+                message = json.loads(line.removeprefix("data: "))["message"]
+    assert message is not None
+    assert isinstance(message, dict)
+    return message
+
+
+def session_of(server: EbbServer) -> aiohttp.ClientSession:
+    """Paths count from the server's root."""
+    return aiohttp.ClientSession(server.client.base_url)
+
+
+async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
+    model_path: Path, tmp_path: Path
+) -> None:
+    del model_path  # It must be there before the server looks for it.
+    async with EbbServer(ServerSettings("restart", FLAGS), tmp_path / "state") as server:
+        async with session_of(server) as session:
+            async with session.post("/api/conversations", json={}) as response:
+                conversation = (await response.json())["id"]
+            for turn in range(10):
+                content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."
+                before = await ask(session, conversation, content)
+            assert await settle(server)
+        await server.restart_after_kill()
+        async with session_of(server) as session:
+            async with session.get(f"/api/conversations/{conversation}") as response:
+                kept = (await response.json())["messages"]
+            assert len(kept) == 20
+            assert kept[-1]["content"] == before["content"]
+            after = await ask(session, conversation, "And what did we speak about?")
+    old = before["usage"]["prompt_tokens"] + before["usage"]["completion_tokens"] - 1
+    kv = after["usage"]["kv"]
+    assert kv["redis"] == old // BLOCK * BLOCK
+    assert kv["computed"] == after["usage"]["prompt_tokens"] - kv["redis"]
+    assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
+
+
+async def test_an_answer_that_was_cut_by_kill_9_is_found_as_incomplete_with_its_question(
+    model_path: Path, tmp_path: Path
+) -> None:
+    del model_path
+    async with EbbServer(ServerSettings("cut", FLAGS), tmp_path / "state") as server:
+        async with session_of(server) as session:
+            async with session.post("/api/conversations", json={}) as response:
+                conversation = (await response.json())["id"]
+            route = f"/api/conversations/{conversation}/messages"
+            params = {"temperature": 0, "max_tokens": 2000, "ignore_eos": True}
+            async with session.post(route, json={"content": "A long story, please.", "params": params}) as response:
+                async for line in response.content:
+                    if line.startswith(b"event: delta"):
+                        break
+                await server.kill()
+        await server.start()
+        async with session_of(server) as session:
+            async with session.get(f"/api/conversations/{conversation}") as response:
+                question, answer = (await response.json())["messages"]
+            assert question["content"] == "A long story, please."
+            assert answer["status"] in ("incomplete", "failed")
+            assert (await ask(session, conversation, "Go on."))["status"] in ("complete", "incomplete")

@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bench import arms
-from bench.answer import Answer
 from bench.client import fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import share
@@ -17,13 +16,26 @@ _PLACES = ("device", "cpu", "redis")
 
 @dataclass(frozen=True, slots=True)
 class ExactSample:
-    """One greedy answer. `cached` is the prompt's cached length in tokens, `place` where all of it came from."""
+    """One greedy answer, asked for when its prefix should be in `place`; tokens by where they really came from."""
 
     prompt: int
     place: str
-    cached: int
-    tokens: int
+    device: int
+    cpu: int
+    redis: int
+    computed: int
     answer: str
+
+    @property
+    def cached(self) -> int:
+        """The prompt's cached length, from anywhere."""
+        return self.device + self.cpu + self.redis
+
+    @property
+    def as_meant(self) -> bool:
+        """Whether there was a cached prefix, all of it in `place`."""
+        held = {"device": self.device, "cpu": self.cpu, "redis": self.redis}.get(self.place, 0)
+        return 0 < held == self.cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,7 @@ class ExactnessResult:
     cached_tokens: tuple[int, ...]
     equal_across_tiers: float | None
     equal_to_computed: float
+    samples: tuple[ExactSample, ...]
 
 
 async def measure_exactness(bench: Workbench) -> ExactnessResult:
@@ -68,15 +81,12 @@ async def measure_exactness(bench: Workbench) -> ExactnessResult:
 async def _ask(bench: Workbench, server: EbbServer, number: int, place: str) -> ExactSample:
     prompt = history(bench.plan.history_words, f"exact/{number}")
     answer = await server.client.chat(prompt, fixed_length(bench.plan.exact_tokens))
-    bench.say(f"exactness · prompt {number + 1} · {place} · TTFT {answer.ttft * 1000:.0f} ms")
-    return ExactSample(number, place, _cached_in(answer, place), answer.tokens, answer.text)
-
-
-def _cached_in(answer: Answer, place: str) -> int:
-    """The cached length, if all of it came from `place`; else -1."""
-    tokens = answer.tier_tokens()
-    by_place = {"device": tokens.device, "cpu": tokens.cpu, "redis": tokens.redis}
-    return by_place.get(place, 0) if sum(by_place.values()) == by_place.get(place, 0) else -1
+    held = answer.tier_tokens()
+    bench.say(
+        f"exactness · {bench.plan.dtype} · prompt {number + 1} · {place} · {held.device} / {held.cpu} / {held.redis} "
+        f"of {answer.prompt_tokens} tokens on device / CPU / Redis · TTFT {answer.ttft * 1000:.0f} ms"
+    )
+    return ExactSample(number, place, held.device, held.cpu, held.redis, held.computed, answer.text)
 
 
 def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> ExactnessResult:
@@ -87,7 +97,7 @@ def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> E
     equal: list[bool] = []
     for prompt in prompts:
         three = [found[prompt, place] for place in _PLACES]
-        if three[0].cached > 0 and len({sample.cached for sample in three}) == 1:
+        if all(sample.as_meant for sample in three) and len({sample.cached for sample in three}) == 1:
             cached.append(three[0].cached)
             equal.append(len({sample.answer for sample in three}) == 1)
     return ExactnessResult(
@@ -98,4 +108,5 @@ def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> E
         cached_tokens=tuple(cached),
         equal_across_tiers=share(equal) if equal else None,
         equal_to_computed=share([found[p, "redis"].answer == found[p, "computed"].answer for p in prompts]),
+        samples=tuple(samples),
     )

@@ -29,7 +29,7 @@ def _heading(report: TurnsReport) -> str:
     machine = report.machine
     versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
     return (
-        f"# Turns\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} cores, "
+        f"# Turns\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} core{'s' * (machine.cores > 1)}, "
         f"{machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; {report.plan.dtype}; "
         f"Python {machine.python}, {versions}."
     )

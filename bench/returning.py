@@ -8,7 +8,7 @@ from bench.client import Message, fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import median
 from bench.workbench import Workbench
-from bench.workload import history, question
+from bench.workload import history, passage
 
 _EVICTORS = 2
 _ANSWER_TOKENS = 16
@@ -66,7 +66,7 @@ async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int
     past.append({"role": "assistant", "content": said.text})
     await _evict(bench, tiers)
     # Each measurement asks something else: a question that was asked before would be in the tiers as well.
-    asked = [question(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "redis")]
+    asked = [passage(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "redis")]
     no_reuse = await _return(off, past, asked[0])
     from_cpu = await _return(tiers, past, asked[1])
     await settle(tiers)

@@ -78,17 +78,17 @@ async def _measure(plan: Plan, sections: Sequence[str], root: Path, command: Seq
         plan=plan,
         conversations=await measure_conversations(bench) if "conversations" in sections else None,
         returning=await measure_returning(bench) if "returning" in sections else None,
-        exactness=await _exactness(bench, root, command) if "exactness" in sections else (),
+        exactness=await _exactness(bench) if "exactness" in sections else (),
         step_time=await measure_step_time(bench) if "steps" in sections else None,
     )
 
 
-async def _exactness(bench: Workbench, root: Path, command: Sequence[str]) -> tuple[ExactnessResult, ...]:
+async def _exactness(bench: Workbench) -> tuple[ExactnessResult, ...]:
     """In the plan's dtype, and in float32, where equality also with what was computed anew is promised."""
     found = [await measure_exactness(bench)]
     if bench.plan.dtype != "float32":
         small = replace(bench.plan, dtype="float32", history_words=min(bench.plan.history_words, 600), exact_prompts=3)
-        found.append(await measure_exactness(Workbench(small, root / "float32", command)))
+        found.append(await measure_exactness(bench.with_plan(small, "float32")))
     return tuple(found)
 
 

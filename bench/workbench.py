@@ -13,12 +13,18 @@ from bench.server import EBB_SERVE, EbbServer, ServerSettings
 class Workbench:
     """Owns the state directories under `root`, which its owner removes. `command` runs in place of `ebb serve`."""
 
-    def __init__(self, plan: Plan, root: Path, command: Sequence[str] = EBB_SERVE) -> None:
+    def __init__(
+        self, plan: Plan, root: Path, command: Sequence[str] = EBB_SERVE, *, began: float | None = None
+    ) -> None:
         self.plan = plan
         self._root = root
         self._command = command
         self._made = 0
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() if began is None else began
+
+    def with_plan(self, plan: Plan, name: str) -> "Workbench":
+        """Another plan on the same clock, with its servers' state in the folder `name`."""
+        return Workbench(plan, self._root / name, self._command, began=self._began)
 
     async def launch(self, stack: AsyncExitStack, settings: ServerSettings) -> EbbServer:
         """A ready, warm server on a state directory of its own, which ends with `stack`."""

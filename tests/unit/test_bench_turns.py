@@ -46,9 +46,13 @@ def test_a_returning_turn_is_a_ratio_of_medians() -> None:
     assert (found.cpu_ratio, found.redis_ratio) == (10, 5)
 
 
-def _exact(prompt: int, answers: dict[str, str], **cached: int) -> list[ExactSample]:
-    lengths = {"computed": 0, "device": 1024, "cpu": 1024, "redis": 1024} | cached
-    return [ExactSample(prompt, place, lengths[place], 64, answer) for place, answer in answers.items()]
+def _exact(prompt: int, answers: dict[str, str], **cached: dict[str, int]) -> list[ExactSample]:
+    found = []
+    for place, answer in answers.items():
+        held = cached.get(place, {} if place == "computed" else {place: 1024})
+        tokens = {"device": 0, "cpu": 0, "redis": 0} | held
+        found.append(ExactSample(prompt, place, **tokens, computed=1100 - sum(tokens.values()), answer=answer))
+    return found
 
 
 def test_exactness_compares_answers_of_one_cached_length_only() -> None:
@@ -56,8 +60,8 @@ def test_exactness_compares_answers_of_one_cached_length_only() -> None:
     samples = [
         *_exact(0, same),
         *_exact(1, same | {"computed": "near tie"}),
-        *_exact(2, same | {"redis": "wrong"}, redis=960),
-        *_exact(3, same | {"cpu": "mixed tiers"}, cpu=-1),
+        *_exact(2, same | {"redis": "wrong"}, redis={"redis": 960}),
+        *_exact(3, same | {"cpu": "mixed tiers"}, cpu={"cpu": 960, "device": 64}),
     ]
 
     found = exactness.compare(samples, "bfloat16", 64)
@@ -73,7 +77,7 @@ def test_exactness_sees_a_tier_that_changes_an_answer() -> None:
 
 
 def test_exactness_without_anything_comparable_claims_nothing() -> None:
-    samples = _exact(0, dict.fromkeys(("computed", "device", "cpu", "redis"), "x"), device=0)
+    samples = _exact(0, dict.fromkeys(("computed", "device", "cpu", "redis"), "x"), device={})
 
     found = exactness.compare(samples, "float32", 64)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt
 from engine.sampling_params import SamplingParams
@@ -29,6 +30,7 @@ class Request:
     num_confirmed_tokens: the same, counting only steps whose result has come.
     steps_in_flight: steps that were scheduled with it and whose result has not come;
     samples_in_flight: how many of them produce a token.
+    restored: what the tiers brought, at its last admission.
     """
 
     request_id: str
@@ -48,6 +50,7 @@ class Request:
     samples_in_flight: int = 0
     known_to_worker: bool = False
     tiers_asked: bool = False
+    restored: LoadOutcome | None = None
     receipt: KVReceipt | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None

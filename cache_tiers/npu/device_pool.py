@@ -21,3 +21,7 @@ class DevicePool:
             raise IndexError(f"block {block_id} is outside the device pool of {self.num_blocks} blocks")
         block: npt.NDArray[np.uint8] = self._blocks[block_id]
         return block
+
+    def copy(self, source_id: int, target_id: int) -> None:
+        """Copy one block over another; raises IndexError for an id outside the pool."""
+        np.copyto(self.block(target_id), self.block(source_id))

@@ -9,15 +9,18 @@ class KVCacheBlock:
     """A block id with its bookkeeping; the bytes lie in the device pool.
 
     ref_count: requests and copies that use it; at 0 it stands in the free list, still findable by `key`.
-    key, token_ids: set once the block is full and published.
+    key: set once the block is full and published.
+    tail_of: set while it is free and partly filled: the key of the block before it, so that a request can go on in it.
+    token_ids: whose KV it holds, in either case.
     """
 
-    __slots__ = ("block_id", "key", "next_free", "prev_free", "ref_count", "token_ids")
+    __slots__ = ("block_id", "key", "next_free", "prev_free", "ref_count", "tail_of", "token_ids")
 
     def __init__(self, block_id: int) -> None:
         self.block_id = block_id
         self.ref_count = 0
         self.key: BlockKey | None = None
+        self.tail_of: BlockKey | None = None
         self.token_ids: tuple[int, ...] = ()
         self.prev_free: KVCacheBlock | None = None
         self.next_free: KVCacheBlock | None = None

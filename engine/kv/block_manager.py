@@ -1,9 +1,12 @@
 """Block tables of requests: prefix match, growth, publication of what fills, return."""
 
+from collections.abc import Sequence
+
 from cache_tiers.block_key import BlockKey, extend_keys
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
+from engine.scheduling.output import BlockCopy
 
 
 class BlockManager:
@@ -14,14 +17,24 @@ class BlockManager:
         self.block_size = block_size
         self.block_nbytes = block_nbytes
         self.prefix_cache = prefix_cache
+        self._copied: dict[int, KVCacheBlock] = {}
+
+    @property
+    def num_copied(self) -> int:
+        """Copies within the device that are under way."""
+        return len(self._copied)
 
     def num_blocks_for(self, num_tokens: int) -> int:
         """Blocks that hold `num_tokens` tokens."""
         return -(-num_tokens // self.block_size)
 
     def num_matchable(self, request: Request) -> int:
-        """Full blocks that may come from a cache: at least one token is always computed, for its logits."""
+        """Full blocks that may be shared: the one in which its next token is written is its own."""
         return (request.num_tokens - 1) // self.block_size if self.prefix_cache else 0
+
+    def num_loadable(self, request: Request) -> int:
+        """Full blocks that may be brought from below: they are its own until they are published."""
+        return min(request.num_tokens // self.block_size, len(request.block_keys)) if self.prefix_cache else 0
 
     def match_prefix(self, request: Request) -> int:
         """Take the longest published prefix into an empty block table; returns how many blocks."""
@@ -35,6 +48,45 @@ class BlockManager:
             request.blocks.append(block)
         request.num_published_blocks = len(request.blocks)
         return len(request.blocks)
+
+    def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
+        """Continue in the block behind its full ones: one that another request left partly filled is taken over, a
+        published one is to be copied. Returns the tokens that need no computing, and the copy.
+
+        At least one token of the request is always computed, for its logits.
+        """
+        full, size = len(request.blocks), self.block_size
+        known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens - 1))
+        if not self.prefix_cache or not known:
+            return 0, None
+        parent = request.block_keys[full - 1] if full else request.root_key
+        tail = self.pool.find_tail(parent)
+        shared = _num_equal(tail.token_ids, known) if tail is not None else 0
+        if tail is not None and shared:
+            self.pool.take_tail(tail)
+            request.blocks.append(tail)
+            return shared, None
+        if full < len(request.block_keys) and full == self.num_matchable(request):
+            source = self.pool.find(request.block_keys[full], request.token_ids(full * size, (full + 1) * size))
+            if source is not None:
+                return self._copy(request, source, len(known))
+        return 0, None
+
+    def _copy(self, request: Request, source: KVCacheBlock, count: int) -> tuple[int, BlockCopy | None]:
+        """`source` is pinned until `end_copies`."""
+        self.pool.acquire(source)
+        if self.pool.num_free == 0:
+            self.pool.release([source])
+            return 0, None
+        [target] = self.pool.allocate(1)
+        request.blocks.append(target)
+        self._copied[target.block_id] = source
+        return count, BlockCopy(source.block_id, target.block_id)
+
+    def end_copies(self, copies: Sequence[BlockCopy]) -> None:
+        """The step that made these copies is over."""
+        for copy in copies:
+            self.pool.release([self._copied.pop(copy.target_id)])
 
     def can_hold(self, request: Request, num_tokens: int) -> bool:
         """Whether its table can grow to `num_tokens` right now."""
@@ -73,6 +125,18 @@ class BlockManager:
         del request.blocks[num_blocks:]
 
     def free(self, request: Request) -> None:
-        """Return all of its blocks; published ones stay findable until someone needs their room."""
+        """Return all of its blocks; published ones and the tail stay findable until someone needs their room."""
+        full = request.num_confirmed_tokens // self.block_size
+        tail_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
+        if self.prefix_cache and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
+            block = request.blocks[full]
+            if block.key is None and block.ref_count == 1:
+                self.pool.leave_tail(block, request.block_keys[full - 1] if full else request.root_key, tail_ids)
         self.shrink(request, 0)
         request.num_published_blocks = 0
+
+
+def _num_equal(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """Length of the common beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -3,6 +3,7 @@
 Invariants, tested by `check`:
 - a block is in the free list if and only if its ref count is 0;
 - `_by_key[k].key == k`: a key leads to one block, and that block carries it;
+- `_tails[k].tail_of == k`: a tail is partly filled and free; whoever takes it is its only writer;
 - a block in use is never given to anyone else, and its key never changes.
 """
 
@@ -21,6 +22,7 @@ class BlockPool:
         for block in self._blocks:
             self._free.push_back(block)
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
+        self._tails: dict[BlockKey, KVCacheBlock] = {}
         self._on_evict = on_evict
 
     @property
@@ -66,7 +68,7 @@ class BlockPool:
             assert block.ref_count > 0, f"{block!r} released by nobody's owner"
             block.ref_count -= 1
             if block.ref_count == 0:
-                if block.key is None:
+                if block.key is None and block.tail_of is None:
                     self._free.push_front(block)
                 else:
                     self._free.push_back(block)
@@ -88,6 +90,27 @@ class BlockPool:
             self.acquire(block)
         return block
 
+    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> None:
+        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on."""
+        assert block.key is None
+        assert block.ref_count == 1
+        former = self._tails.get(parent)
+        if former is not None:
+            former.tail_of, former.token_ids = None, ()
+        block.tail_of, block.token_ids = parent, token_ids
+        self._tails[parent] = block
+
+    def find_tail(self, parent: BlockKey) -> KVCacheBlock | None:
+        """The free block that was partly filled behind `parent`."""
+        return self._tails.get(parent)
+
+    def take_tail(self, block: KVCacheBlock) -> None:
+        """Become the only user of a tail."""
+        assert block.tail_of is not None
+        del self._tails[block.tail_of]
+        block.tail_of, block.token_ids = None, ()
+        self.acquire(block)
+
     def check(self) -> None:
         """Raise AssertionError if a block is both free and used, lost, or found under a wrong key."""
         free = list(self._free)
@@ -96,6 +119,7 @@ class BlockPool:
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
         assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
+        assert all(block.tail_of == key and block.ref_count == 0 for key, block in self._tails.items()), "a wrong tail"
         assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
 
     def _take(self) -> KVCacheBlock:
@@ -105,5 +129,8 @@ class BlockPool:
             del self._by_key[key]
             if self._on_evict is not None:
                 self._on_evict(key)
+        elif block.tail_of is not None:
+            del self._tails[block.tail_of]
+            block.tail_of, block.token_ids = None, ()
         block.ref_count = 1
         return block

@@ -35,12 +35,21 @@ class CachedRequestData:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockCopy:
+    """Copy a whole block within the device."""
+
+    source_id: int
+    target_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerOutput:
     """One step of work.
 
     num_scheduled_tokens: request id -> tokens to compute in this step (>= 1); its order is the batch's order.
     dropped_request_ids: the worker forgets these before anything else (finished, aborted or preempted).
-    loads: copies host -> device, done before the forward pass; stores: device -> host, done after it.
+    copies: within the device, done first; loads: host -> device, done before the forward pass; stores: device -> host,
+    done after it.
     A request samples a token in this step when its computed tokens reach all of its known tokens.
     """
 
@@ -49,6 +58,7 @@ class SchedulerOutput:
     cached_requests: tuple[CachedRequestData, ...] = ()
     num_scheduled_tokens: Mapping[str, int] = field(default_factory=dict)
     dropped_request_ids: tuple[str, ...] = ()
+    copies: tuple[BlockCopy, ...] = ()
     loads: tuple[TransferJob, ...] = ()
     stores: tuple[TransferJob, ...] = ()
 

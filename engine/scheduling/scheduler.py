@@ -16,6 +16,7 @@ from engine.outputs import FinishReason, KVReceipt
 from engine.request import Request, RequestStatus
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.output import (
+    BlockCopy,
     CachedRequestData,
     ModelRunnerOutput,
     NewRequestData,
@@ -59,6 +60,7 @@ class Scheduler:
         self._loading: dict[str, Request] = {}
         self._running: list[Request] = []
         self._dropped: list[str] = []
+        self._copies: list[BlockCopy] = []
 
     # Requests come and go
 
@@ -127,7 +129,10 @@ class Scheduler:
         if not (scheduled or loads or stores or self._dropped):
             return None
         dropped, self._dropped = tuple(self._dropped), []
-        return SchedulerOutput(next(self._step_ids), tuple(new), tuple(cached), scheduled, dropped, loads, stores)
+        copies, self._copies = tuple(self._copies), []
+        return SchedulerOutput(
+            next(self._step_ids), tuple(new), tuple(cached), scheduled, dropped, copies, loads, stores
+        )
 
     def _schedule_running(
         self, budget: SchedulingBudget, scheduled: dict[str, int], cached: list[CachedRequestData]
@@ -178,7 +183,7 @@ class Scheduler:
         self._forget_in_worker(request)
         request.num_computed_tokens = request.num_confirmed_tokens = 0
         request.status = RequestStatus.PREEMPTED
-        request.tiers_asked = False
+        request.tiers_asked, request.restored = False, None
         self._waiting.appendleft(request)
         self.num_preemptions += 1
 
@@ -226,21 +231,32 @@ class Scheduler:
                 request.tiers_asked = True
                 if self.tiering.begin(request):
                     request.status = RequestStatus.LOADING
-                    self._note_receipt(request, device_blocks=device)
                     return True
             request.num_computed_tokens = request.num_confirmed_tokens = device * self.blocks.block_size
-            self._note_receipt(request, device_blocks=device)
-        return self.blocks.can_hold(request, request.num_tokens)
+        if not self.blocks.can_hold(request, request.num_tokens):
+            return False
+        self._claim_tail(request)
+        return True
 
-    def _note_receipt(
-        self, request: Request, *, device_blocks: int, cpu_blocks: int = 0, redis_blocks: int = 0, seconds: float = 0.0
-    ) -> None:
-        """Of its first admission only: a preempted request's receipt stays what it was."""
+    def _claim_tail(self, request: Request) -> None:
+        if request.num_computed_tokens == len(request.blocks) * self.blocks.block_size:
+            tokens, copy = self.blocks.claim_tail(request)
+            request.num_computed_tokens += tokens
+            request.num_confirmed_tokens = request.num_computed_tokens
+            if copy is not None:
+                self._copies.append(copy)
         if request.started is None:
-            size = self.blocks.block_size
-            device, cpu, redis = device_blocks * size, cpu_blocks * size, redis_blocks * size
-            computed = request.num_prompt_tokens - device - cpu - redis
-            request.receipt = KVReceipt(device, cpu, redis, computed, seconds * 1e3)
+            request.receipt = self._receipt(request)
+
+    def _receipt(self, request: Request) -> KVReceipt:
+        """Of its first admission: what was not restored and need not be computed was on the device."""
+        cached = request.num_computed_tokens
+        outcome, size = request.restored, self.blocks.block_size
+        cpu = outcome.from_cpu * size if outcome is not None else 0
+        redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
+        cpu = min(cpu, cached)
+        seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
+        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_prompt_tokens - cached, seconds * 1e3)
 
     def _collect_loads(self) -> None:
         """Loaded requests go to the front of the queue, with their blocks."""
@@ -249,14 +265,7 @@ class Scheduler:
         for request, outcome in reversed(self.tiering.poll()):
             del self._loading[request.request_id]
             request.status = RequestStatus.WAITING
-            device = len(request.blocks) - outcome.num_blocks
-            self._note_receipt(
-                request,
-                device_blocks=device,
-                cpu_blocks=outcome.from_cpu,
-                redis_blocks=outcome.from_redis,
-                seconds=outcome.seconds if outcome.num_blocks else 0.0,
-            )
+            request.restored = outcome
             self._waiting.appendleft(request)
 
     def _new_request_data(self, request: Request) -> NewRequestData:
@@ -283,6 +292,7 @@ class Scheduler:
 
     def update(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
         """Take one step's result, in the order in which steps were scheduled."""
+        self.blocks.end_copies(output.copies)
         if self.tiering is not None:
             self.tiering.complete(result.transfers)
         updates = []
@@ -325,8 +335,13 @@ class Scheduler:
         if self.tiering is not None:
             jobs = (*output.loads, *output.stores)
             self.tiering.complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
-        failed = (self.finish_request(request_id, "error") for request_id in output.num_scheduled_tokens)
-        return [request for request in failed if request is not None]
+        self.blocks.end_copies(output.copies)
+        failed = [r for request_id in output.num_scheduled_tokens if (r := self._requests.get(request_id)) is not None]
+        for request in failed:
+            # Nobody knows what its last blocks hold.
+            request.num_confirmed_tokens = 0
+            self.finish_request(request.request_id, "error")
+        return failed
 
     def check(self) -> None:
         """Raise AssertionError if blocks leak: free + used == total, and nothing is used when nobody runs."""
@@ -334,6 +349,6 @@ class Scheduler:
         if self.tiering is not None:
             self.tiering.check()
         held = {block.block_id for request in self._requests.values() for block in request.blocks}
-        idle = self.tiering is None or (self.tiering.num_loading == 0 and self.tiering.num_pinned == 0)
+        idle = self.blocks.num_copied == 0 and (self.tiering is None or self.tiering.is_quiet)
         if idle:
             assert len(held) == self.blocks.pool.num_used, "a block is used by no request"

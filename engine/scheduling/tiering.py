@@ -40,15 +40,10 @@ class Tiering:
         """Whether no byte moves."""
         return not self._restoring and not self._pinned
 
-    @property
-    def num_pinned(self) -> int:
-        """Blocks that are being copied down."""
-        return len(self._pinned)
-
     def begin(self, request: Request) -> bool:
         """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
         device = len(request.blocks)
-        keys = request.block_keys[device : self._blocks.num_matchable(request)]
+        keys = request.block_keys[device : self._blocks.num_loadable(request)]
         if not keys or not self.tiers.may_have(keys[0]):
             return False
         new = self._blocks.grow(request, (device + len(keys)) * self._blocks.block_size)
@@ -71,7 +66,8 @@ class Tiering:
             request = restoring.request
             kept = restoring.num_device_blocks + outcome.num_blocks
             self._blocks.shrink(request, kept)
-            request.num_computed_tokens = request.num_confirmed_tokens = kept * self._blocks.block_size
+            restored = min(kept * self._blocks.block_size, request.num_tokens - 1)
+            request.num_computed_tokens = request.num_confirmed_tokens = restored
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)

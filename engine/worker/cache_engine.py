@@ -9,6 +9,7 @@ from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.errors import EngineError
+from engine.scheduling.output import BlockCopy
 from engine.worker.device import Device
 
 
@@ -25,12 +26,21 @@ class CacheEngine:
     ) -> None:
         """host_pool: the CPU tier's arena, None without tiers; raises EngineError if `device` cannot copy to it."""
         self.kv_cache = torch.zeros((num_blocks, *layout.shape), dtype=dtype, device=device.torch_device)
+        memory = device.host_bytes(self.kv_cache)
+        self._pool = DevicePool(memory, layout.nbytes) if memory is not None else None
         self._copies: CopyEngine | None = None
         if host_pool is not None:
-            memory = device.host_bytes(self.kv_cache)
-            if memory is None:
+            if self._pool is None:
                 raise EngineError(f"KV tiers below a {device.name} device are not supported yet")
-            self._copies = CopyEngine(DevicePool(memory, layout.nbytes), host_pool)
+            self._copies = CopyEngine(self._pool, host_pool)
+
+    def copy_within(self, copies: Iterable[BlockCopy]) -> None:
+        """Copy whole blocks within the device."""
+        for copy in copies:
+            if self._pool is not None:
+                self._pool.copy(copy.source_id, copy.target_id)
+            else:
+                self.kv_cache[copy.target_id].copy_(self.kv_cache[copy.source_id])
 
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
         """All jobs, done when it returns; one that fails is a result with `error`, never an exception."""
@@ -40,4 +50,4 @@ class CacheEngine:
 
     def close(self) -> None:
         """Let go of the host pool, so that its owner can free it."""
-        self._copies = None
+        self._copies = self._pool = None

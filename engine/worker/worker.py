@@ -109,7 +109,7 @@ class Worker:
         self._runner = ModelRunner(model, attention, self._device)
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
-        """Loads, then the forward pass, then stores; done when it returns.
+        """Copies, loads, then the forward pass, then stores; done when it returns.
 
         Raises EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests must
         then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
@@ -117,6 +117,7 @@ class Worker:
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")
         self._batch.update(step)
+        self._cache.copy_within(step.copies)
         transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
         sampled: dict[str, int] = {}
         seconds = 0.0

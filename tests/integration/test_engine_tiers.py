@@ -21,7 +21,9 @@ def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_an
         prompt = [*converse(llm, 10), 5, 6, 7]
         full = (len(prompt) - 1) // BLOCK * BLOCK
         on_device = answer(llm, prompt, 64)
-        assert (on_device.usage.kv.device, on_device.usage.kv.computed) == (full, len(prompt) - full)
+        # On the device even the partly filled block is still there: but for the last one, whose KV no step has needed,
+        # every token of the former turns.
+        assert (on_device.usage.kv.device, on_device.usage.kv.computed) == (len(prompt) - 4, 4)
 
         fill_device(llm, 1)
         from_cpu = answer(llm, prompt, 64)

@@ -57,6 +57,8 @@ class ToyWorker:
         for cached in output.cached_requests:
             self.requests[cached.request_id].blocks += cached.new_block_ids
             computed[cached.request_id] = cached.num_computed_tokens
+        for copy in output.copies:
+            self.device[copy.target_id] = list(self.device[copy.source_id])
         results = [self._copy(job, load=True) for job in output.loads]
         sampled = {}
         for request_id, count in output.num_scheduled_tokens.items():

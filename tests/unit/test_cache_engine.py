@@ -7,6 +7,7 @@ from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.transfer import Direction, TransferJob
+from engine.scheduling.output import BlockCopy
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.device import open_device
 
@@ -43,6 +44,14 @@ def test_a_block_comes_back_from_the_host_bit_by_bit() -> None:
     assert [(result.job_id, result.error) for result in results] == [(1, None), (2, None)]
     assert block_bytes(cache, 4) == random_block(1)
     assert host[3 * LAYOUT.nbytes :] == random_block(1)
+
+
+def test_a_block_is_copied_within_the_device_bit_by_bit_also_without_tiers() -> None:
+    cache = engine(None)
+    cache.kv_cache[1].view(-1).view(torch.uint8).copy_(torch.frombuffer(bytearray(random_block(2)), dtype=torch.uint8))
+    cache.copy_within([BlockCopy(source_id=1, target_id=4)])
+    assert block_bytes(cache, 4) == random_block(2)
+    assert [i for i in range(6) if cache.kv_cache[i].view(torch.int16).any()] == [1, 4]
 
 
 def test_a_copy_touches_nothing_but_its_block() -> None:

@@ -68,7 +68,7 @@ def test_when_blocks_run_out_the_latest_request_is_preempted_and_loses_nothing()
         assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_a_second_turn_computes_only_what_follows_the_full_blocks_of_the_first() -> None:
+def test_a_second_turn_computes_only_what_is_new() -> None:
     rig = Rig()
     first = rig.add(range(10), max_tokens=4)
     rig.run()
@@ -76,18 +76,56 @@ def test_a_second_turn_computes_only_what_follows_the_full_blocks_of_the_first()
     second = rig.add([*history, 7, 8, 9])
     rig.run()
     assert second.receipt is not None
-    assert second.receipt.device == 12
-    assert second.receipt.computed == 17 - 12
+    assert second.receipt.device == 13
+    assert second.receipt.computed == 17 - 13
+    assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 
-def test_of_a_prompt_that_is_known_completely_the_last_token_is_computed() -> None:
+def test_of_a_turn_that_leaves_the_former_one_only_the_common_beginning_is_kept() -> None:
+    rig = Rig()
+    rig.add(range(11), max_tokens=1)
+    rig.run()
+    other = rig.add([*range(10), 40, 41], max_tokens=2)
+    rig.run()
+    assert other.receipt is not None
+    assert other.receipt.device == 10
+    assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
+
+
+def test_two_turns_that_follow_one_do_not_write_into_the_same_block() -> None:
+    rig = Rig()
+    rig.add(range(11), max_tokens=1)
+    rig.run()
+    turns = [rig.add([*range(11), token], max_tokens=3) for token in (40, 41)]
+    rig.run()
+    for turn in turns:
+        assert turn.output_token_ids == expected_output(turn.prompt_token_ids, turn.sampling, VOCAB)
+
+
+def test_of_a_prompt_that_is_known_completely_the_last_token_alone_is_computed() -> None:
     rig = Rig()
     rig.add(range(2 * BLOCK), max_tokens=1)
     rig.run()
     again = rig.add(range(2 * BLOCK), max_tokens=1)
-    rig.run()
+    output, _ = rig.step()
+    assert output.total_tokens == 1
     assert again.receipt is not None
-    assert again.receipt.device == BLOCK
+    assert again.receipt.device == 2 * BLOCK - 1
+    rig.run()
+    assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
+
+
+def test_of_a_prompt_that_is_known_completely_below_the_last_token_alone_is_computed() -> None:
+    store = ToyStore(capacity=32)
+    rig = Rig(max_tokens_per_step=64, store=store)
+    rig.add(range(16), max_tokens=1)
+    rig.run()
+    restarted = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32, redis=store.redis))
+    again = restarted.add(range(16), max_tokens=1)
+    restarted.run()
+    assert again.receipt is not None
+    assert (again.receipt.redis, again.receipt.computed) == (15, 1)
+    assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
 
 
 def test_an_abort_frees_the_blocks_for_the_very_next_step() -> None:
@@ -199,7 +237,7 @@ def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_devic
 
 def test_a_failed_step_ends_its_requests_and_leaves_nothing_behind() -> None:
     rig = Rig(store=ToyStore(capacity=32))
-    request = rig.add(range(4))
+    request = rig.add(range(3))
     output = rig.scheduler.schedule()
     assert output is not None
     assert rig.scheduler.fail_step(output) == [request]

@@ -89,6 +89,7 @@ class AnswerBuilder:
         self._times: list[float] = []
         self._finish_reason: str | None = None
         self._usage: TokenUsage | None = None
+        self._ended: float | None = None
 
     def add(self, chunk: Mapping[str, Any], now: float) -> None:
         """Take one chunk. Raises RequestFailedError if it carries an error; fields it does not know it passes over."""
@@ -104,12 +105,22 @@ class AnswerBuilder:
                 self._times.append(now - self._sent)
             self._finish_reason = choice.get("finish_reason") or self._finish_reason
 
+    def end(self, now: float) -> None:
+        """The server said that nothing follows; what passes until the connection is free is no part of the answer."""
+        self._ended = now
+
     def finish(self, now: float) -> Answer:
         """The whole answer. Raises StreamBrokenError if the stream ended without a finish reason."""
         if self._finish_reason is None:
             raise StreamBrokenError(f"the stream ended early, after {len(self._texts)} pieces of text")
-        text, times = "".join(self._texts), tuple(self._times)
-        return Answer(text, self._finish_reason, self._sent, now - self._sent, times, self._usage)
+        return Answer(
+            text="".join(self._texts),
+            finish_reason=self._finish_reason,
+            sent=self._sent,
+            total=(self._ended or now) - self._sent,
+            text_times=tuple(self._times),
+            usage=self._usage,
+        )
 
 
 def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:

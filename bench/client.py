@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +13,7 @@ import aiohttp
 
 from bench.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
 from bench.prometheus import parse_metrics
-from bench.sse import SSEParser
+from bench.sse import SSEEvent, SSEParser
 
 Message = Mapping[str, str]
 """{"role": ..., "content": ...}"""
@@ -52,7 +52,7 @@ class LoadClient:
     """One server, at most `concurrency` requests in flight. Times count from when a request is sent, not queued.
 
     base_url: without /v1, such as "http://127.0.0.1:8000". model: None asks /v1/models and takes the first.
-    stall_seconds: a stream silent for longer is broken.
+    stall_seconds: a stream without an event for longer is broken; keep-alive comments do not count as events.
     """
 
     def __init__(
@@ -68,13 +68,14 @@ class LoadClient:
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._slots = asyncio.Semaphore(concurrency)
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=stall_seconds)
+        self._stall_seconds = stall_seconds
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         # Our own semaphore bounds concurrency: a wait inside aiohttp's pool would count as time to first token.
         connector = aiohttp.TCPConnector(limit=0)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=self._timeout, headers=self._headers)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self._headers)
         return self
 
     async def __aexit__(
@@ -114,23 +115,32 @@ class LoadClient:
             return await self._stream(path, body | dict(content) | how.body())
 
     async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
-        parser = SSEParser()
-        done: float | None = None
         answer = AnswerBuilder(time.perf_counter())
+        loop = asyncio.get_running_loop()
         try:
-            async with self._open().post(self.base_url + path, json=body) as response:
-                if response.status != 200:
-                    raise RequestFailedError(response.status, await response.text())
-                async for piece in response.content.iter_any():
-                    now = time.perf_counter()
-                    for event in parser.feed(piece):
-                        if event.data == "[DONE]":
-                            done = now
-                        else:
-                            answer.add(_decoded(event.data), now)
-        except (aiohttp.ClientError, TimeoutError) as error:
+            async with asyncio.timeout(self._stall_seconds) as stall, aclosing(self._events(path, body)) as events:
+                async for event, at in events:
+                    stall.reschedule(loop.time() + self._stall_seconds)
+                    if event.data == "[DONE]":
+                        answer.end(at)
+                    else:
+                        answer.add(_decoded(event.data), at)
+        except TimeoutError as error:
+            raise StreamBrokenError(f"no event for {self._stall_seconds:g} s") from error
+        except aiohttp.ClientError as error:
             raise StreamBrokenError(f"{type(error).__name__}: {error}") from error
-        return answer.finish(done or time.perf_counter())
+        return answer.finish(time.perf_counter())
+
+    async def _events(self, path: str, body: Mapping[str, object]) -> AsyncGenerator[tuple[SSEEvent, float], None]:
+        """Each event and when its last byte came (time.perf_counter)."""
+        parser = SSEParser()
+        async with self._open().post(self.base_url + path, json=body) as response:
+            if response.status != 200:
+                raise RequestFailedError(response.status, await response.text())
+            async for piece in response.content.iter_any():
+                now = time.perf_counter()
+                for event in parser.feed(piece):
+                    yield event, now
 
     @asynccontextmanager
     async def _get(self, path: str) -> AsyncIterator[aiohttp.ClientResponse]:

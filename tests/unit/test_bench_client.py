@@ -219,16 +219,29 @@ async def test_what_is_not_the_format_is_no_answer(serve: Serve, noise: str) -> 
         await (await serve(play)).chat(HELLO, Generation(max_tokens=4))
 
 
-async def test_a_stalled_stream_is_given_up(serve: Serve) -> None:
-    never = asyncio.Event()
-
+async def test_a_stream_of_nothing_but_keep_alives_is_given_up(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("half")
-        await never.wait()
+        while scene.request.transport is not None:
+            await scene.raw(": keep-alive\n\n")
+            await asyncio.sleep(0.02)
 
     client = await serve(play, stall_seconds=0.1)
-    with pytest.raises(StreamBrokenError, match="SocketTimeoutError"):
+    with pytest.raises(StreamBrokenError, match=r"no event for 0\.1 s"):
         await client.chat(HELLO, Generation(max_tokens=4))
+
+
+async def test_a_long_answer_that_keeps_coming_is_no_stall(serve: Serve) -> None:
+    async def play(scene: Scene) -> None:
+        for _ in range(5):
+            await scene.say("tide ")
+            await asyncio.sleep(0.1)
+        await scene.finish()
+
+    answer = await (await serve(play, stall_seconds=0.3)).chat(HELLO, Generation(max_tokens=5))
+
+    assert answer.total > 0.4
+    assert answer.text == "tide " * 5
 
 
 async def test_no_more_requests_run_than_allowed_and_waiting_is_not_measured(serve: Serve) -> None:

@@ -1,6 +1,6 @@
 """The native step without an engine around it: parts of prompts in, logits out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,8 @@ from models.pangu.model import PanguForCausalLM
 from models.registry import load_model
 
 Threads = Literal[1, 2]
+KernelsFor = Callable[[str], Kernels]
+"""The fixture `kernels`."""
 ROW = SamplingRow(SamplingParams(temperature=0.0), position=0, produced=0)
 
 

@@ -1,14 +1,13 @@
 """The same tokens give the same logits, bit for bit, however a step was put together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.cpu.library import Kernels
-from tests.native_rig import NativeRig, Stream, Threads
+from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
 
@@ -133,7 +132,7 @@ def check_decoding_together(expected: Expected, threads: Threads) -> None:
     ids=["64 wide", "128 wide"],
 )
 def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
-    tmp_path: Path, kernels: Callable[[str], Kernels], shape: dict[str, int], instruction_set: str, size: Size
+    tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], instruction_set: str, size: Size
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
     rig = NativeRig(kernels(instruction_set), folder, num_blocks=STREAMS * (-(-LONGEST // 64) + 1))
@@ -143,7 +142,7 @@ def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
 
 
 def test_no_bit_of_the_real_models_logits_depends_on_its_company(
-    model_path: Path, kernels: Callable[[str], Kernels], size: Size
+    model_path: Path, kernels: KernelsFor, size: Size
 ) -> None:
     longest = size.pick(small=300, full=LONGEST)
     rig = NativeRig(kernels("auto"), model_path, num_blocks=STREAMS * (-(-longest // 64) + 1))

@@ -1,17 +1,16 @@
 """The native step computes what the torch model computes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.cpu.library import Kernels
 from models.dense_context import DenseContext
 from models.interface import CausalLM
 from models.tokenizer import Tokenizer
-from tests.native_rig import NativeRig, load_bfloat16, load_oracle
+from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle
 from tests.tiny_models import make_tiny_model
 
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
@@ -49,7 +48,7 @@ def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
-    tmp_path: Path, kernels: Callable[[str], Kernels], shape: dict[str, int], instruction_set: str
+    tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], instruction_set: str
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
     tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
@@ -59,9 +58,7 @@ def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 
-def test_scaled_rotary_positions_are_those_of_the_torch_model(
-    tmp_path: Path, kernels: Callable[[str], Kernels]
-) -> None:
+def test_scaled_rotary_positions_are_those_of_the_torch_model(tmp_path: Path, kernels: KernelsFor) -> None:
     folder = make_tiny_model(tmp_path / "tiny", hidden=128, heads=2, kv_heads=1)
     config = (folder / "config.json").read_text()
     scaling = (
@@ -91,7 +88,7 @@ def real_logits(model_path: Path) -> tuple[list[int], torch.Tensor]:
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 def test_the_real_model_agrees_with_float32(
     model_path: Path,
-    kernels: Callable[[str], Kernels],
+    kernels: KernelsFor,
     real_logits: tuple[list[int], torch.Tensor],
     instruction_set: str,
 ) -> None:

@@ -25,8 +25,16 @@ def engine_config(model: Path, dtype: str = "float32") -> EngineConfig:
 class WorkerDriver:
     """A worker with `num_blocks` device blocks, and `host_blocks` of host memory that stand for the CPU tier."""
 
-    def __init__(self, model: Path, *, dtype: str = "float32", num_blocks: int = 64, host_blocks: int = 8) -> None:
-        self.worker = Worker(engine_config(model, dtype))
+    def __init__(
+        self,
+        model: Path,
+        *,
+        dtype: str = "float32",
+        num_blocks: int = 64,
+        host_blocks: int = 8,
+        config: EngineConfig | None = None,
+    ) -> None:
+        self.worker = Worker(config or engine_config(model, dtype))
         self.executor = UniProcExecutor(self.worker)
         self.executor.call(self.worker.load)
         self.block_nbytes = self.worker.kv_layout().nbytes

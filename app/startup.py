@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,9 @@ def engine_builder(settings: Settings) -> Build:
     """Finds or fetches the model, loads it, opens the tiers."""
 
     def build(report: Report) -> tuple[Backend, str]:
+        # Read by OpenMP when torch loads it: its threads sleep when they wait. Spinning gains 5 % on a quiet machine,
+        # and makes everything many times slower as soon as something else wants the cores.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         # Imported here because torch takes seconds, and the port shall answer before that.
         from engine.build import build_engine
         from models.fingerprint import model_fingerprint

@@ -6,6 +6,7 @@ from pathlib import Path
 from engine.config import EngineConfig, TierConfig
 from engine.llm import LLM, Completion
 from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
 
 BLOCK = 64
 MIB = 1 << 20
@@ -21,7 +22,7 @@ def engine_config(
     redis_url: str = "auto",
     prefix_cache: bool = True,
 ) -> EngineConfig:
-    """A device pool of `blocks` blocks of the default model in `dtype`."""
+    """A device pool of `blocks` blocks of the default model in `dtype`: bfloat16 runs natively, float32 on torch."""
     state_dir.mkdir(exist_ok=True)
     block_nbytes = 30 * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
     return EngineConfig(
@@ -32,6 +33,7 @@ def engine_config(
         dtype=dtype,
         kv_memory=blocks * block_nbytes,
         prefix_cache=prefix_cache,
+        cache_dir=default_cache_dir(),
     )
 
 
@@ -48,7 +50,7 @@ def fill_device(llm: LLM, salt: int) -> None:
         answer(llm, [100 + (salt * 31 + index * 7 + at) % 900 for at in range(8 * BLOCK)], 1)
 
 
-def converse(llm: LLM, turns: int, user_tokens: int = 70, answer_tokens: int = 48) -> list[int]:
+def converse(llm: LLM, turns: int, user_tokens: int = 90, answer_tokens: int = 28) -> list[int]:
     """Ids of a conversation of `turns` turns: made-up questions, the model's own answers."""
     history: list[int] = []
     for turn in range(turns):

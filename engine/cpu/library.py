@@ -110,7 +110,7 @@ class Kernels:
         self._destroy(handle)
 
     def step(self, handle: int, step: StepInput) -> None:
-        """Run one step; raises EngineError if there is no memory for it."""
+        """Run one step; raises EngineError, and computes nothing, if it cannot be run."""
         problem: bytes | None = self._step(handle, ctypes.byref(step))
         if problem is not None:
             raise EngineError(f"the native step failed: {problem.decode()}")

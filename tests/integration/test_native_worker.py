@@ -89,6 +89,14 @@ def test_no_stop_token_is_sampled_before_min_tokens(driver: WorkerDriver) -> Non
     ]
 
 
+def test_an_id_outside_the_vocabulary_is_refused_and_the_next_step_is_none_the_worse(driver: WorkerDriver) -> None:
+    expected = driver.generate(PROMPT, 3)
+    with pytest.raises(EngineError, match="a token id is not in the vocabulary"):
+        driver.generate((5, 259, 7), 1)
+    driver.run(driver.plan(dropped=["r"]))
+    assert driver.generate(PROMPT, 3) == expected
+
+
 def test_torch_keeps_one_thread_beside_the_native_step(driver: WorkerDriver) -> None:
     assert driver.executor.call(torch.get_num_threads) == 1
 

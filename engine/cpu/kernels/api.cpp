@@ -25,11 +25,10 @@ EBB_EXPORT Engine* ebb_create(const Model* model, int32_t threads) {
 
 EBB_EXPORT void ebb_destroy(Engine* engine) { delete engine; }
 
-// Null, or what went wrong; the KV cache then holds undefined values in the step's slots.
+// Null, or what went wrong; nothing was computed then.
 EBB_EXPORT const char* ebb_step(Engine* engine, const StepInput* input) {
     try {
-        engine->step(*input);
-        return nullptr;
+        return engine->step(*input);
     } catch (const std::bad_alloc&) {
         return "out of memory";
     }

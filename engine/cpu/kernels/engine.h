@@ -31,8 +31,12 @@ class Engine {
 public:
     Engine(const Model& model, int threads) : model_(model), pool_(threads), scratch_(threads) {}
 
-    void step(const StepInput& step) {
+    // Null, or what is wrong with the step, of which then nothing is computed.
+    const char* step(const StepInput& step) {
         const StepPlan plan(step, model_, pool_.size());
+        for (int row = 0; row < plan.rows; ++row)
+            if (step.token_ids[row] < 0 || step.token_ids[row] >= model_.vocab)
+                return "a token id is not in the vocabulary";
         reserve(plan, step.samples);
         for (int i = 0; i < step.samples; ++i)
             destinations_[i] = step.logits_index[i] < 0
@@ -53,6 +57,7 @@ public:
                 if (scratch.best.data()[i].logit > best->logit) best = scratch.best.data() + i;
             step.arg_max[i] = best->id;
         }
+        return nullptr;
     }
 
 private:

@@ -26,14 +26,19 @@ struct Panels {
 // Put rows [rows, depth] of a row-major matrix into panels first_panel, first_panel + step, ...; a last panel that
 // they do not fill keeps what it holds.
 inline void pack_rows(const bf16* source, int rows, int depth, bf16* packed, int first_panel, int step) {
+    constexpr int kLine = 32;
     const size_t panel_size = static_cast<size_t>(kPanel) * depth;
     for (int first = 0; first < rows; first += kPanel) {
         bf16* panel = packed + (first_panel + static_cast<size_t>(first / kPanel) * step) * panel_size;
         const int count = rows - first < kPanel ? rows - first : kPanel;
-        for (int k = 0; k < depth; k += 2)
-            for (int column = 0; column < count; ++column)
-                std::memcpy(panel + static_cast<size_t>(k) * kPanel + column * 2,
-                            source + static_cast<size_t>(first + column) * depth + k, 2 * sizeof(bf16));
+        // A cache line of each column at a time: what it is scattered over stays in the first cache.
+        for (int block = 0; block < depth; block += kLine)
+            for (int column = 0; column < count; ++column) {
+                const bf16* from = source + static_cast<size_t>(first + column) * depth;
+                const int end = depth - block < kLine ? depth : block + kLine;
+                for (int k = block; k < end; k += 2)
+                    std::memcpy(panel + static_cast<size_t>(k) * kPanel + column * 2, from + k, 2 * sizeof(bf16));
+            }
     }
 }
 

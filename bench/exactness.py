@@ -5,11 +5,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bench import arms
-from bench.client import fixed_length
+from bench.client import Message, fixed_length
+from bench.plan import BLOCK_TOKENS
 from bench.server import EbbServer, settle
 from bench.stats import share
 from bench.workbench import Workbench
-from bench.workload import history
+from bench.workload import history, plain_words
 
 _PLACES = ("device", "cpu", "redis")
 
@@ -61,26 +62,45 @@ async def measure_exactness(bench: Workbench) -> ExactnessResult:
     """Each prompt anew, then again once others pushed it off the device, then at once, then after kill -9."""
     plan = bench.plan
     pool = plan.history_tokens * 3 // 2
+    numbers = range(plan.exact_prompts)
     async with AsyncExitStack() as stack:
         off = await bench.launch(stack, arms.no_reuse(plan, pool))
-        samples = [await _ask(bench, off, number, "computed") for number in range(plan.exact_prompts)]
+        prompts = [await _one_past_a_block(bench, off, number) for number in numbers]
+        samples = [await _ask(bench, off, prompts, number, "computed") for number in numbers]
         await off.stop()
         tiers = await bench.launch(stack, arms.with_redis(plan, pool))
-        for number in range(plan.exact_prompts):
-            await _ask(bench, tiers, number, "first")
+        for number in numbers:
+            await _ask(bench, tiers, prompts, number, "first")
         await settle(tiers)
-        for number in range(plan.exact_prompts):
-            samples.append(await _ask(bench, tiers, number, "cpu"))
-            samples.append(await _ask(bench, tiers, number, "device"))
+        for number in numbers:
+            samples.append(await _ask(bench, tiers, prompts, number, "cpu"))
+            samples.append(await _ask(bench, tiers, prompts, number, "device"))
         await settle(tiers)
         await bench.kill_and_restart(tiers)
-        samples += [await _ask(bench, tiers, number, "redis") for number in range(plan.exact_prompts)]
+        samples += [await _ask(bench, tiers, prompts, number, "redis") for number in numbers]
     return compare(samples, plan.dtype, plan.exact_tokens)
 
 
-async def _ask(bench: Workbench, server: EbbServer, number: int, place: str) -> ExactSample:
-    prompt = history(bench.plan.history_words, f"exact/{number}")
-    answer = await server.client.chat(prompt, fixed_length(bench.plan.exact_tokens))
+async def _one_past_a_block(bench: Workbench, server: EbbServer, number: int) -> list[Message]:
+    """A prompt of whole blocks and one token more, the one that always has to be computed.
+
+    Of any other length the device could have more cached than the tiers, which hold whole blocks only.
+    """
+    words = plain_words(2 * BLOCK_TOKENS, f"exact/{number}")
+    past = history(bench.plan.history_words - len(words), f"exact/{number}")
+
+    def ending_with(tail: list[str]) -> list[Message]:
+        *before, last = past
+        return [*before, {"role": "user", "content": " ".join([last["content"], *tail])}]
+
+    probe = await server.client.chat(ending_with(words), fixed_length(1))
+    return ending_with(words[: len(words) - (probe.prompt_tokens - 1) % BLOCK_TOKENS])
+
+
+async def _ask(
+    bench: Workbench, server: EbbServer, prompts: Sequence[list[Message]], number: int, place: str
+) -> ExactSample:
+    answer = await server.client.chat(prompts[number], fixed_length(bench.plan.exact_tokens))
     held = answer.tier_tokens()
     bench.say(
         f"exactness · {bench.plan.dtype} · prompt {number + 1} · {place} · {held.device} / {held.cpu} / {held.redis} "

@@ -1,7 +1,7 @@
 """Conversations to load a server with: made of plain words from a fixed seed, so that every run sends the same text.
 
-A word is about one token in the vocabularies of small English models (a leading space included), so sizes are given in
-words and the servers' own counts are what gets reported.
+With its leading space, every word of the list is one token of the default model. Capitals and full stops add to
+that, so sizes are given in words, and what gets reported is the servers' own count.
 """
 
 import random
@@ -20,10 +20,10 @@ shore sand rock hill field grass tree leaf root branch flower seed fruit bread m
 wine glass cup plate knife spoon fire smoke lamp candle mirror door wall floor roof room house home kitchen
 corner chair bed clock key lock box bag coat hat shoe ring coin gold silver iron wood wool silk cotton thread
 needle wheel engine machine tool hammer nail rope chain net horse dog cat bird fish bear wolf fox deer sheep
-goat cow duck bee spider snake frog walks runs sleeps wakes speaks listens waits works plays sings writes reads
-learns teaches builds breaks opens closes carries brings takes gives finds loses keeps sells buys counts
-measures draws paints remembers forgets quiet loud bright dark warm cold young old small large early late near
-far slow quick simple strange gentle heavy empty full round flat deep high open certain common
+goat cow duck bee spider snake frog walks runs wakes speaks listens waits works plays sings writes reads learns
+teaches builds breaks opens closes carries brings takes gives finds loses keeps sells buys counts measures draws
+paints remembers quiet loud bright dark warm cold young old small large early late near far slow quick simple
+strange gentle heavy empty full round flat deep high open certain common
 """
 WORDS = tuple(_WORD_LIST.split())
 
@@ -86,6 +86,11 @@ def question(words: int, seed: str) -> str:
     """A request of `words` words; at least 7."""
     opening = random.Random(f"{seed}/opening").choice(_OPENINGS) + " this:"
     return f"{opening} {passage(max(words - len(opening.split()), 1), seed)}"
+
+
+def plain_words(count: int, seed: str) -> list[str]:
+    """Words without capitals or full stops: behind other text, each is one token of the default model."""
+    return random.Random(seed).choices(WORDS, k=count)
 
 
 def passage(words: int, seed: str) -> str:

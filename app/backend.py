@@ -80,6 +80,10 @@ class Backend(Protocol):
     def stats(self) -> EngineStats:
         """A snapshot; cheap."""
 
+    @property
+    def is_broken(self) -> bool:
+        """It met a defect and serves nothing any more."""
+
     async def start(self) -> None:
         """Begin to serve."""
 

@@ -62,6 +62,11 @@ class EngineHost:
             self.holds_threads = False
 
     @property
+    def status(self) -> State:
+        """What clients are told: an engine that broke is as good as none."""
+        return "failed" if self.engine is not None and self.engine.is_broken else self.state
+
+    @property
     def failed(self) -> bool:
         """Whether the start has failed."""
         return self.state == "failed"

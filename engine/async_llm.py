@@ -6,17 +6,21 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from engine.config import EngineConfig
+from engine.core import InFlight
 from engine.errors import NotReadyError
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
+from engine.stats_log import StatsLog
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
+LOG_EVERY_SECONDS = 10.0
+LOOP_BROKE = "the engine has failed and must be restarted; the server's log says why"
 
 logger = logging.getLogger(__name__)
 
@@ -101,11 +105,13 @@ class AsyncLLMEngine:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+        self._broken = False
         self._checked = time.monotonic()
+        self._log = StatsLog(LOG_EVERY_SECONDS, engine.stats(), time.monotonic())
 
     async def start(self) -> None:
         """Begin to serve."""
-        self._task = asyncio.create_task(self._run(), name="engine-loop")
+        self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
     def generate(
         self,
@@ -116,6 +122,8 @@ class AsyncLLMEngine:
         tenant: str = "local",
     ) -> RequestStream:
         """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once."""
+        if self._broken:
+            raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
         request = self._engine.add_request(prompt_token_ids, params, request_id=request_id, tenant=tenant)
@@ -126,7 +134,7 @@ class AsyncLLMEngine:
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort". Nothing happens if it has ended."""
-        output = self._engine.abort_request(request_id)
+        output = self._engine.abort_request(request_id) if not self._broken else None
         if output is not None:
             self._deliver(output)
             self._wake.set()
@@ -157,21 +165,52 @@ class AsyncLLMEngine:
                 await asyncio.wait([self._task], timeout=max(deadline - time.monotonic(), 5.0))
         await asyncio.to_thread(self._on_close, 5.0)
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the loop met something that must not happen; nothing is served any more."""
+        return self._broken
+
+    async def _guarded(self) -> None:
+        """No request may hang because of a defect of ours: if the loop breaks, all of them end, and say so."""
+        try:
+            await self._run()
+        except Exception:
+            logger.exception("the engine's loop broke: a defect, please report it; restart the server")
+            self._broken = True
+            for request_id in list(self._streams):
+                self._deliver(RequestOutput(request_id, "", (), "error", error=LOOP_BROKE))
+
     async def _run(self) -> None:
+        step: InFlight | None = None
         while True:
-            begun = self._engine.core.begin_step()
-            if begun is None:
+            if step is None:
+                step = self._engine.core.begin_step()
+            if step is None:
                 if self._stopping and not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
                     return
                 await self._rest()
                 continue
-            output, future = begun
-            await asyncio.wait([asyncio.wrap_future(future)])
-            failure = future.exception()
-            if failure is not None:
+            following = await self._follow(step)
+            if (failure := step.future.exception()) is not None:
                 logger.error("a step failed; its requests end with an error", exc_info=failure)
-            for news in self._engine.finish_step(output, future):
+            for news in self._engine.finish_step(step):
                 self._deliver(news)
+            step = following
+            if self._log.is_due(now := time.monotonic()):
+                logger.info("%s", self._log.line(self._engine.stats(), now))
+
+    async def _follow(self, step: InFlight) -> InFlight | None:
+        """Wait for `step`. Shortly before it ends, as far as that is known, the next one is scheduled behind it, so
+        that the model does not wait for us; what arrives until then is still in it."""
+        ended = asyncio.wrap_future(step.future)
+        delay = self._engine.core.pace.time_to_prepare(step.output)
+        following = None
+        if delay is not None:
+            await asyncio.wait([ended], timeout=delay)
+            if not ended.done():
+                following = self._engine.core.begin_step()
+        await asyncio.wait([ended])
+        return following
 
     async def _rest(self) -> None:
         """Nothing to do now: sleep until a request comes, or a tier may have news."""

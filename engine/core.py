@@ -1,10 +1,11 @@
 """The loop's body: schedule, execute, update. Knows no text and no sockets."""
 
-import time
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.outputs import FinishReason
+from engine.pace import StepPace
 from engine.request import Request
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
@@ -29,8 +30,17 @@ class StepFailedError(Exception):
         self.requests = requests
 
 
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A step that was started. follows_at_once: requests ran when it was scheduled, so a gap before it counts."""
+
+    output: SchedulerOutput
+    future: Future[ModelRunnerOutput]
+    follows_at_once: bool
+
+
 class EngineCore:
-    """One scheduler, one executor, one step at a time: `begin_step`, then `finish_step` with its result."""
+    """One scheduler, one executor: `begin_step`, then `finish_step` with its result, in the same order."""
 
     def __init__(self, scheduler: Scheduler, executor: Executor) -> None:
         self.scheduler = scheduler
@@ -38,7 +48,9 @@ class EngineCore:
         self.step_seconds = Histogram.of_seconds()
         self.gap_seconds = Histogram.of_seconds()
         self.batch_sizes = Histogram.of_counts()
-        self._step_ended: float | None = None
+        self.pace = StepPace()
+        self._busy = False
+        self._last_ended = 0.0
 
     def add_request(self, request: Request) -> None:
         """Queue it. Raises OverloadedError."""
@@ -48,27 +60,33 @@ class EngineCore:
         """End it now; its blocks are free by the next step."""
         return self.scheduler.finish_request(request_id, reason)
 
-    def begin_step(self) -> tuple[SchedulerOutput, Future[ModelRunnerOutput]] | None:
-        """Schedule and start a step; None if there is nothing to do now."""
+    def begin_step(self) -> InFlight | None:
+        """Schedule and start a step; None if there is nothing to do now.
+
+        May be called while a step is in flight: what that one will produce is counted on.
+        """
         output = self.scheduler.schedule()
         if output is None:
-            self._step_ended = None
             return None
-        if self._step_ended is not None and output.total_tokens:
-            self.gap_seconds.observe(time.perf_counter() - self._step_ended)
-        return output, self.executor.execute(output)
+        return InFlight(output, self.executor.execute(output), follows_at_once=self._busy)
 
-    def finish_step(self, output: SchedulerOutput, future: Future[ModelRunnerOutput]) -> list[TokenUpdate]:
-        """Take the result of a step that has ended. Raises StepFailedError, after which the engine goes on."""
-        self._step_ended = time.perf_counter()
+    def finish_step(self, step: InFlight) -> list[TokenUpdate]:
+        """Take the result of the oldest step in flight. Raises StepFailedError, after which the engine goes on."""
         try:
-            result = future.result()
+            result = step.future.result()
         except Exception as error:
-            raise StepFailedError(self.scheduler.fail_step(output)) from error
-        if output.total_tokens:
+            self._busy = False
+            raise StepFailedError(self.scheduler.fail_step(step.output)) from error
+        if step.output.total_tokens:
+            if step.follows_at_once:
+                self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
             self.step_seconds.observe(result.seconds)
-            self.batch_sizes.observe(len(output.num_scheduled_tokens))
-        return self.scheduler.update(output, result)
+            self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
+            self.pace.note(step.output, result.ended - result.started)
+        self._last_ended = result.ended
+        updates = self.scheduler.update(step.output, result)
+        self._busy = self.scheduler.num_running > 0
+        return updates
 
     @property
     def is_quiet(self) -> bool:

@@ -3,15 +3,13 @@
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Future
 
-from engine.core import EngineCore, StepFailedError
+from engine.core import EngineCore, InFlight, StepFailedError
 from engine.output_processor import OutputProcessor
 from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import TokenUpdate
 from engine.stats import EngineStats, Histogram
 
@@ -64,14 +62,13 @@ class LLMEngine:
         begun = self.core.begin_step()
         if begun is None:
             return []
-        output, future = begun
-        future.exception()
-        return self.finish_step(output, future)
+        begun.future.exception()
+        return self.finish_step(begun)
 
-    def finish_step(self, output: SchedulerOutput, future: Future[ModelRunnerOutput]) -> list[RequestOutput]:
+    def finish_step(self, step: InFlight) -> list[RequestOutput]:
         """News of the requests of a step that has ended; a failed step ends its requests with "error"."""
         try:
-            updates = self.core.finish_step(output, future)
+            updates = self.core.finish_step(step)
         except StepFailedError as failure:
             return [
                 news

@@ -20,7 +20,7 @@ async def health(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """200 while requests are served, else 503."""
     host = services_of(request).host
-    if host.state == "ok":
+    if host.status == "ok":
         return JSONResponse(_body(host))
     return JSONResponse(_body(host), 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
@@ -28,7 +28,7 @@ async def ready(request: Request) -> Response:
 def _body(host: EngineHost) -> dict[str, Any]:
     engine = host.engine
     return {
-        "status": host.state,
+        "status": host.status,
         "version": VERSION,
         "model": None if engine is None else _model(engine),
         "starting": host.progress if host.state in ("starting", "failed") else None,

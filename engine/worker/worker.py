@@ -1,5 +1,6 @@
 """One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,6 +117,7 @@ class Worker:
         """
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")
+        started = time.perf_counter()
         self._batch.update(step)
         self._cache.copy_within(step.copies)
         transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
@@ -124,7 +126,7 @@ class Worker:
         if step.num_scheduled_tokens:
             sampled, seconds = self._runner.run(self._batch, step.num_scheduled_tokens)
         transfers += self._cache.run(step.stores)
-        return ModelRunnerOutput(step.step_id, sampled, transfers, seconds)
+        return ModelRunnerOutput(step.step_id, sampled, transfers, seconds, started, time.perf_counter())
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""

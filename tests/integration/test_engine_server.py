@@ -127,3 +127,22 @@ async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServe
     assert stats.blocks_used == 0
     assert stats.running == stats.waiting == stats.loading == 0
     assert stats.requests_finished["abort"] > 0
+
+
+async def test_a_defect_in_the_engine_ends_every_request_with_an_error_and_is_told(
+    server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect() -> None:
+        raise RuntimeError("made by the test")
+
+    async with aiohttp.ClientSession(server.url) as session:
+        async with session.post("/v1/chat/completions", json=body(1, 2000)) as response:
+            await response.content.readline()
+            monkeypatch.setattr(server.engine._engine.core.scheduler, "schedule", defect)
+            events = (await response.content.read()).decode()
+        assert "the engine has failed and must be restarted" in events
+        async with session.get("/ready") as response:
+            assert response.status == 503
+            assert (await response.json())["status"] == "failed"
+        async with session.post("/v1/chat/completions", json=body(2, 8)) as response:
+            assert response.status == 503

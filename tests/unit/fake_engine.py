@@ -92,6 +92,7 @@ class FakeEngine:
         self.max_model_len = WINDOW
         self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
         self.redis_note = "off"
+        self.is_broken = False
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.requests: list[FakeStream] = []

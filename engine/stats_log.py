@@ -1,0 +1,34 @@
+"""One line about the engine in the log, every few seconds while it is busy."""
+
+from engine.stats import EngineStats
+
+
+class StatsLog:
+    """Compares snapshots. Times in seconds on one clock."""
+
+    def __init__(self, interval: float, stats: EngineStats, now: float) -> None:
+        self._interval = interval
+        self._before = stats
+        self._since = now
+
+    def is_due(self, now: float) -> bool:
+        """Whether `interval` is over since the last line."""
+        return now - self._since >= self._interval
+
+    def line(self, stats: EngineStats, now: float) -> str:
+        """What happened since the last line."""
+        seconds, before = max(now - self._since, 1e-9), self._before
+        self._before, self._since = stats, now
+        generated = stats.generation_tokens - before.generation_tokens
+        computed = stats.computed_tokens - before.computed_tokens
+        tiers = {
+            "device": stats.device_tokens - before.device_tokens,
+            "CPU": stats.cpu_tokens - before.cpu_tokens,
+            "Redis": stats.redis_tokens - before.redis_tokens,
+        }
+        cached = ", ".join(f"{count} from {tier}" for tier, count in tiers.items() if count) or "none cached"
+        return (
+            f"{stats.running} running, {stats.waiting} waiting, {stats.loading} loading; "
+            f"{generated / seconds:.0f} tokens/s generated; prompts: {computed} tokens computed, {cached}; "
+            f"{stats.blocks_used} of {stats.blocks_total} blocks in use, {stats.blocks_cached} hold prefixes"
+        )

@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+from engine.stats import EngineStats, Histogram
+from engine.stats_log import StatsLog
+
+SECONDS = Histogram.of_seconds()
+STATS = EngineStats(
+    running=0,
+    waiting=0,
+    loading=0,
+    blocks_total=100,
+    blocks_used=0,
+    blocks_cached=0,
+    block_nbytes=1,
+    preemptions=0,
+    requests_finished={},
+    generation_tokens=50,
+    device_tokens=0,
+    cpu_tokens=0,
+    redis_tokens=10,
+    computed_tokens=7,
+    unstored_blocks=0,
+    step_seconds=SECONDS,
+    gap_seconds=SECONDS,
+    batch_sizes=SECONDS,
+    ttft_seconds=SECONDS,
+    queue_seconds=SECONDS,
+    inter_token_seconds=SECONDS,
+    tiers=None,
+)
+
+
+def test_the_line_tells_what_happened_since_the_last_one() -> None:
+    log = StatsLog(10.0, STATS, now=100.0)
+    assert not log.is_due(109.0)
+    assert log.is_due(110.0)
+    later = replace(STATS, running=3, generation_tokens=450, redis_tokens=74, computed_tokens=27, blocks_used=9)
+    assert log.line(later, 120.0) == (
+        "3 running, 0 waiting, 0 loading; 20 tokens/s generated; prompts: 20 tokens computed, 64 from Redis; "
+        "9 of 100 blocks in use, 0 hold prefixes"
+    )
+    assert not log.is_due(129.0)
+    assert "0 tokens/s generated; prompts: 0 tokens computed, none cached" in log.line(later, 130.0)

@@ -1,0 +1,106 @@
+"""`python -m bench.native_step MODEL_FOLDER`: milliseconds of a step, native by instruction set and torch, interleaved.
+
+No server, no tiers: what the kernels do. Prints a table; ratios to torch are what to compare between machines.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from bench.stats import median
+from engine.config import EngineConfig
+from engine.cpu.instruction_set import usable_instruction_sets
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import NewRequestData, SchedulerOutput
+from engine.worker.host_resources import usable_cores
+from engine.worker.worker import Worker
+
+BLOCK: Final = 64
+GREEDY: Final = SamplingParams(temperature=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`streams` requests, each with `context` computed tokens, that compute `tokens` more in one step."""
+
+    name: str
+    streams: int
+    context: int
+    tokens: int
+
+
+def loads(context: int) -> tuple[Load, ...]:
+    """What is measured: decoding alone and together, and a prompt."""
+    decodes = (Load(f"decode {streams}", streams, context, 1) for streams in (1, 8, 32))
+    return (*decodes, Load(f"prompt {context}", 1, 0, context))
+
+
+class Arm:
+    """One way to compute, with its own blocks."""
+
+    def __init__(self, folder: Path, kernels: str, cache_dir: Path, *, num_blocks: int) -> None:
+        self.name = kernels
+        config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=kernels, cache_dir=cache_dir)
+        self._worker = Worker(config, progress=print)
+        self._worker.load()
+        self._worker.init_kv(num_blocks, None)
+        self._torch_threads = usable_cores() if kernels == "torch" else 1
+        self._steps = 0
+
+    def step(self, load: Load) -> float:
+        """Milliseconds."""
+        torch.set_num_threads(self._torch_threads)
+        length = load.context + load.tokens
+        blocks = -(-length // BLOCK)
+        names = [str(index) for index in range(load.streams)]
+        new = tuple(
+            NewRequestData(
+                name,
+                tuple(100 + at % 900 for at in range(length)),
+                length,
+                tuple(range(index * blocks, index * blocks + blocks)),
+                load.context,
+                GREEDY,
+            )
+            for index, name in enumerate(names)
+        )
+        self._steps += 1
+        step = SchedulerOutput(self._steps, new_requests=new, num_scheduled_tokens=dict.fromkeys(names, load.tokens))
+        seconds = self._worker.execute(step).seconds
+        self._worker.execute(SchedulerOutput(self._steps, dropped_request_ids=tuple(names)))
+        return seconds * 1e3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.native_step", description=__doc__)
+    parser.add_argument("model", type=Path, help="a model folder")
+    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="where compiled kernels are kept")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--context", type=int, default=512)
+    arguments = parser.parse_args(argv)
+    blocks = 32 * (-(-(arguments.context + 1) // BLOCK))
+    kinds = [*(each.name for each in usable_instruction_sets()), "torch"]
+    arms = [Arm(arguments.model, kind, arguments.cache_dir, num_blocks=blocks) for kind in kinds]
+    print(
+        f"{usable_cores()} threads, {time.strftime('%Y-%m-%d')}, median (least) of {arguments.rounds} rounds, ms a step"
+    )
+    for load in loads(arguments.context):
+        times = {arm.name: [arm.step(load)] for arm in arms}
+        for _ in range(arguments.rounds):
+            for arm in arms:
+                times[arm.name].append(arm.step(load))
+        torch_median = median(times["torch"][1:])
+        for name, values in times.items():
+            middle, least = median(values[1:]), min(values[1:])
+            print(f"{load.name:12} {name:12} {middle:8.1f} ({least:.1f})  {torch_median / middle:5.2f} times torch")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -31,7 +31,8 @@ from models.fingerprint import model_fingerprint
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 
-LOAD_DEADLINE_SECONDS = 1.0
+# An operation that Redis does not answer ends after 1 s by itself: this is for what else may go wrong on the way.
+LOAD_DEADLINE_SECONDS = 2.0
 MIB = 1 << 20
 
 Progress = Callable[[str], None]

@@ -1,6 +1,7 @@
 """The engine without an event loop: requests in, RequestOutputs out, one `step` at a time."""
 
 import itertools
+import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -58,9 +59,11 @@ class LLMEngine:
         return self.core.scheduler.has_unfinished_requests()
 
     def step(self) -> list[RequestOutput]:
-        """One step, waited for in this thread."""
+        """One step, waited for in this thread. With nothing to compute yet it gives the tiers a moment."""
         begun = self.core.begin_step()
         if begun is None:
+            # Not a spin: the threads that bring blocks up need the interpreter too.
+            time.sleep(self.core.next_poll_seconds() or 0.0)
             return []
         begun.future.exception()
         return self.finish_step(begun)

@@ -22,7 +22,6 @@ from cache_tiers.transfer import Direction, TransferJob, TransferResult
 
 WINDOW = 8
 WINDOWS_AHEAD = 2
-STORE_BATCH = 16
 STORE_RETRY_SECONDS = 0.1
 
 
@@ -189,11 +188,11 @@ class TierManager:
         jobs, self._ready_loads = tuple(self._ready_loads), []
         return jobs
 
-    def take_stores(self) -> list[tuple[BlockKey, TransferJob]]:
-        """Copies for the next step. The caller pins each device block until the job's result came back."""
+    def take_stores(self, limit: int) -> list[tuple[BlockKey, TransferJob]]:
+        """At most `limit` copies for the next step. The caller pins each device block until the job's result came."""
         if not self._unstored or self._clock() < self._retry_at:
             return []
-        batch = list(itertools.islice(self._unstored, STORE_BATCH))
+        batch = list(itertools.islice(self._unstored, limit))
         slots = {slot.key: slot.offset for slot in self.store.reserve(batch)}
         jobs = []
         for key in batch:

@@ -61,6 +61,7 @@ class Scheduler:
         self._running: list[Request] = []
         self._dropped: list[str] = []
         self._copies: list[BlockCopy] = []
+        self._last_step_tokens = 0
 
     # Requests come and go
 
@@ -117,7 +118,7 @@ class Scheduler:
 
     def schedule(self) -> SchedulerOutput | None:
         """The next step's work, or None if there is none to do now."""
-        loads, stores = self.tiering.take_copies() if self.tiering is not None else ((), ())
+        loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
         budget = SchedulingBudget(self.limits.max_num_batched_tokens, self.limits.max_num_seqs)
         scheduled: dict[str, int] = {}
         cached: list[CachedRequestData] = []
@@ -126,6 +127,7 @@ class Scheduler:
         new = [] if preempted else self._schedule_waiting(budget, scheduled)
         if self.tiering is not None:
             loads += self.tiering.tiers.take_loads()
+        self._last_step_tokens = sum(scheduled.values())
         if not (scheduled or loads or stores or self._dropped):
             return None
         dropped, self._dropped = tuple(self._dropped), []

@@ -235,6 +235,19 @@ def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_devic
     assert len(store.redis) == 4
 
 
+def test_blocks_that_fill_together_while_streams_run_go_down_one_by_one() -> None:
+    rig = Rig(max_tokens_per_step=64, pool_blocks=64, store=ToyStore(capacity=64))
+    for start in range(4):
+        rig.add([start, start, start], max_tokens=12)
+    stores = []
+    while rig.scheduler.has_unfinished_requests():
+        output, _ = rig.step()
+        if output.total_tokens <= 4:
+            stores.append(len(output.stores))
+    assert sum(stores) >= 4
+    assert max(stores[1:]) == 1
+
+
 def test_a_failed_step_ends_its_requests_and_leaves_nothing_behind() -> None:
     rig = Rig(store=ToyStore(capacity=32))
     request = rig.add(range(3))

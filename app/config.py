@@ -33,6 +33,7 @@ class Settings:
 
     state_dir: what must last (chats, secret, the snapshot of Redis). cache_dir: what can be made again (models).
     max_model_len: 0 means the model's own window. cpu_kv_memory: 0 means no CPU tier.
+    itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     """
 
@@ -47,6 +48,7 @@ class Settings:
     max_model_len: int = 0
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
+    itl_target: int = 0
     kv_memory: int = DEFAULT_KV_MEMORY
     redis_url: str = field(default="auto", repr=False)
     redis_memory: int = 2 << 30
@@ -70,6 +72,7 @@ class Settings:
             max_model_len=self.max_model_len,
             max_num_seqs=self.max_num_seqs,
             max_num_batched_tokens=self.max_num_batched_tokens,
+            itl_target=self.itl_target / 1e3,
             kv_memory=self.kv_memory,
             prefix_cache=not self.no_prefix_cache,
             cache_dir=self.cache_dir,
@@ -175,6 +178,7 @@ OPTIONS = (
     Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
     Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
     Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
+    Option("itl-target", _integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option("kv-memory", _size_from(1 << 20), "SIZE", "device memory for KV blocks (default 512MiB)"),
     Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),

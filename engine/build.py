@@ -136,7 +136,7 @@ def _scheduler(
         manager = TierManager(tiers.store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=tiers.redis)
     pool = BlockPool(num_blocks, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, layout.nbytes, prefix_cache=config.prefix_cache)
-    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.max_waiting)
+    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.max_waiting, config.itl_target)
     return Scheduler(limits, blocks, Tiering(manager, blocks) if manager is not None else None, clock=clock)
 
 

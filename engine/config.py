@@ -28,6 +28,7 @@ class EngineConfig:
     dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
     kv_memory: bytes of the device's block pool.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
+    itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts in it.
     secret: what tenant salts are derived from.
     cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
     the model and the machine allow it; or the name of an instruction set (`engine.cpu.instruction_set`).
@@ -47,5 +48,6 @@ class EngineConfig:
     block_size: int = 64
     prefix_cache: bool = True
     max_waiting: int = 256
+    itl_target: float = 0.0
     cpu_kernels: str = "auto"
     cache_dir: Path | None = None

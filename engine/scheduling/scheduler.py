@@ -15,6 +15,7 @@ from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason, KVReceipt
 from engine.request import Request, RequestStatus
 from engine.scheduling.budget import SchedulingBudget
+from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.output import (
     BlockCopy,
     CachedRequestData,
@@ -27,11 +28,15 @@ from engine.scheduling.tiering import Tiering
 
 @dataclass(frozen=True, slots=True)
 class SchedulerLimits:
-    """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step. max_waiting: queue."""
+    """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step. max_waiting: queue.
+
+    itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts.
+    """
 
     max_num_seqs: int
     max_num_batched_tokens: int
     max_waiting: int
+    itl_target: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Scheduler:
         self.blocks = blocks
         self.tiering = tiering
         self.num_preemptions = 0
+        self.cost = StepCost()
         self._clock = clock
         self._step_ids = itertools.count()
         self._requests: dict[str, Request] = {}
@@ -119,7 +125,7 @@ class Scheduler:
     def schedule(self) -> SchedulerOutput | None:
         """The next step's work, or None if there is none to do now."""
         loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
-        budget = SchedulingBudget(self.limits.max_num_batched_tokens, self.limits.max_num_seqs)
+        budget = self._budget()
         scheduled: dict[str, int] = {}
         cached: list[CachedRequestData] = []
         preempted = self._schedule_running(budget, scheduled, cached)
@@ -136,6 +142,12 @@ class Scheduler:
             next(self._step_ids), tuple(new), tuple(cached), scheduled, dropped, copies, loads, stores
         )
 
+    def _budget(self) -> SchedulingBudget:
+        room = self.limits.max_num_batched_tokens
+        streaming = any(request.num_pending_tokens == 1 for request in self._running)
+        prompts = prompt_tokens_beside(self.cost, self.limits.itl_target, room) if streaming else room
+        return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
+
     def _schedule_running(
         self, budget: SchedulingBudget, scheduled: dict[str, int], cached: list[CachedRequestData]
     ) -> bool:
@@ -146,7 +158,7 @@ class Scheduler:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
-            count = min(request.num_pending_tokens, budget.tokens)
+            count = min(request.num_pending_tokens, self._room_for(request, budget))
             if count <= 0:
                 continue
             first, before = request.num_computed_tokens, len(request.blocks)
@@ -155,6 +167,12 @@ class Scheduler:
                 cached.append(CachedRequestData(request.request_id, new_ids, first))
                 self._take(request, count, budget, scheduled)
         return self.num_preemptions > preempted_before
+
+    def _room_for(self, request: Request, budget: SchedulingBudget) -> int:
+        if request.num_pending_tokens <= 1:
+            return budget.tokens
+        others_wait = bool(self._waiting) and self._num_holding() < self.limits.max_num_seqs
+        return min(budget.tokens, share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait))
 
     def _make_room(self, request: Request, num_tokens: int, scheduled: dict[str, int]) -> bool:
         """Grow its table, at the cost of who waits, then of the latest arrival; False if that was itself."""
@@ -197,6 +215,8 @@ class Scheduler:
     def _schedule_waiting(self, budget: SchedulingBudget, scheduled: dict[str, int]) -> list[NewRequestData]:
         new: list[NewRequestData] = []
         while self._waiting and not budget.exhausted and self._num_holding() < self.limits.max_num_seqs:
+            if budget.prompt_tokens == 0:
+                break
             request = self._waiting[0]
             if request.steps_in_flight:
                 break
@@ -209,7 +229,7 @@ class Scheduler:
             if request.status is RequestStatus.LOADING:
                 self._loading[request.request_id] = request
                 continue
-            count = min(request.num_pending_tokens, budget.tokens)
+            count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
             grown = self.blocks.grow(request, request.num_computed_tokens + count)
             assert grown is not None
             request.status = RequestStatus.RUNNING
@@ -297,6 +317,7 @@ class Scheduler:
         self.blocks.end_copies(output.copies)
         if self.tiering is not None:
             self.tiering.complete(result.transfers)
+        self.cost.note(output, result.seconds)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._requests.get(request_id)

@@ -1,0 +1,46 @@
+"""How large a piece of a prompt may be while others stream: a chunk lengthens the step that everybody waits for."""
+
+from engine.scheduling.output import SchedulerOutput
+
+SMALLEST_CHUNK = 16
+AUTO_STRETCH = 2.0
+_NEWEST = 0.2
+
+
+class StepCost:
+    """Learns, from steps that were made, seconds of a step of decodes alone and seconds per prompt token on top."""
+
+    def __init__(self) -> None:
+        self.decode_seconds: float | None = None
+        self.token_seconds: float | None = None
+
+    def note(self, step: SchedulerOutput, seconds: float) -> None:
+        """`step` took that long."""
+        decodes = sum(count == 1 for count in step.num_scheduled_tokens.values())
+        prompt_tokens = step.total_tokens - decodes
+        if prompt_tokens == 0 and decodes:
+            self.decode_seconds = _average(self.decode_seconds, seconds)
+        elif prompt_tokens >= SMALLEST_CHUNK:
+            base = (self.decode_seconds or 0.0) if decodes else 0.0
+            self.token_seconds = _average(self.token_seconds, max(seconds - base, 0.0) / prompt_tokens)
+
+
+def prompt_tokens_beside(cost: StepCost, target_seconds: float, room: int) -> int:
+    """Prompt tokens that a step with decodes in it may hold so that it takes at most `target_seconds`.
+
+    target_seconds: 0 means twice a step of decodes alone. Never less than SMALLEST_CHUNK, so that prompts go on, and
+    never more than `room`. Until the costs are known, `room`.
+    """
+    if cost.decode_seconds is None or not cost.token_seconds:
+        return room
+    target = target_seconds or AUTO_STRETCH * cost.decode_seconds
+    return min(room, max(SMALLEST_CHUNK, int((target - cost.decode_seconds) / cost.token_seconds)))
+
+
+def share_of_running_prompt(prompt_tokens: int, *, others_wait: bool) -> int:
+    """What a prompt that has begun may take, so that a long one does not hold up all short ones behind it."""
+    return -(-prompt_tokens // 2) if others_wait else prompt_tokens
+
+
+def _average(before: float | None, newest: float) -> float:
+    return newest if before is None else (1 - _NEWEST) * before + _NEWEST * newest

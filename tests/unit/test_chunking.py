@@ -1,0 +1,61 @@
+import pytest
+
+from engine.scheduling.chunking import (
+    SMALLEST_CHUNK,
+    StepCost,
+    prompt_tokens_beside,
+    share_of_running_prompt,
+)
+from engine.scheduling.output import SchedulerOutput
+
+
+def step(decodes: int, prompt_tokens: int) -> SchedulerOutput:
+    counts = {f"d{index}": 1 for index in range(decodes)}
+    if prompt_tokens:
+        counts["p"] = prompt_tokens
+    return SchedulerOutput(0, num_scheduled_tokens=counts)
+
+
+@pytest.fixture
+def cost() -> StepCost:
+    """10 ms of decodes, 0.1 ms per prompt token."""
+    learned = StepCost()
+    for _ in range(5):
+        learned.note(step(8, 0), 0.010)
+        learned.note(step(8, 100), 0.020)
+    return learned
+
+
+def test_costs_are_learned_from_steps(cost: StepCost) -> None:
+    assert cost.decode_seconds == pytest.approx(0.010)
+    assert cost.token_seconds == pytest.approx(0.0001)
+
+
+def test_a_prompt_alone_teaches_its_whole_cost() -> None:
+    cost = StepCost()
+    cost.note(step(0, 500), 0.1)
+    assert cost.token_seconds == pytest.approx(0.0002)
+    assert cost.decode_seconds is None
+
+
+def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:
+    assert prompt_tokens_beside(cost, 0.035, 512) == pytest.approx(250, abs=1)
+
+
+def test_without_a_target_a_step_takes_at_most_twice_as_long(cost: StepCost) -> None:
+    assert prompt_tokens_beside(cost, 0.0, 512) == pytest.approx(100, abs=1)
+
+
+def test_a_target_that_cannot_be_kept_lets_prompts_creep_on(cost: StepCost) -> None:
+    assert prompt_tokens_beside(cost, 0.001, 512) == SMALLEST_CHUNK
+
+
+def test_there_is_never_more_than_room(cost: StepCost) -> None:
+    assert prompt_tokens_beside(cost, 10.0, 64) == 64
+    assert prompt_tokens_beside(StepCost(), 0.001, 64) == 64
+
+
+def test_a_prompt_that_has_begun_leaves_half_to_those_who_wait() -> None:
+    assert share_of_running_prompt(100, others_wait=True) == 50
+    assert share_of_running_prompt(100, others_wait=False) == 100
+    assert share_of_running_prompt(1, others_wait=True) == 1

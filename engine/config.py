@@ -32,6 +32,7 @@ class EngineConfig:
     secret: what tenant salts are derived from.
     cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
     the model and the machine allow it; or the name of an instruction set (`engine.cpu.instruction_set`).
+    quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
@@ -50,4 +51,5 @@ class EngineConfig:
     max_waiting: int = 256
     itl_target: float = 0.0
     cpu_kernels: str = "auto"
+    quantization: str = "none"
     cache_dir: Path | None = None

@@ -40,6 +40,15 @@ def load_oracle(folder: Path) -> PanguForCausalLM:
     return oracle
 
 
+def quantized(matrix: torch.Tensor) -> torch.Tensor:
+    """What int8 in groups of 32 along a row leaves of [rows, columns]: scales are float16, rounded up."""
+    groups = matrix.float().view(len(matrix), -1, 32)
+    exact = groups.abs().amax(dim=-1, keepdim=True) / 127
+    scale = exact.half()
+    scale = torch.where(scale.float() < exact, torch.nextafter(scale, torch.tensor(torch.inf).half()), scale).float()
+    return (torch.round(groups / scale.clamp(min=1e-12)) * scale).view_as(matrix)
+
+
 @dataclass
 class Stream:
     """A sequence of tokens, computed so far up to `done`, in its own blocks."""
@@ -52,9 +61,9 @@ class Stream:
 class NativeRig:
     """One model in `num_blocks` blocks that all hold NaN at first, like what a recycled block may hold."""
 
-    def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int) -> None:
+    def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int, weights: str = "bfloat16") -> None:
         config = PanguConfig.from_json(ModelFolder(folder).config())
-        self.model = PackedModel(kernels, config, load_bfloat16(folder), threads=2)
+        self.model = PackedModel(kernels, config, load_bfloat16(folder), threads=2, weights=weights)
         shape = (num_blocks, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
         self.kv = torch.full(shape, float("nan"), dtype=torch.bfloat16)
         self.runners = {

@@ -23,7 +23,9 @@ _AVX512: Final = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 _AVX512_NEEDS: Final = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 
 INSTRUCTION_SETS: Final = (
-    InstructionSet("avx512_bf16", (*_AVX512, "-mavx512bf16"), (*_AVX512_NEEDS, "avx512_bf16")),
+    InstructionSet(
+        "avx512_bf16", (*_AVX512, "-mavx512bf16", "-mavx512vbmi"), (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi")
+    ),
     InstructionSet("avx512", _AVX512, _AVX512_NEEDS),
     InstructionSet("avx2", _AVX2, ("avx2", "fma3")),
     InstructionSet("portable", (), ()),

@@ -36,6 +36,7 @@ class Model(ctypes.Structure):
         ("kv_heads", _INT),
         ("head_dim", _INT),
         ("vocab", _INT),
+        ("int8", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
         ("embedding", _POINTER),
@@ -79,9 +80,10 @@ class Kernels:
     def __init__(self, build: KernelBuild) -> None:
         self.build = build
         library = ctypes.CDLL(str(build.path))
-        self._pack_rows = library.ebb_pack_rows
-        self._pack_rows.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
-        self._pack_rows.restype = None
+        self._pack = {"bfloat16": library.ebb_pack_rows, "int8": library.ebb_pack_rows_int8}
+        for function in self._pack.values():
+            function.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
+            function.restype = None
         self._create = library.ebb_create
         self._create.argtypes = [ctypes.POINTER(Model), _INT]
         self._create.restype = _POINTER
@@ -93,10 +95,13 @@ class Kernels:
         self._step.restype = ctypes.c_char_p
 
     def pack_rows(
-        self, source: Addressed, rows: int, depth: int, packed: Addressed, *, first_panel: int, step: int
+        self, source: Addressed, rows: int, depth: int, packed: Addressed, *, weights: str, first_panel: int, step: int
     ) -> None:
-        """source: row-major bfloat16 [rows, depth]; they go to panels first_panel, first_panel + step, ..."""
-        self._pack_rows(source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
+        """source: row-major bfloat16 [rows, depth]; they go to panels first_panel, first_panel + step, ...
+
+        weights: the format of the panels, "bfloat16" or "int8".
+        """
+        self._pack[weights](source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
 
     def create(self, model: Model, threads: int) -> int:
         """A handle to an engine with its own threads; raises EngineError if they cannot be started."""

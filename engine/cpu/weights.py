@@ -13,6 +13,8 @@ from models.pangu.model import PanguForCausalLM
 
 PANEL = 32
 """Columns of a panel: kPanel in kernels/panels.h."""
+GROUP = 32
+"""Weights along the depth that share a scale: kGroup in kernels/int8_panels.h."""
 ALIGNMENT = 64
 
 
@@ -32,10 +34,13 @@ class PackedModel:
     Satisfies `models.interface.ModelShape`.
     """
 
-    def __init__(self, kernels: Kernels, config: PanguConfig, model: PanguForCausalLM, *, threads: int) -> None:
+    def __init__(
+        self, kernels: Kernels, config: PanguConfig, model: PanguForCausalLM, *, threads: int, weights: str = "bfloat16"
+    ) -> None:
         """Takes the memory of `model`'s weights piece by piece, so that they are never there twice.
 
         `model` cannot be used any more after this. Its dtype must be bfloat16. threads: how many pack.
+        weights: "bfloat16" as they are, or "int8" in groups of 32 with a float16 scale.
         """
         self.num_layers = config.num_layers
         self.num_heads = config.num_heads
@@ -46,8 +51,9 @@ class PackedModel:
         self.dtype = torch.bfloat16
         self.kernels = kernels
         self._config = config
+        self._weights = weights
         self._slots = model.slots()
-        self._arena = _Arena(_packed_bytes(config))
+        self._arena = _Arena(_packed_bytes(config, weights))
         self._vectors: list[torch.Tensor] = []
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
@@ -61,7 +67,7 @@ class PackedModel:
     @property
     def numerics(self) -> str:
         """Names whatever may change a bit of the KV: the build, which fixes kernels, instructions and pages."""
-        return f"native-{self.kernels.build.instruction_set.name}-{self.kernels.build.digest};bfloat16"
+        return f"native-{self.kernels.build.instruction_set.name}-{self.kernels.build.digest};{self._weights}"
 
     def _layer(self, index: int) -> LayerWeights:
         prefix, config = f"model.layers.{index}", self._config
@@ -96,6 +102,7 @@ class PackedModel:
             kv_heads=config.num_kv_heads,
             head_dim=config.head_dim,
             vocab=config.vocab_size,
+            int8=self._weights == "int8",
             norm_epsilon=config.rms_norm_eps,
             layer_weights=self._layers,
             embedding=None if rows is None else rows.data_ptr(),
@@ -131,13 +138,15 @@ class PackedModel:
         parts = [self._slots[f"{name}.weight"] for name in names]
         sizes = [_panels(len(part)) for part in parts]
         starts = [sum(sizes[:i]) for i in range(len(sizes))] if first_panels is None else first_panels
-        packed = self._arena.take((panels or sum(sizes)) * PANEL * depth * 2)
+        packed = self._arena.take(_matrix_bytes(panels or sum(sizes), depth, self._weights))
 
         def pack() -> None:
             if len(parts[-1]) % PANEL:
                 packed.zero_()
             for part, start in zip(parts, starts, strict=True):
-                self.kernels.pack_rows(part, len(part), depth, packed, first_panel=start, step=step)
+                self.kernels.pack_rows(
+                    part, len(part), depth, packed, weights=self._weights, first_panel=start, step=step
+                )
             # The parts are views of one merged matrix; this gives its memory back at once.
             parts[0].untyped_storage().resize_(0)
 
@@ -163,11 +172,18 @@ def _panels(rows: int) -> int:
     return math.ceil(rows / PANEL)
 
 
-def _packed_bytes(config: PanguConfig) -> int:
-    attention = config.num_heads * config.head_dim
+def _matrix_bytes(panels: int, depth: int, weights: str) -> int:
+    """Of int8 every group of 32 along the depth has 32 scales of 2 bytes beside its 32 * 32 weights."""
+    return panels * PANEL * depth * 2 if weights == "bfloat16" else panels * PANEL * (depth + depth // GROUP * 2)
+
+
+def _packed_bytes(config: PanguConfig, weights: str) -> int:
+    """Of all matrices, and what aligning them may cost."""
+    hidden, inner, attention = config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim
     qkv = attention + 2 * config.num_kv_heads * config.head_dim
-    layer = config.hidden_size * (qkv + attention + 3 * config.intermediate_size)
-    return 2 * (config.num_layers * layer + _panels(config.vocab_size) * PANEL * config.hidden_size)
+    layer = [(qkv, hidden), (hidden, attention), (2 * inner, hidden), (hidden, inner)]
+    matrices = [*layer * config.num_layers, (config.vocab_size, hidden)]
+    return sum(_matrix_bytes(_panels(rows), depth, weights) + ALIGNMENT for rows, depth in matrices)
 
 
 def _rotary_table(config: PanguConfig) -> tuple[torch.Tensor, torch.Tensor]:

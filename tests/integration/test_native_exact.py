@@ -127,15 +127,20 @@ def check_decoding_together(expected: Expected, threads: Threads) -> None:
 
 @pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
 @pytest.mark.parametrize(
-    "shape",
-    [{"hidden": 192, "heads": 3, "kv_heads": 1}, {"hidden": 512, "heads": 4, "kv_heads": 2, "bias": True}],
-    ids=["64 wide", "128 wide"],
+    ("shape", "weights"),
+    [
+        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "int8"),
+        ({"hidden": 512, "heads": 4, "kv_heads": 2, "bias": True}, "bfloat16"),
+    ],
+    ids=["64 wide", "64 wide, int8", "128 wide"],
 )
 def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
-    tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], instruction_set: str, size: Size
+    tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], weights: str, instruction_set: str, size: Size
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
-    rig = NativeRig(kernels(instruction_set), folder, num_blocks=STREAMS * (-(-LONGEST // 64) + 1))
+    num_blocks = STREAMS * (-(-LONGEST // 64) + 1)
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=num_blocks, weights=weights)
     expected = Expected(rig, random_prompts(size.pick(small=12, full=200), LONGEST, 250))
     check_all(expected, chunks=size.pick(small=(16, 512), full=(1, 16, 64, 512)))
     assert expected.compared > len(expected.prompts) * 50

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from engine.cpu.instruction_set import usable_instruction_sets
 from models.dense_context import DenseContext
 from models.interface import CausalLM
+from models.pangu.model import PanguForCausalLM
 from models.tokenizer import Tokenizer
-from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle
+from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
 
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
@@ -58,6 +60,33 @@ def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
+def test_int8_weights_are_groups_of_32_with_a_float16_scale_and_nothing_else_changes(
+    tmp_path: Path, kernels: KernelsFor, instruction_set: str, tied: bool
+) -> None:
+    folder = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1, tied=tied)
+    oracle = load_oracle(folder)
+    for name, slot in oracle.slots().items():
+        if slot.dim() == 2 and (tied or "embed" not in name):
+            # Tiny groups, groups of nothing, and one weight much larger than the rest of its group.
+            slot[0, :32] *= 1e-6
+            slot[1, 32:64] = 0
+            slot[2, 70] = 0.5
+    write_back(oracle, folder)
+    oracle = load_oracle(folder)
+    for name, slot in oracle.slots().items():
+        if slot.dim() == 2 and (tied or "embed" not in name):
+            slot.copy_(quantized(slot))
+    tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
+    native = NativeRig(kernels(instruction_set), folder, num_blocks=8, weights="int8").rows(tokens, 10)
+    assert distance(native, dense_logits(oracle, tokens, 10)) < 0.01
+
+
+def write_back(model: PanguForCausalLM, folder: Path) -> None:
+    save_file({name: slot.contiguous() for name, slot in model.slots().items()}, folder / "model.safetensors")
+
+
 def test_scaled_rotary_positions_are_those_of_the_torch_model(tmp_path: Path, kernels: KernelsFor) -> None:
     folder = make_tiny_model(tmp_path / "tiny", hidden=128, heads=2, kv_heads=1)
     config = (folder / "config.json").read_text()
@@ -98,3 +127,13 @@ def test_the_real_model_agrees_with_float32(
     lost = exact.amax(-1) - exact.gather(-1, native.argmax(-1, keepdim=True))[:, 0]
     assert float((lost == 0).float().mean()) > 0.9
     assert float(lost.max()) < 0.1, "another token than float32 was chosen where it was no tie"
+
+
+def test_int8_weights_of_the_real_model_lose_little(
+    model_path: Path, kernels: KernelsFor, real_logits: tuple[list[int], torch.Tensor]
+) -> None:
+    tokens, exact = real_logits
+    native = NativeRig(kernels("auto"), model_path, num_blocks=3, weights="int8").rows(tokens, 2)
+    loss = torch.nn.functional.kl_div(native.log_softmax(-1), exact.log_softmax(-1), log_target=True, reduction="none")
+    assert float(loss.sum(-1).mean()) < 0.01
+    assert float((native.argmax(-1) == exact.argmax(-1)).float().mean()) > 0.85

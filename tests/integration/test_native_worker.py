@@ -159,7 +159,29 @@ def test_without_a_compiler_the_torch_model_is_left_whole(
 def test_the_log_says_that_the_native_step_computes(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     pack_and_name(changed(config, cpu_kernels="portable"))
-    assert "the native step computes: portable, 1 threads" in caplog.text
+    assert "the native step computes: portable, bfloat16 weights, 1 threads" in caplog.text
+
+
+def test_int8_weights_serve_and_their_kv_is_not_that_of_bfloat16(model: Path, config: EngineConfig) -> None:
+    driver = WorkerDriver(model, config=changed(config, quantization="int8"))
+    assert driver.worker.numerics_id().endswith(";int8")
+    assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)
+    driver.executor.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"quantization": "int3"}, "quantization 'int3' is not one of none, int8"),
+        ({"quantization": "int8", "dtype": "float32"}, "--quantization int8 is not possible here: the native step"),
+        ({"quantization": "int8", "cpu_kernels": "torch"}, "not possible here: the torch model was chosen"),
+    ],
+)
+def test_int8_weights_are_never_quietly_left_out(
+    config: EngineConfig, changes: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(EngineError, match=complaint):
+        pack_for_native(changed(config, **changes), load_bfloat16(config.model_path), print, threads=1)
 
 
 def test_a_setting_that_this_cpu_cannot_run_is_refused(config: EngineConfig) -> None:

@@ -16,6 +16,7 @@
 #include "plan.h"
 #include "rows.h"
 #include "threads.h"
+#include "weights.h"
 
 namespace ebb {
 
@@ -24,6 +25,7 @@ struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden]
     Buffer<float> product;      // [rows][the columns of one multiplication]
     Buffer<Best> best;          // [samples]
+    Buffer<bf16> decoded;       // [the largest depth][kPanel]: one panel of int8 weights
     AttentionScratch attention;
 };
 
@@ -90,16 +92,19 @@ private:
                 const LayerWeights& weights = model.layer_weights[layer];
                 project_qkv(weights);
                 attend(layer);
-                add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
+                add_product({engine.attended_.data(), attention_width}, matrix(weights.output, attention_width),
                             weights.output_bias);
                 barrier();
                 gate_and_up(weights);
                 barrier();
-                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr);
+                add_product({engine.gated_.data(), model.intermediate}, matrix(weights.down, model.intermediate),
+                            nullptr);
                 barrier();
             }
             if (input.samples > 0) sample();
         }
+
+        Weights matrix(const void* data, int depth) const { return {data, depth, model.int8 != 0}; }
 
         void barrier() { engine.pool_.barrier(); }
 
@@ -112,7 +117,7 @@ private:
         float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
 
         void embed() {
-            const Panels tied{model.head, hidden};
+            const Weights tied = matrix(model.head, hidden);
             for (auto [row, end] = share(rows); row < end; ++row) {
                 const int id = input.token_ids[row];
                 if (model.embedding == nullptr) {
@@ -144,7 +149,8 @@ private:
             const Left x = norm(weights.attention_norm);
             const Range panels = share(qkv_width / kPanel);
             const int first = panels.begin * kPanel, columns = (panels.end - panels.begin) * kPanel;
-            multiply(x, rows, {weights.qkv, hidden}, first, columns, {engine.qkv_.data() + first, qkv_width});
+            multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width},
+                     own.decoded.data());
             if (weights.qkv_bias != nullptr)
                 for (int row = 0; row < rows; ++row)
                     add(weights.qkv_bias + first, columns,
@@ -180,14 +186,14 @@ private:
             barrier();
         }
 
-        // residual += left times matrix + bias.
-        void add_product(Left left, const Panels& matrix, const float* bias) {
+        // residual += left times right + bias.
+        void add_product(Left left, const Weights& right, const float* bias) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             const Range panels = share(hidden / kPanel);
             for (int panel = panels.begin; panel < panels.end; panel += at_once) {
                 const int first = panel * kPanel, columns = std::min(at_once, panels.end - panel) * kPanel;
                 float* product = own.product.data();
-                multiply(left, rows, matrix, first, columns, {product, columns});
+                multiply(left, rows, right, first, columns, {product, columns}, own.decoded.data());
                 for (int row = 0; row < rows; ++row) {
                     float* values = product + static_cast<ptrdiff_t>(row) * columns;
                     if (bias != nullptr) add(bias + first, columns, values);
@@ -203,7 +209,8 @@ private:
             for (int panel = panels.begin; panel < panels.end; panel += at_once) {
                 const int count = std::min(at_once, panels.end - panel), columns = 2 * count * kPanel;
                 float* product = own.product.data();
-                multiply(x, rows, {weights.gate_up, hidden}, 2 * panel * kPanel, columns, {product, columns});
+                multiply(x, rows, matrix(weights.gate_up, hidden), 2 * panel * kPanel, columns, {product, columns},
+                         own.decoded.data());
                 for (int row = 0; row < rows; ++row)
                     for (int i = 0; i < count; ++i) {
                         const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
@@ -218,8 +225,8 @@ private:
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             const Range panels = share((model.vocab + kPanel - 1) / kPanel);
-            compute_logits(x, input.samples, {model.head, hidden}, model.vocab, panels.begin, panels.end,
-                           own.product.data(), own.best.data(), engine.destinations_.data());
+            compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panels.begin, panels.end,
+                           {own.product.data(), own.decoded.data()}, own.best.data(), engine.destinations_.data());
         }
     };
 
@@ -235,10 +242,12 @@ private:
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
         destinations_.resize(samples);
         const int group = model_.heads / model_.kv_heads;
+        const int deepest = std::max({model_.hidden, model_.intermediate, model_.heads * model_.head_dim});
         for (ThreadScratch& scratch : scratch_) {
             scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);
+            if (model_.int8 != 0) scratch.decoded.reserve(static_cast<size_t>(deepest) * kPanel);
             scratch.attention.reserve(std::max(kTileRows, group), model_.head_dim);
         }
     }

@@ -23,8 +23,8 @@ constexpr int kMaxTileRows = 6;
 constexpr int vectors_for(int) { return 2; }
 #endif
 
-// Depth pairs that are fetched ahead of their use: 8 to 12 % of a step with few rows, which runs at memory speed.
-constexpr int kPrefetchPairs = 16;
+// Depth pairs that are fetched ahead of their use: up to a fifth of a step with few rows, which runs at memory speed.
+constexpr int kPrefetchPairs = 64;
 
 struct Left {
     const Activation* data;
@@ -52,37 +52,15 @@ void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out
         };
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) __builtin_prefetch(column(v) + kPrefetchPairs * kPanel * 2, 0, 3);
-#if EBB_BF16_DOT
-        __m512bh weights[kVectors];
+        Pair weights[kVectors];
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) weights[v] = (__m512bh)_mm512_loadu_si512(column(v));
+        for (int v = 0; v < kVectors; ++v) weights[v] = load_pair(column(v));
 #pragma GCC unroll 12
         for (int row = 0; row < kRows; ++row) {
-            int32_t both;
-            std::memcpy(&both, left.data + row * left.stride + 2 * pair, sizeof both);
-            const __m512bh values = (__m512bh)_mm512_set1_epi32(both);
+            const Pair values = broadcast_pair(left.data + row * left.stride + 2 * pair);
 #pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v)
-                sums[row][v] = (Vec)_mm512_dpbf16_ps((__m512)sums[row][v], weights[v], values);
+            for (int v = 0; v < kVectors; ++v) sums[row][v] = dot(sums[row][v], weights[v], values);
         }
-#else
-        Vec even[kVectors], odd[kVectors];
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) {
-            const Words words = load_words(column(v));
-            even[v] = (Vec)(words << 16);
-            odd[v] = (Vec)(words & 0xffff0000u);
-        }
-#pragma GCC unroll 12
-        for (int row = 0; row < kRows; ++row) {
-            const Vec first_value = broadcast(left.data[row * left.stride + 2 * pair]);
-            const Vec second_value = broadcast(left.data[row * left.stride + 2 * pair + 1]);
-#pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) sums[row][v] = fma(even[v], first_value, sums[row][v]);
-#pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) sums[row][v] = fma(odd[v], second_value, sums[row][v]);
-        }
-#endif
     }
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);

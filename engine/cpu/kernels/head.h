@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "buffer.h"
-#include "gemm.h"
+#include "weights.h"
 
 namespace ebb {
 
@@ -27,17 +27,22 @@ struct Best {
 };
 
 // Columns [first_panel, end_panel) of the head for all rows. best [rows]; destinations [rows]: where a row's logits go
-// (row-major [vocab]), or null. `piece` is scratch for [rows][kHeadColumns].
+// (row-major [vocab]), or null.
 constexpr int kHeadColumns = 4 * kPanel;
 
-inline void compute_logits(Left hidden, int rows, const Panels& head, int vocab, int first_panel, int end_panel,
-                           float* piece, Best* best, float* const* destinations) {
+struct HeadScratch {
+    float* piece;   // [rows][kHeadColumns]
+    bf16* decoded;  // as `multiply` wants it
+};
+
+inline void compute_logits(Left hidden, int rows, const Weights& head, int vocab, int first_panel, int end_panel,
+                           HeadScratch scratch, Best* best, float* const* destinations) {
     const int end = end_panel * kPanel;
     for (int first = first_panel * kPanel; first < end; first += kHeadColumns) {
         const int columns = std::min(kHeadColumns, end - first), known = std::min(columns, vocab - first);
-        multiply(hidden, rows, head, first, columns, {piece, kHeadColumns});
+        multiply(hidden, rows, head, first, columns, {scratch.piece, kHeadColumns}, scratch.decoded);
         for (int row = 0; row < rows; ++row) {
-            const float* logits = piece + row * kHeadColumns;
+            const float* logits = scratch.piece + row * kHeadColumns;
             best[row].update(logits, known, first);
             if (destinations[row] != nullptr) std::copy_n(logits, known, destinations[row] + first);
         }

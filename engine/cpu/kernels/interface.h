@@ -7,16 +7,16 @@
 
 namespace ebb {
 
-// Matrices are in panels (panels.h), vectors are floats; a bias may be null.
+// Matrices are in panels of bf16 (panels.h) or of int8 (int8_panels.h), vectors are floats; a bias may be null.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
-    const bf16* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
+    const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
-    const bf16* output;           // [hidden, heads * head_dim]
+    const void* output;           // [hidden, heads * head_dim]
     const float* output_bias;
     const float* mlp_norm;        // [hidden]
-    const bf16* gate_up;          // [2 * intermediate, hidden]: a panel of gate, its panel of up, the next of gate ...
-    const bf16* down;             // [hidden, intermediate]
+    const void* gate_up;          // [2 * intermediate, hidden]: a panel of gate, its panel of up, the next of gate ...
+    const void* down;             // [hidden, intermediate]
 };
 
 // A decoder. Whoever gives it keeps what it points to. hidden, intermediate and head_dim are multiples of 32.
@@ -28,11 +28,12 @@ struct Model {
     int32_t kv_heads;
     int32_t head_dim;
     int32_t vocab;
+    int32_t int8;  // whether the matrices are int8
     float norm_epsilon;
     const LayerWeights* layer_weights;
     const bf16* embedding;  // [vocab, hidden] row by row, or null: it is the head's matrix
     const float* final_norm;
-    const bf16* head;  // [vocab, hidden] in panels, the last one filled up
+    const void* head;  // [vocab, hidden] in panels, the last one filled up
     const float* cos;  // [positions, head_dim / 2]
     const float* sin;
 };

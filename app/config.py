@@ -27,6 +27,9 @@ class SettingsError(EbbError):
     code = "invalid_setting"
 
 
+CPU_KERNELS = ("auto", "torch", "avx512_bf16", "avx512", "avx2", "portable")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a user can choose. Sizes in bytes, paths absolute.
@@ -45,6 +48,8 @@ class Settings:
     port: int = 8000
     model: str = DEFAULT_MODEL
     dtype: str = "bfloat16"
+    quantization: str = "none"
+    cpu_kernels: str = "auto"
     max_model_len: int = 0
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
@@ -69,6 +74,8 @@ class Settings:
             tiers=tiers if has_tiers and not self.no_prefix_cache else None,
             secret=secret,
             dtype=self.dtype,
+            quantization=self.quantization,
+            cpu_kernels=self.cpu_kernels,
             max_model_len=self.max_model_len,
             max_num_seqs=self.max_num_seqs,
             max_num_batched_tokens=self.max_num_batched_tokens,
@@ -175,6 +182,8 @@ OPTIONS = (
     Option("cache-dir", _path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
     Option("secret-file", _path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
     Option("dtype", _one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
+    Option("quantization", _one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
+    Option("cpu-kernels", _one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
     Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
     Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
     Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),

@@ -114,7 +114,7 @@ class NativeRig:
         assert arg_max == logits.argmax(dim=-1).tolist()
         for stream, count in parts:
             stream.done += count
-        return logits
+        return logits.clone()
 
     def rows(self, tokens: Sequence[int], chunk: int) -> torch.Tensor:
         """Logits of the last row of every chunk, [len(tokens) / chunk, vocab]."""

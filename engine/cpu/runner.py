@@ -20,13 +20,14 @@ Ints = npt.NDArray[np.int32]
 
 
 class NativeRunner:
-    """What `engine.worker.model_runner.ModelRunner` is for the torch model. Keeps nothing between steps but threads."""
+    """What `engine.worker.model_runner.ModelRunner` is for the torch model; threads and memory stay between steps."""
 
     def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
         """kv_cache: bfloat16 [num_blocks, *BlockLayout.shape]; inside a page the kernels' own order holds."""
         self._model = model
         self._kv_cache = kv_cache
         self._sampler = Sampler()
+        self._logits = torch.empty((0, model.vocab_size))
         self._handle = model.kernels.create(model.struct, threads)
         weakref.finalize(self, model.kernels.destroy, self._handle)
 
@@ -48,7 +49,8 @@ class NativeRunner:
     def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> tuple[list[int], torch.Tensor]:
         """The native call. Returns the arg max of each sampling request, and the logits of those in `wanted`.
 
-        wanted: ascending indices among the sampling requests. logits: [len(wanted), vocab] float32.
+        wanted: ascending indices among the sampling requests. logits: [len(wanted), vocab] float32, valid until the
+        next call.
         """
         query_lens = _int32(len(request.token_ids) for request in scheduled)
         ends = np.cumsum(query_lens, dtype=np.int32)
@@ -56,7 +58,10 @@ class NativeRunner:
         samples = len(sample_rows)
         logits_index = np.full(samples, -1, dtype=np.int32)
         logits_index[list(wanted)] = np.arange(len(wanted))
-        logits = torch.empty((len(wanted), self._model.vocab_size))
+        if len(self._logits) < len(wanted):
+            # Kept, because fresh memory of this size costs a millisecond of page faults.
+            self._logits = torch.empty((len(wanted), self._model.vocab_size))
+        logits = self._logits[: len(wanted)]
         arg_max = np.empty(samples, dtype=np.int32)
         token_ids = _int32(token for request in scheduled for token in request.token_ids)
         context_lens = _int32(request.context_len for request in scheduled)

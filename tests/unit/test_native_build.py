@@ -89,7 +89,8 @@ def test_compiled_kernels_are_for_their_owner_alone(compiler: Compiler, tmp_path
         (("avx2", "fma3"), ["avx2", "portable"]),
         (("avx2", "fma3", "avx512_f"), ["avx2", "portable"]),
         (AVX512, ["avx512", "avx2", "portable"]),
-        ((*AVX512, "avx512_bf16"), ["avx512_bf16", "avx512", "avx2", "portable"]),
+        ((*AVX512, "avx512_bf16"), ["avx512", "avx2", "portable"]),
+        ((*AVX512, "avx512_bf16", "avx512_vbmi"), ["avx512_bf16", "avx512", "avx2", "portable"]),
     ],
 )
 def test_a_cpu_runs_what_it_has_all_instructions_for(capabilities: tuple[str, ...], usable: list[str]) -> None:

@@ -54,8 +54,10 @@ def body(index: int, max_tokens: int, *, stream: bool = True) -> dict[str, objec
     }
 
 
-async def streamed_text(session: aiohttp.ClientSession, index: int, max_tokens: int) -> tuple[str, str]:
-    """(all text, the finish reason) of one streamed answer that ended with [DONE]."""
+async def streamed_text(
+    session: aiohttp.ClientSession, index: int, max_tokens: int, begun: asyncio.Event | None = None
+) -> tuple[str, str]:
+    """(all text, the finish reason) of one streamed answer that ended with [DONE]; `begun` is set at its first text."""
     text, reason, done = "", "", False
     async with session.post("/v1/chat/completions", json=body(index, max_tokens)) as response:
         assert response.status == 200
@@ -68,6 +70,8 @@ async def streamed_text(session: aiohttp.ClientSession, index: int, max_tokens: 
                 continue
             choice = json.loads(data)["choices"][0]
             text += choice["delta"].get("content") or ""
+            if text and begun is not None:
+                begun.set()
             reason = choice["finish_reason"] or reason
     assert done
     return text, reason
@@ -94,10 +98,11 @@ async def test_killing_redis_under_load_costs_no_request(
     server: RunningServer[AsyncLLMEngine], redis_server: RedisServer
 ) -> None:
     async with aiohttp.ClientSession(server.url) as session:
-        under_way = [asyncio.create_task(streamed_text(session, index, 24)) for index in range(6)]
-        done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED, timeout=0.5)
-        assert not done
+        begun = asyncio.Event()
+        under_way = [asyncio.create_task(streamed_text(session, index, 200, begun)) for index in range(6)]
+        await asyncio.wait_for(begun.wait(), 60)
         redis_server.kill()
+        assert not any(task.done() for task in under_way)
         later = [asyncio.create_task(streamed_text(session, index, 8)) for index in range(6, 12)]
         answers = await asyncio.gather(*under_way, *later)
     assert all(text and reason == "length" for text, reason in answers)

@@ -17,6 +17,10 @@ class TextTokenizer(Protocol):
         """With `special`, the text of a control token becomes that token."""
 
 
+    def encode_prompt(self, text: str) -> list[int]:
+        """A raw prompt, with what the model wants around a text."""
+
+
 class PromptFormat(Protocol):
     """Messages to token ids. Both raise ModelError if the template refuses the messages."""
 

@@ -41,7 +41,7 @@ class LLM:
         Raises InvalidRequestError, OverloadedError; nothing is started then.
         """
         sampling = params or SamplingParams()
-        ids = [self.tokenizer.encode(p, special=True) if isinstance(p, str) else list(p) for p in prompts]
+        ids = [self.tokenizer.encode_prompt(p) if isinstance(p, str) else list(p) for p in prompts]
         batch = secrets.token_hex(4)
         order: list[str] = []
         try:

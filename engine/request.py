@@ -56,11 +56,6 @@ class Request:
     finish_reason: FinishReason | None = None
 
     @property
-    def is_running(self) -> bool:
-        """Whether it is in the batch."""
-        return self.status is RequestStatus.RUNNING
-
-    @property
     def num_prompt_tokens(self) -> int:
         """Length of the prompt."""
         return len(self.prompt_token_ids)

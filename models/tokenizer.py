@@ -68,8 +68,9 @@ class Tokenizer:
         return self._chosen(special).encode(text, add_special_tokens=False).ids
 
     def encode_prompt(self, text: str) -> list[int]:
-        """The ids of a raw prompt: plain text, with what the model wants around a text (often a first token) added."""
-        return self._plain.encode(text, add_special_tokens=True).ids
+        """The ids of a raw prompt: the text of a control token becomes that token, and what the model wants around a
+        text (often a first token) is added."""
+        return self._full.encode(text, add_special_tokens=True).ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`; special tokens are left out, bytes that are no UTF-8 become U+FFFD."""

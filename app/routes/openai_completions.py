@@ -25,7 +25,7 @@ async def completions(request: Request) -> Response:
     if isinstance(prompt, str):
         text = prompt
         ids = await to_ids(
-            engine, lambda: engine.tokenizer.encode(text, special=True), text, param="prompt", special=True
+            engine, lambda: engine.tokenizer.encode_prompt(text), text, param="prompt", special=True
         )
     else:
         ids = prompt

@@ -116,10 +116,6 @@ class Scheduler:
         """Whether any request has not ended."""
         return bool(self._requests)
 
-    def requests(self) -> list[Request]:
-        """All that have not ended."""
-        return list(self._requests.values())
-
     # One step
 
     def schedule(self) -> SchedulerOutput | None:

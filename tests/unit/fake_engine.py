@@ -37,6 +37,9 @@ class FakeTokenizer:
             ids += [END] * bool(ids or piece is not pieces[0]) + list(piece.encode())
         return ids
 
+    def encode_prompt(self, text: str) -> list[int]:
+        return self.encode(text, special=True)
+
 
 class FakeChatFormat:
     """START role newline content END, for each message."""

@@ -16,7 +16,6 @@ class TextTokenizer(Protocol):
     def encode(self, text: str, *, special: bool) -> list[int]:
         """With `special`, the text of a control token becomes that token."""
 
-
     def encode_prompt(self, text: str) -> list[int]:
         """A raw prompt, with what the model wants around a text."""
 

@@ -24,9 +24,7 @@ async def completions(request: Request) -> Response:
     prompt = fields.single_prompt()
     if isinstance(prompt, str):
         text = prompt
-        ids = await to_ids(
-            engine, lambda: engine.tokenizer.encode_prompt(text), text, param="prompt", special=True
-        )
+        ids = await to_ids(engine, lambda: engine.tokenizer.encode_prompt(text), text, param="prompt", special=True)
     else:
         ids = prompt
     request_id: str = request.state.request_id

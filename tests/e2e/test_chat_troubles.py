@@ -70,7 +70,7 @@ async def test_an_answer_that_failed_says_why_and_is_answered_by_retry(chat: Cha
     alert = chat.page.get_by_role("alert").filter(has_text="The device ran out of memory.")
     await expect(alert).to_be_visible()
     assert await chat.text_of_answer() == "Half an"
-    await chat.page.unroute(pattern)
+    await chat.page.unroute_all(behavior="wait")
 
     await alert.get_by_role("button", name="Retry").click()
 
@@ -118,7 +118,7 @@ async def test_an_unreachable_server_is_announced_until_it_is_back(chat: ChatPag
 
     await chat.send("Are you there?")
     await expect(chat.page.get_by_text("Waiting for the server…")).to_be_visible()
-    await chat.page.unroute("**/health")
+    await chat.page.unroute_all(behavior="wait")
 
     await expect(banner).to_have_count(0)
     await chat.expect_status("incomplete")

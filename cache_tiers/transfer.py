@@ -1,7 +1,15 @@
-"""Block moves between the device pool and the CPU tier: what travels to the worker and back."""
+"""Block moves, within the device pool and between it and the CPU tier: what travels to the worker and back."""
 
 from dataclasses import dataclass
 from enum import Enum
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCopy:
+    """Copy a whole block within the device."""
+
+    source_id: int
+    target_id: int
 
 
 class Direction(Enum):

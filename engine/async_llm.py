@@ -186,7 +186,7 @@ class AsyncLLMEngine:
             if step is None:
                 step = self._engine.core.begin_step()
             if step is None:
-                if self._stopping and not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
+                if self._stopping and self.is_idle:
                     return
                 await self._rest()
                 continue

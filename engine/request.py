@@ -76,6 +76,10 @@ class Request:
         limit = self.sampling.max_tokens
         return limit is not None and len(self.output_token_ids) + self.samples_in_flight >= limit
 
+    def key_before(self, index: int) -> BlockKey:
+        """The parent of block `index`: the key of the block before it, or the root."""
+        return self.block_keys[index - 1] if index else self.root_key
+
     def token_ids(self, start: int, stop: int) -> tuple[int, ...]:
         """Known ids of positions [start, stop)."""
         prompt = len(self.prompt_token_ids)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from cache_tiers.block_key import BlockKey, extend_keys
+from cache_tiers.transfer import BlockCopy
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
-from engine.scheduling.output import BlockCopy
 
 
 class BlockManager:
@@ -59,8 +59,7 @@ class BlockManager:
         known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens - 1))
         if not self.prefix_cache or not known:
             return 0, None
-        parent = request.block_keys[full - 1] if full else request.root_key
-        tail = self.pool.find_tail(parent)
+        tail = self.pool.find_tail(request.key_before(full))
         shared = _num_equal(tail.token_ids, known) if tail is not None else 0
         if tail is not None and shared:
             self.pool.take_tail(tail)
@@ -109,8 +108,9 @@ class BlockManager:
         full = request.num_confirmed_tokens // size
         known = len(request.block_keys)
         if full > known:
-            parent = request.block_keys[-1] if known else request.root_key
-            request.block_keys += extend_keys(parent, request.token_ids(known * size, full * size), size)
+            request.block_keys += extend_keys(
+                request.key_before(known), request.token_ids(known * size, full * size), size
+            )
         published = []
         for index in range(request.num_published_blocks, full):
             block, key = request.blocks[index], request.block_keys[index]
@@ -131,7 +131,7 @@ class BlockManager:
         if self.prefix_cache and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
             block = request.blocks[full]
             if block.key is None and block.ref_count == 1:
-                self.pool.leave_tail(block, request.block_keys[full - 1] if full else request.root_key, tail_ids)
+                self.pool.leave_tail(block, request.key_before(full), tail_ids)
         self.shrink(request, 0)
         request.num_published_blocks = 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cache_tiers.transfer import TransferJob, TransferResult
+from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.sampling_params import SamplingParams
 
 
@@ -32,14 +32,6 @@ class CachedRequestData:
     request_id: str
     new_block_ids: tuple[int, ...]
     num_computed_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCopy:
-    """Copy a whole block within the device."""
-
-    source_id: int
-    target_id: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cache_tiers.transfer import TransferResult
+from cache_tiers.transfer import BlockCopy, TransferResult
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason, KVReceipt
@@ -17,7 +17,6 @@ from engine.request import Request, RequestStatus
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.output import (
-    BlockCopy,
     CachedRequestData,
     ModelRunnerOutput,
     NewRequestData,

@@ -7,9 +7,8 @@ import torch
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
-from cache_tiers.transfer import TransferJob, TransferResult
+from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.errors import EngineError
-from engine.scheduling.output import BlockCopy
 from engine.worker.device import Device
 
 

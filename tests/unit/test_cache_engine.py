@@ -6,8 +6,7 @@ import torch
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
-from cache_tiers.transfer import Direction, TransferJob
-from engine.scheduling.output import BlockCopy
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.device import open_device
 

@@ -31,14 +31,14 @@ def engine_builder(settings: Settings) -> Build:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         # Imported here because torch takes seconds, and the port shall answer before that.
         from engine.build import build_engine
-        from models.fingerprint import model_fingerprint
         from models.resolve import resolve_model
 
         path = resolve_model(settings.model, settings.cache_dir, report)
         config = settings.engine_config(
             model_path=path, model_name=model_name(settings.model), secret=load_secret(settings.secret_file)
         )
-        return build_engine(config, report), model_fingerprint(path)
+        engine = build_engine(config, report)
+        return engine, engine.model_fingerprint
 
     return build
 

@@ -98,6 +98,7 @@ class AsyncLLMEngine:
         self.chat_format = chat_format
         self.redis_note = redis_note
         self.model_name = config.model_name
+        self.model_fingerprint = engine.processor.model_fingerprint
         self.max_model_len = engine.processor.limits.window
         self._engine = engine
         self._on_close = on_close

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.core import EngineCore, InFlight, StepFailedError
 from engine.output_processor import OutputProcessor
-from engine.outputs import FinishReason, RequestOutput
+from engine.outputs import RequestOutput
 from engine.processor import Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -46,10 +46,10 @@ class LLMEngine:
         self._outputs.add_request(request)
         return request
 
-    def abort_request(self, request_id: str, reason: FinishReason = "abort") -> RequestOutput | None:
+    def abort_request(self, request_id: str) -> RequestOutput | None:
         """End it now, whatever it is doing. None if it had ended before."""
-        request = self.core.finish_request(request_id, reason)
-        output = self._outputs.finish(request, reason) if request is not None else None
+        request = self.core.finish_request(request_id, "abort")
+        output = self._outputs.finish(request, "abort") if request is not None else None
         if output is not None:
             self._count(output)
         return output

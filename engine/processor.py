@@ -42,6 +42,11 @@ class Processor:
         self._prefix_cache = prefix_cache
         self._clock = clock
 
+    @property
+    def model_fingerprint(self) -> str:
+        """Names the weights."""
+        return self._namespace.model_fingerprint
+
     def process(self, request_id: str, prompt_token_ids: Sequence[int], params: SamplingParams, tenant: str) -> Request:
         """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", ..."""
         prompt = tuple(prompt_token_ids)

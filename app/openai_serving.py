@@ -2,16 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.backend import Backend, GenerationStream
 from app.error_responses import error_body
+from app.event_stream import EventStream
 from app.openai_shapes import AnswerShape
 from app.request_log import log_finished
-from app.sse import DONE_FRAME, EventStream, data_frame
+from app.sse import DONE_FRAME, data_frame
 from engine.errors import EbbError, EngineError, NotFoundError, NotReadyError
 from engine.outputs import RequestOutput
 
@@ -34,7 +35,7 @@ def streamed(
     """Answer with one event per step."""
     ended = asyncio.Event()
 
-    async def frames() -> AsyncIterator[bytes]:
+    async def frames() -> AsyncGenerator[bytes, None]:
         opened = False
         async for output in stream:
             if output.finished:

@@ -6,7 +6,7 @@ event under the last number. Nothing here touches a socket or the engine.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from app.records import Message
@@ -67,7 +67,7 @@ class RunLog:
         self._interrupted = True
         self._wake()
 
-    async def follow(self, after: int | None) -> AsyncIterator[bytes]:
+    async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or a number not reached yet) begins with a
         snapshot of the text so far."""
         if after is None or after > self.last_event:

@@ -1,17 +1,11 @@
-"""Server-sent events: ready bytes, and the response that carries them.
+"""Server-sent events as ready bytes.
 
 Format: WHATWG HTML, section "Server-sent events". Frames are encoded once and then only copied.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from sse_starlette import EventSourceResponse
-from starlette.types import Receive, Scope, Send
-
-PING_SECONDS = 15
-SEND_TIMEOUT_SECONDS = 30
 RECONNECT_MILLISECONDS = 500
 
 DONE_FRAME = b"data: [DONE]\n\n"
@@ -40,30 +34,3 @@ def farewell_frame() -> bytes:
 def data_frame(data: dict[str, Any]) -> bytes:
     """An unnamed event."""
     return f"data: {encode_json(data)}\n\n".encode()
-
-
-class EventStream(EventSourceResponse):
-    """A stream of ready frames. `on_close` runs exactly once however it ends, also if it never began.
-
-    (A generator that was never entered runs no `finally`, so that would not be enough.)
-    """
-
-    def __init__(
-        self, frames: AsyncIterator[bytes], *, headers: dict[str, str], on_close: Callable[[], None] | None = None
-    ) -> None:
-        super().__init__(
-            frames,
-            headers={"Cache-Control": "no-cache", **headers},
-            ping=PING_SECONDS,
-            sep="\n",
-            send_timeout=SEND_TIMEOUT_SECONDS,
-        )
-        self._on_close = on_close
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the frames until they end, the client goes, or it does not read for SEND_TIMEOUT_SECONDS."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            if self._on_close is not None:
-                self._on_close()

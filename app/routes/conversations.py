@@ -4,11 +4,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.event_stream import EventStream
 from app.request_body import read_body
 from app.runs import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
 from app.services import services_of
-from app.sse import EventStream
 
 
 async def list_conversations(request: Request) -> Response:

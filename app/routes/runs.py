@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.event_stream import EventStream
 from app.run_log import parse_event_id
 from app.runs import log_of
 from app.services import services_of
-from app.sse import EventStream
 from engine.errors import InvalidRequestError
 
 

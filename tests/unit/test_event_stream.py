@@ -1,0 +1,126 @@
+import asyncio
+from collections.abc import AsyncGenerator, MutableMapping
+from typing import Any
+
+import pytest
+
+from app.event_stream import PING_FRAME, EventStream
+
+Scope = MutableMapping[str, Any]
+SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}
+
+
+async def never() -> Scope:
+    """A client that stays."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def gone() -> Scope:
+    """A client that has left."""
+    return {"type": "http.disconnect"}
+
+
+class Sent:
+    """What the response sent."""
+
+    def __init__(self) -> None:
+        self.headers: dict[str, str] = {}
+        self.body = b""
+        self.ended = False
+
+    async def __call__(self, message: Scope) -> None:
+        if message["type"] == "http.response.start":
+            self.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            self.body += message["body"]
+            self.ended = not message["more_body"]
+
+
+async def test_ready_bytes_are_sent_as_they_are_and_the_stream_ends_cleanly() -> None:
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+        yield b"data: 2\n\n"
+
+    sent = Sent()
+    await EventStream(frames(), headers={"X-Run-Id": "run_1"})(SCOPE, never, sent)
+    assert sent.body == b"data: 1\n\ndata: 2\n\n"
+    assert sent.ended
+    assert sent.headers["content-type"].startswith("text/event-stream")
+    assert sent.headers["x-run-id"] == "run_1"
+    assert "no-" in sent.headers["cache-control"]
+
+
+async def test_on_close_runs_when_the_client_leaves_before_the_first_event() -> None:
+    closed = []
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        await never()
+        yield b""
+
+    await EventStream(frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, gone, Sent())
+    assert closed == [True]
+
+
+async def test_on_close_runs_when_the_frames_fail() -> None:
+    closed = []
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError):
+        await EventStream(frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, never, Sent())
+    assert closed == [True]
+
+
+async def test_a_silent_stream_is_kept_alive_by_comments() -> None:
+    pinged = asyncio.Event()
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        await pinged.wait()
+        yield b"data: 1\n\n"
+
+    class Listening(Sent):
+        async def __call__(self, message: Scope) -> None:
+            await super().__call__(message)
+            if self.body.count(PING_FRAME) == 2:
+                pinged.set()
+
+    sent = Listening()
+    await EventStream(frames(), headers={}, ping_seconds=0.001)(SCOPE, never, sent)
+    assert sent.body.startswith(PING_FRAME * 2)
+    assert sent.body.endswith(b"data: 1\n\n")
+    assert sent.ended
+
+
+class Frozen(Sent):
+    """A client that reads the headers and `reads` frames, and then nothing more."""
+
+    def __init__(self, reads: int) -> None:
+        super().__init__()
+        self._left = reads + 1
+
+    async def __call__(self, message: Scope) -> None:
+        if not self._left:
+            await never()
+        self._left -= 1
+        await super().__call__(message)
+
+
+@pytest.mark.parametrize("more", [True, False], ids=["while frames come", "while none come"])
+async def test_a_reader_that_does_not_read_is_given_up(more: bool) -> None:
+    closed = []
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+        if not more:
+            await never()
+        yield b"data: 2\n\n"
+
+    sent = Frozen(reads=1)
+    response = EventStream(frames(), headers={}, on_close=lambda: closed.append(True), ping_seconds=0.001)
+    await asyncio.wait_for(response(SCOPE, never, sent), 30)
+    assert closed == [True]
+    assert sent.body == b"data: 1\n\n"
+    assert not sent.ended

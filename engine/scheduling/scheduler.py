@@ -269,9 +269,8 @@ class Scheduler:
         """Of its first admission: what was not restored and need not be computed was on the device."""
         cached = request.num_computed_tokens
         outcome, size = request.restored, self.blocks.block_size
-        cpu = outcome.from_cpu * size if outcome is not None else 0
+        cpu = min(outcome.from_cpu * size, cached) if outcome is not None else 0
         redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
-        cpu = min(cpu, cached)
         seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
         return KVReceipt(cached - cpu - redis, cpu, redis, request.num_prompt_tokens - cached, seconds * 1e3)
 

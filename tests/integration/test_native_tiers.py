@@ -1,59 +1,191 @@
-"""With the native step an answer does not depend on where its prefix came from, or on what else was asked."""
+"""In the whole engine, with the native step, no bit of a logit depends on where a request's prefix came from.
 
-from dataclasses import replace
+Nor on what else was asked, on the size of chunks, on preemption, on a restart, or on the number of threads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+import torch
+
+from cache_tiers.layout import BlockLayout
+from engine.config import EngineConfig, TierConfig
+from engine.cpu.instruction_set import usable_instruction_sets
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
-from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device
-from tests.native_rig import KernelsFor
+from engine.worker import worker
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+from tests.integration.engine_rig import BLOCK
+from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.native_rig import KernelsFor, Threads
+from tests.sizes import Size
+from tests.tiny_models import make_tiny_model
 
-DRAWN = SamplingParams(temperature=0.9, seed=7, max_tokens=24, ignore_eos=True)
+ANSWER = 20
+STREAMS = 32
+NARROWER = [each.name for each in usable_instruction_sets()[1:]]
 
 
-def test_a_conversation_goes_on_the_same_from_every_tier_and_computed_anew(
-    model_path: Path, tmp_path: Path, kernels: KernelsFor
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> LogitsRecorder:
+    """Records what every engine of this test computes."""
+    recorder = LogitsRecorder()
+    monkeypatch.setattr(worker, "NativeRunner", recorder.runner)
+    return recorder
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """The ways in which engines of one configuration come to the same answers."""
+
+    recorder: LogitsRecorder
+    config: EngineConfig
+    prompts: Sequence[Sequence[int]]
+
+    def check_in_one_run(self) -> list[Answer]:
+        """Again from the device, from CPU memory, and in batches whose prefixes come from both.
+
+        Returns the answers to each prompt alone, everything computed anew.
+        """
+        with LLM(self.config) as llm:
+            expected, from_device = list[Answer](), list[Answer]()
+            for prompt in self.prompts:
+                expected.append(self._ask(llm, prompt))
+                from_device.append(self._ask(llm, prompt))
+            assert all(answer.kv.cached == 0 for answer in expected)
+            assert all(answer.kv.computed < BLOCK for answer in from_device)
+            check_same(from_device, expected)
+
+            self._fill_device(llm)
+            from_cpu = [self._ask(llm, prompt) for prompt in self.prompts]
+            assert [answer.kv.cpu for answer in from_cpu] == self._restorable()
+            check_same(from_cpu, expected)
+
+            self._fill_device(llm)
+            together = self._ask_in_batches(llm)
+            assert sum(answer.kv.cpu for answer in together) > 0
+            check_same(together, expected)
+            llm.engine.check()
+        return expected
+
+    def check_after_a_restart(self, expected: Sequence[Answer]) -> None:
+        """What was in memory is gone: from Redis; and answers that go on where they were cut off."""
+        with LLM(self.config) as llm:
+            from_redis = [self._ask(llm, prompt) for prompt in self.prompts]
+            assert [answer.kv.redis for answer in from_redis] == self._restorable()
+            check_same(from_redis, expected)
+            cut = ANSWER // 2
+            for prompt, whole in zip(self.prompts, expected, strict=True):
+                rest = self._ask(llm, [*prompt, *whole.token_ids[:cut]], ANSWER - cut)
+                assert (rest.token_ids, rest.logits) == (whole.token_ids[cut:], whole.logits[cut:])
+            llm.engine.check()
+
+    def check_preempted(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> None:
+        """All at once with too little room, with nothing below the device to keep what preempted requests lose."""
+        config = replace(
+            self.config,
+            tiers=None,
+            prefix_cache=False,
+            max_num_batched_tokens=chunk,
+            kv_memory=blocks * block_nbytes(self.config.model_path),
+        )
+        self.recorder.threads = threads
+        with LLM(config) as llm:
+            answers = self._ask_in_batches(llm)
+        assert all(answer.kv.cached == 0 for answer in answers)
+        assert sum(answer.recomputed for answer in answers) >= len(answers) // 4
+        check_same(answers, expected)
+
+    def _ask(self, llm: LLM, prompt: Sequence[int], count: int = ANSWER) -> Answer:
+        return ask_together(llm, self.recorder, [prompt], count)[0]
+
+    def _ask_in_batches(self, llm: LLM) -> list[Answer]:
+        batches = [self.prompts[at : at + STREAMS] for at in range(0, len(self.prompts), STREAMS)]
+        return [answer for batch in batches for answer in ask_together(llm, self.recorder, batch, ANSWER)]
+
+    def _restorable(self) -> list[int]:
+        """Tokens of each prompt in whole blocks; the last token of a prompt is always computed."""
+        return [min(len(prompt) // BLOCK * BLOCK, len(prompt) - 1) for prompt in self.prompts]
+
+    def _fill_device(self, llm: LLM) -> None:
+        """Compute other prompts until nothing else is left on the device."""
+        length = 8 * BLOCK
+        for salt in range(llm.engine.stats().blocks_total // 8 + 1):
+            self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(length)], 1)
+
+
+def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
+    """No token and no logit may differ."""
+    for index, (answer, alone) in enumerate(zip(answers, expected, strict=True)):
+        assert answer.token_ids == alone.token_ids, f"prompt {index}"
+        differing = [at for at in range(ANSWER) if answer.logits[at] != alone.logits[at]]
+        assert not differing, f"prompt {index}: the logits of tokens {differing} differ"
+
+
+def block_nbytes(folder: Path) -> int:
+    model = PanguConfig.from_json(ModelFolder(folder).config())
+    return BlockLayout(model.num_layers, model.num_kv_heads, BLOCK, model.head_dim, 2).nbytes
+
+
+def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
+    """Random ids; lengths evenly on a logarithmic scale, and some beside the borders of blocks."""
+    generator = torch.Generator().manual_seed(11)
+    lengths = (longest ** torch.rand(count, generator=generator)).int().tolist()
+    edges = [length for length in (longest, 65, 128, 250, 64, 1) if length <= longest]
+    lengths[: len(edges)] = edges[:count]
+    return [torch.randint(3, vocab, (length,), generator=generator).tolist() for length in lengths]
+
+
+def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int) -> None:
+    """`blocks` of the device are too few for what is asked at once."""
+    exactness.recorder.threads = 2
+    expected = exactness.check_in_one_run()
+    exactness.recorder.threads = 1
+    exactness.check_after_a_restart(expected)
+    for chunk in chunks:
+        threads: Threads = 1 if chunk == 16 else 2
+        exactness.check_preempted(expected, chunk=chunk, blocks=blocks, threads=threads)
+
+
+@pytest.mark.parametrize("quantization", ["none", "int8"])
+def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
+    model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
-    cache_dir = kernels("auto").build.path.parent.parent
-    config = replace(engine_config(model_path, tmp_path / "state"), cpu_kernels="auto", cache_dir=cache_dir)
-    with LLM(config) as llm:
-        prompt = [*converse(llm, 4), 5, 6, 7]
-        full = (len(prompt) - 1) // BLOCK * BLOCK
-        on_device = answer(llm, prompt, 32)
-        assert on_device.usage.kv.device >= full
-        fill_device(llm, 1)
-        from_cpu = answer(llm, prompt, 32)
-        assert from_cpu.usage.kv.cpu == full
-        drawn = llm.generate([prompt], DRAWN)[0].token_ids
-    with LLM(config) as llm:
-        from_redis = answer(llm, prompt, 32)
-        assert from_redis.usage.kv.redis == full
-        llm.engine.check()
-
-    nothing = replace(config, tiers=None, prefix_cache=False, kv_memory=config.kv_memory)
-    with LLM(nothing) as llm:
-        anew = answer(llm, prompt, 32)
-        assert anew.usage.kv.computed == len(prompt)
-        others = [[300 + (7 * at + line) % 900 for at in range(20 + 31 * line)] for line in range(7)]
-        together = llm.generate([*others[:4], prompt, *others[4:]], DRAWN)[4]
-    assert on_device.token_ids == from_cpu.token_ids == from_redis.token_ids == anew.token_ids
-    assert together.token_ids == drawn
-
-
-def test_requests_that_are_preempted_answer_as_if_they_had_not_been(
-    model_path: Path, tmp_path: Path, kernels: KernelsFor
-) -> None:
-    cache_dir = kernels("auto").build.path.parent.parent
-    config = replace(
-        engine_config(model_path, tmp_path / "state", blocks=9, redis_url="off"),
-        cpu_kernels="auto",
-        cache_dir=cache_dir,
+    config = EngineConfig(
+        model_path,
+        "smollm2",
+        TierConfig(size.pick(small=128, full=1536) << 20, "auto", size.pick(small=256, full=2560) << 20, tmp_path),
+        b"a secret of the tests",
+        kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
+        quantization=quantization,
+        cache_dir=kernels("auto").build.path.parent.parent,
     )
-    prompts = [[1000 + (at * 37 + line * 101) % 20000 for at in range(150)] for line in range(4)]
-    params = SamplingParams(temperature=0.0, max_tokens=60, ignore_eos=True)
-    with LLM(config) as llm:
-        alone = [llm.generate([prompt], params)[0].token_ids for prompt in prompts]
-    with LLM(config) as llm:
-        together = [completion.token_ids for completion in llm.generate(prompts, params)]
-        assert llm.engine.stats().preemptions > 0
-    assert together == alone
+    prompts = prompts_up_to(size.pick(small=250, full=900), size.pick(small=4, full=200), 49000)
+    check_everything(
+        Exactness(recorder, config, prompts),
+        chunks=size.pick(small=(64,), full=(16, 64, 512)),
+        blocks=size.pick(small=8, full=20),
+    )
+
+
+@pytest.mark.parametrize("quantization", ["none", "int8"])
+@pytest.mark.parametrize("instruction_set", NARROWER)
+def test_with_narrower_instructions_it_is_the_same(
+    tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
+) -> None:
+    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1)
+    (tmp_path / "state").mkdir()
+    config = EngineConfig(
+        model,
+        "tiny",
+        TierConfig(256 << 20, "auto", 512 << 20, tmp_path / "state"),
+        b"a secret of the tests",
+        kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
+        cpu_kernels=instruction_set,
+        quantization=quantization,
+        cache_dir=kernels(instruction_set).build.path.parent.parent,
+    )
+    prompts = prompts_up_to(size.pick(small=250, full=900), size.pick(small=6, full=200), 250)
+    check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=8, full=20))

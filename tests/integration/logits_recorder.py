@@ -1,0 +1,92 @@
+"""Every row of logits that a whole engine samples from, as a digest, so that engines can be compared bit by bit."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from engine.cpu.runner import NativeRunner
+from engine.cpu.weights import PackedModel
+from engine.llm import LLM
+from engine.outputs import KVReceipt
+from engine.sampling_params import SamplingParams
+from engine.worker.input_batch import ScheduledRequest
+from tests.native_rig import Threads
+
+
+@dataclass
+class LogitsRecorder:
+    """What the latest runner that it made has computed. Set `runner` where the worker takes its NativeRunner from.
+
+    threads: of the next runner. rows: digests by request id and position in the sequence; more than one digest means
+    that the same row was computed twice, differently. recomputed: ids of requests that went back to tokens computed
+    before.
+    """
+
+    threads: Threads = 2
+    rows: dict[tuple[str, int], set[str]] = field(default_factory=dict)
+    recomputed: set[str] = field(default_factory=set)
+    _reached: dict[str, int] = field(default_factory=dict)
+
+    def runner(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> NativeRunner:
+        """The real runner, which also asks for the logits that a step would not have copied."""
+        for record in (self.rows, self.recomputed, self._reached):
+            record.clear()
+        return _RecordingRunner(self, model, kv_cache, threads=self.threads)
+
+    def note(self, request: ScheduledRequest, logits: torch.Tensor | None) -> None:
+        """A request's part of a step was computed; logits [vocab] if it sampled."""
+        if request.context_len < self._reached.get(request.request_id, 0):
+            self.recomputed.add(request.request_id)
+        end = request.context_len + len(request.token_ids)
+        self._reached[request.request_id] = end
+        if logits is not None:
+            digest = hashlib.sha256(logits.numpy().tobytes()).hexdigest()
+            self.rows.setdefault((request.request_id, end), set()).add(digest)
+
+
+class _RecordingRunner(NativeRunner):
+    def __init__(self, recorder: LogitsRecorder, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
+        super().__init__(model, kv_cache, threads=threads)
+        self._recorder = recorder
+
+    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> tuple[list[int], torch.Tensor]:
+        sampling = [request for request in scheduled if request.sampling is not None]
+        arg_max, logits = super().compute(scheduled, range(len(sampling)))
+        assert arg_max == logits.argmax(dim=-1).tolist()
+        sampled = iter(logits)
+        for request in scheduled:
+            self._recorder.note(request, None if request.sampling is None else next(sampled))
+        return arg_max, logits[list(wanted)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Tokens, and the digests of the logits that each was chosen from."""
+
+    token_ids: tuple[int, ...]
+    logits: tuple[frozenset[str], ...]
+    kv: KVReceipt
+    recomputed: bool
+
+
+def ask_together(llm: LLM, recorder: LogitsRecorder, prompts: Sequence[Sequence[int]], count: int) -> list[Answer]:
+    """Greedy answers of `count` tokens to prompts that are all there at once; the tiers are at rest afterwards."""
+    params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
+    requests = [llm.engine.add_request(prompt, params) for prompt in prompts]
+    while llm.engine.has_unfinished_requests() or not llm.engine.core.is_quiet:
+        llm.engine.step()
+    answers = []
+    for request in requests:
+        assert request.receipt is not None
+        rows = [recorder.rows[request.request_id, request.num_prompt_tokens + at] for at in range(count)]
+        answers.append(
+            Answer(
+                tuple(request.output_token_ids),
+                tuple(frozenset(row) for row in rows),
+                request.receipt,
+                request.request_id in recorder.recomputed,
+            )
+        )
+    return answers

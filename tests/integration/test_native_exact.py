@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.runner import PAGE_KEYS
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
@@ -15,6 +16,7 @@ DECODED = 6
 STREAMS = 32
 LONGEST = 900
 CHUNKS = (1, 5, 16, 33, 64, 150, 300)
+BATCHES = (2, 3, 4, 5, 7, 8, 13, 25, 32)
 
 
 class Expected:
@@ -63,12 +65,12 @@ def random_prompts(count: int, longest: int, vocab: int) -> list[list[int]]:
     return [torch.randint(3, vocab, (length,), generator=generator).tolist() for length in lengths]
 
 
-def check_all(expected: Expected, *, chunks: Sequence[int] = (16, 64, 512)) -> None:
+def check_all(expected: Expected, *, chunks: Sequence[int], batches: Sequence[int]) -> None:
     check_chunks(expected, chunks)
     check_moved_blocks(expected)
     for threads in (1, 2):
         check_mixed_batches(expected, threads)
-        check_decoding_together(expected, threads)
+        check_decoding_together(expected, threads, batches)
 
 
 def check_chunks(expected: Expected, chunks: Sequence[int]) -> None:
@@ -89,31 +91,33 @@ def check_moved_blocks(expected: Expected) -> None:
 def check_mixed_batches(expected: Expected, threads: Threads) -> None:
     """Chunks of any size beside decoding rows, streams that come and go, in random order."""
     rig = expected.rig
-    waiting = rig.shuffled(range(len(expected.prompts)))
-    running: dict[int, Stream] = {}
+    waiting = rig.shuffled(at_least(STREAMS, len(expected.prompts)))
+    running: list[tuple[int, Stream]] = []
     while waiting or running:
         while waiting and len(running) < STREAMS:
             index = waiting.pop()
-            running[index] = rig.start(expected.sequences[index])
-        parts, budget = list[tuple[int, int]](), 512
-        for index in rig.shuffled(list(running)):
-            left = len(expected.prompts[index]) - running[index].done
+            running.append((index, rig.start(expected.sequences[index])))
+        parts, budget = list[tuple[int, Stream, int]](), 512
+        for at in rig.shuffled(range(len(running))):
+            index, stream = running[at]
+            left = len(expected.prompts[index]) - stream.done
             count = min(rig.choose(CHUNKS), left) if left > 0 else 1
             if count <= budget:
-                parts.append((index, count))
+                parts.append((index, stream, count))
                 budget -= count
-        logits = rig.advance([(running[index], count) for index, count in parts], threads=threads)
-        for (index, _), row in zip(parts, logits, strict=True):
-            expected.check(index, running[index], row)
-            if running[index].done == len(running[index].tokens):
-                rig.end(running.pop(index))
+        logits = rig.advance([(stream, count) for _, stream, count in parts], threads=threads)
+        for (index, stream, _), row in zip(parts, logits, strict=True):
+            expected.check(index, stream, row)
+            if stream.done == len(stream.tokens):
+                rig.end(stream)
+        running = [(index, stream) for index, stream in running if stream.blocks]
 
 
-def check_decoding_together(expected: Expected, threads: Threads) -> None:
-    """Batches of every size up to 32 that only decode."""
+def check_decoding_together(expected: Expected, threads: Threads, batches: Sequence[int]) -> None:
+    """Batches that only decode."""
     rig = expected.rig
-    for together in (2, 3, 4, 5, 7, 8, 13, 25, 32):
-        indices = rig.shuffled(range(len(expected.prompts)))[:together]
+    for together in batches:
+        indices = rig.shuffled(at_least(together, len(expected.prompts)))[:together]
         streams = [rig.start(expected.sequences[index]) for index in indices]
         for index, stream in zip(indices, streams, strict=True):
             rig.advance([(stream, len(expected.prompts[index]))])
@@ -123,6 +127,11 @@ def check_decoding_together(expected: Expected, threads: Threads) -> None:
                 expected.check(index, stream, row)
         for stream in streams:
             rig.end(stream)
+
+
+def at_least(count: int, prompts: int) -> list[int]:
+    """The index of every prompt, and of some again, each a stream of its own."""
+    return [index % prompts for index in range(max(count, prompts))]
 
 
 @pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
@@ -139,18 +148,29 @@ def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
     tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], weights: str, instruction_set: str, size: Size
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
-    num_blocks = STREAMS * (-(-LONGEST // 64) + 1)
-    rig = NativeRig(kernels(instruction_set), folder, num_blocks=num_blocks, weights=weights)
-    expected = Expected(rig, random_prompts(size.pick(small=12, full=200), LONGEST, 250))
-    check_all(expected, chunks=size.pick(small=(16, 512), full=(1, 16, 64, 512)))
+    longest = size.pick(small=300, full=LONGEST)
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=blocks_for(longest), weights=weights)
+    expected = Expected(rig, random_prompts(size.pick(small=7, full=200), longest, 250))
+    check_all(
+        expected,
+        chunks=size.pick(small=(16, 512), full=(1, 16, 64, 512)),
+        batches=size.pick(small=(2, 3, 4, 7, 13, 32), full=BATCHES),
+    )
     assert expected.compared > len(expected.prompts) * 50
 
 
+@pytest.mark.parametrize("weights", ["bfloat16", "int8"])
 def test_no_bit_of_the_real_models_logits_depends_on_its_company(
-    model_path: Path, kernels: KernelsFor, size: Size
+    model_path: Path, kernels: KernelsFor, weights: str, size: Size
 ) -> None:
-    longest = size.pick(small=300, full=LONGEST)
-    rig = NativeRig(kernels("auto"), model_path, num_blocks=STREAMS * (-(-longest // 64) + 1))
+    longest = size.pick(small=150, full=LONGEST)
+    rig = NativeRig(kernels("auto"), model_path, num_blocks=blocks_for(longest), weights=weights)
     expected = Expected(rig, random_prompts(size.pick(small=2, full=200), longest, 49000))
-    check_all(expected)
+    check_all(
+        expected, chunks=size.pick(small=(64,), full=(16, 64, 512)), batches=size.pick(small=(5, 32), full=BATCHES)
+    )
     assert expected.compared > len(expected.prompts) * 40
+
+
+def blocks_for(longest: int) -> int:
+    return STREAMS * (-(-(longest + DECODED) // PAGE_KEYS))

@@ -47,8 +47,22 @@ class Model(ctypes.Structure):
     )
 
 
+class RowSampling(ctypes.Structure):
+    """How the next token of a row is chosen."""
+
+    _fields_ = (
+        ("seed", ctypes.c_uint64),
+        ("temperature", ctypes.c_float),
+        ("top_p", ctypes.c_float),
+        ("top_k", _INT),
+        ("position", ctypes.c_uint32),
+        ("num_barred", _INT),
+        ("first_barred", _INT),
+    )
+
+
 class StepInput(ctypes.Structure):
-    """One step: counts, and addresses of int32 arrays, of the logits and of the KV cache."""
+    """One step: counts, and addresses of arrays (int32 unless kernels/interface.h says otherwise)."""
 
     _fields_ = (
         ("sequences", _INT),
@@ -59,8 +73,10 @@ class StepInput(ctypes.Structure):
         ("context_lens", _POINTER),
         ("block_tables", _POINTER),
         ("sample_rows", _POINTER),
+        ("sampling", _POINTER),
+        ("barred", _POINTER),
+        ("chosen", _POINTER),
         ("logits_index", _POINTER),
-        ("arg_max", _POINTER),
         ("logits", _POINTER),
         ("kv", _POINTER),
         ("block_size", ctypes.c_uint64),

@@ -10,7 +10,7 @@ HEAD: Final = 1024
 
 
 def likeliest(probs: npt.NDArray[np.float32], top_k: int, top_p: float) -> npt.NDArray[np.int64]:
-    """Ids that are kept of probs [vocab], which sums to 1; at least one, and the lowest ids among equals.
+    """Ids that are kept of probs [vocab], which sums to 1, the likeliest first; at least one. Of equals the lowest id.
 
     top_k: 0 means off. top_p: the shortest head of the order of likelihood that holds that share of the mass, after
     top_k of what top_k kept.
@@ -24,7 +24,7 @@ def likeliest(probs: npt.NDArray[np.float32], top_k: int, top_p: float) -> npt.N
     smallest = ordered[count - 1]
     likelier = np.flatnonzero(probs > smallest)
     equal = np.flatnonzero(probs == smallest)[: count - len(likelier)]
-    return np.concatenate((likelier, equal))
+    return np.concatenate((likelier[np.argsort(-probs[likelier], kind="stable")], equal))
 
 
 def _head_with(ordered: npt.NDArray[np.float32], mass: float) -> int:

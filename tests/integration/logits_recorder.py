@@ -51,7 +51,9 @@ class _RecordingRunner(NativeRunner):
         super().__init__(model, kv_cache, threads=threads)
         self._recorder = recorder
 
-    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> tuple[list[int], torch.Tensor]:
+    def compute(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()
+    ) -> tuple[list[int], torch.Tensor]:
         sampling = [request for request in scheduled if request.sampling is not None]
         arg_max, logits = super().compute(scheduled, range(len(sampling)))
         assert arg_max == logits.argmax(dim=-1).tolist()

@@ -15,6 +15,7 @@
 #include "interface.h"
 #include "plan.h"
 #include "rows.h"
+#include "sampling.h"
 #include "threads.h"
 #include "weights.h"
 
@@ -27,6 +28,7 @@ struct ThreadScratch {
     Buffer<Best> best;          // [samples]
     Buffer<bf16> decoded;       // [the largest depth][kPanel]: one panel of int8 weights
     AttentionScratch attention;
+    Sampler sampler;
 };
 
 class Engine {
@@ -40,10 +42,7 @@ public:
             if (step.token_ids[row] < 0 || step.token_ids[row] >= model_.vocab)
                 return "a token id is not in the vocabulary";
         reserve(plan, step.samples);
-        for (int i = 0; i < step.samples; ++i)
-            destinations_[i] = step.logits_index[i] < 0
-                                   ? nullptr
-                                   : step.logits + static_cast<ptrdiff_t>(step.logits_index[i]) * model_.vocab;
+        prepare_head(step);
         auto job = [&](int thread) {
             const FloatMode mode;
             if (model_.head_dim == 64)
@@ -52,13 +51,6 @@ public:
                 Run<128>{*this, plan, step, thread}.all();
         };
         pool_.run(job);
-        for (int i = 0; i < step.samples; ++i) {
-            // Threads hold ascending ranges of ids, so the first of equal ones has the lowest.
-            const Best* best = scratch_[0].best.data() + i;
-            for (ThreadScratch& scratch : scratch_)
-                if (scratch.best.data()[i].logit > best->logit) best = scratch.best.data() + i;
-            step.arg_max[i] = best->id;
-        }
         return nullptr;
     }
 
@@ -226,7 +218,20 @@ private:
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             const Range panels = share((model.vocab + kPanel - 1) / kPanel);
             compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panels.begin, panels.end,
-                           {own.product.data(), own.decoded.data()}, own.best.data(), engine.destinations_.data());
+                           {own.product.data(), own.decoded.data()}, own.best.data(), engine.head_rows_.data());
+            barrier();
+            for (int i = thread; i < input.samples; i += engine.pool_.size()) choose(i);
+        }
+
+        void choose(int i) {
+            // Threads hold ascending ranges of ids, so the first of equal ones has the lowest.
+            Best best;
+            for (ThreadScratch& scratch : engine.scratch_)
+                if (scratch.best.data()[i].logit > best.logit) best = scratch.best.data()[i];
+            float* drawn_from = engine.head_rows_[i].drawn_from;
+            input.chosen[i] = drawn_from == nullptr
+                                  ? best.id
+                                  : own.sampler.draw(drawn_from, model.vocab, best.logit, input.sampling[i]);
         }
     };
 
@@ -240,7 +245,6 @@ private:
         partials_.reserve(plan.partials);
         partial_values_.reserve(plan.partials * head_dim);
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
-        destinations_.resize(samples);
         const int group = model_.heads / model_.kv_heads;
         const int deepest = std::max({model_.hidden, model_.intermediate, model_.heads * model_.head_dim});
         for (ThreadScratch& scratch : scratch_) {
@@ -252,13 +256,32 @@ private:
         }
     }
 
+    void prepare_head(const StepInput& step) {
+        const ptrdiff_t vocab = model_.vocab;
+        const auto draws = [&](int i) { return step.sampling[i].temperature > 0; };
+        size_t drawn = 0;
+        for (int i = 0; i < step.samples; ++i) drawn += draws(i);
+        drawn_from_.reserve(drawn * vocab);
+        if (drawn > 0)
+            for (ThreadScratch& scratch : scratch_) scratch.sampler.reserve(model_.vocab);
+        head_rows_.clear();
+        float* next = drawn_from_.data();
+        for (int i = 0; i < step.samples; ++i) {
+            const int wanted = step.logits_index[i];
+            head_rows_.push_back({step.barred + step.sampling[i].first_barred, step.sampling[i].num_barred,
+                                  wanted < 0 ? nullptr : step.logits + wanted * vocab, draws(i) ? next : nullptr});
+            if (draws(i)) next += vocab;
+        }
+    }
+
     const Model model_;
     ThreadPool pool_;
     std::vector<ThreadScratch> scratch_;
     Buffer<float> residual_, qkv_, partial_values_;
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
-    std::vector<float*> destinations_;
+    Buffer<float> drawn_from_;  // [rows that draw][vocab]
+    std::vector<HeadRow> head_rows_;
     std::atomic<size_t> next_task_{0};
 };
 

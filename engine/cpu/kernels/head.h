@@ -26,25 +26,38 @@ struct Best {
     }
 };
 
-// Columns [first_panel, end_panel) of the head for all rows. best [rows]; destinations [rows]: where a row's logits go
-// (row-major [vocab]), or null.
+// Columns that are multiplied at once.
 constexpr int kHeadColumns = 4 * kPanel;
+
+// What becomes of one row's logits besides its best: the ids that get -inf, and two places for a copy [vocab], or null.
+struct HeadRow {
+    const int32_t* barred;
+    int num_barred;
+    float* logits;
+    float* drawn_from;
+};
 
 struct HeadScratch {
     float* piece;   // [rows][kHeadColumns]
     bf16* decoded;  // as `multiply` wants it
 };
 
-inline void compute_logits(Left hidden, int rows, const Weights& head, int vocab, int first_panel, int end_panel,
-                           HeadScratch scratch, Best* best, float* const* destinations) {
+// Columns [first_panel, end_panel) of the head. rows [num_rows]; best [num_rows].
+inline void compute_logits(Left hidden, int num_rows, const Weights& head, int vocab, int first_panel, int end_panel,
+                           HeadScratch scratch, Best* best, const HeadRow* rows) {
     const int end = end_panel * kPanel;
     for (int first = first_panel * kPanel; first < end; first += kHeadColumns) {
         const int columns = std::min(kHeadColumns, end - first), known = std::min(columns, vocab - first);
-        multiply(hidden, rows, head, first, columns, {scratch.piece, kHeadColumns}, scratch.decoded);
-        for (int row = 0; row < rows; ++row) {
-            const float* logits = scratch.piece + row * kHeadColumns;
+        multiply(hidden, num_rows, head, first, columns, {scratch.piece, kHeadColumns}, scratch.decoded);
+        for (int row = 0; row < num_rows; ++row) {
+            float* logits = scratch.piece + row * kHeadColumns;
+            for (int i = 0; i < rows[row].num_barred; ++i) {
+                const int column = rows[row].barred[i] - first;
+                if (column >= 0 && column < known) logits[column] = -std::numeric_limits<float>::infinity();
+            }
             best[row].update(logits, known, first);
-            if (destinations[row] != nullptr) std::copy_n(logits, known, destinations[row] + first);
+            for (float* copy : {rows[row].logits, rows[row].drawn_from})
+                if (copy != nullptr) std::copy_n(logits, known, copy + first);
         }
     }
 }

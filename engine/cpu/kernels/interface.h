@@ -38,6 +38,17 @@ struct Model {
     const float* sin;
 };
 
+// How the next token of a row is chosen.
+struct RowSampling {
+    uint64_t seed;
+    float temperature;  // 0: the arg max
+    float top_p;        // 1: off
+    int32_t top_k;      // 0: off
+    uint32_t position;  // of the new token in its sequence: with the seed it names the random number
+    int32_t num_barred;
+    int32_t first_barred;  // where its ids begin in StepInput.barred
+};
+
 // One step over B sequences; the rows of sequence i follow those of sequence i - 1.
 struct StepInput {
     int32_t sequences;
@@ -48,9 +59,11 @@ struct StepInput {
     const int32_t* context_lens;  // [sequences]
     const int32_t* block_tables;  // [sequences, table_width]
     const int32_t* sample_rows;   // [samples]: rows whose next token is wanted
-    const int32_t* logits_index;  // [samples]: which row of `logits` to fill, or -1 for a row of which arg max is enough
-    int32_t* arg_max;             // [samples], written: the lowest id of the largest logit
-    float* logits;                // [rows that want them, vocab], written
+    const RowSampling* sampling;  // [samples]
+    const int32_t* barred;        // ids that a row may not choose, row after row
+    int32_t* chosen;              // [samples], written; of equal largest logits the lowest id
+    const int32_t* logits_index;  // [samples]: which row of `logits` to fill, or -1
+    float* logits;                // [rows that want them, vocab], written; -inf where barred
     bf16* kv;                     // the first block
     uint64_t block_size;          // elements from one block to the next
 };

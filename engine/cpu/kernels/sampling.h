@@ -1,0 +1,128 @@
+// A token drawn from one row of logits: temperature, then top_k, then top_p, then one uniform number.
+//
+// One thread draws a whole row, in one order, so a row's token depends on that row alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "interface.h"
+#include "philox.h"
+#include "vec.h"
+
+namespace ebb {
+
+class Sampler {
+public:
+    void reserve(int vocab) {
+        sums_.reserve(vocab / kStretch + 1);
+        likeliest_.reserve(vocab);
+    }
+
+    // values [vocab]: logits, overwritten; highest: the largest of them.
+    int draw(float* values, int vocab, float highest, const RowSampling& sampling) {
+        const double total = to_weights(values, vocab, highest, sampling.temperature);
+        const double u = uniform(sampling.seed, sampling.position);
+        if (sampling.top_k == 0 && sampling.top_p >= 1) return at_mass(values, vocab, u * total);
+        const size_t kept = keep_likeliest(values, vocab, total, sampling);
+        return among_likeliest(kept, u);
+    }
+
+private:
+    // Sums are made of these, so that one row has one order of addition.
+    static constexpr int kStretch = 256;
+
+    struct Token {
+        float weight;
+        int id;
+    };
+
+    // values = e^((values - highest) / temperature); returns their sum. What is 2^-126 of the likeliest or less is 0.
+    double to_weights(float* values, int vocab, float highest, float temperature) {
+        constexpr float kLeast = -87.f;
+        sums_.clear();
+        double total = 0;
+        for (int first = 0; first < vocab; first += kStretch) {
+            const int end = std::min(first + kStretch, vocab);
+            Vec stretch = Vec{};
+            int i = first;
+            for (; i + kLanes <= end; i += kLanes) {
+                const Vec x = (load(values + i) - highest) / temperature;
+                const Vec weight = x > kLeast ? exp(x) : Vec{};
+                store(values + i, weight);
+                stretch += weight;
+            }
+            float sum_of_stretch = sum(stretch);
+            for (; i < end; ++i) {
+                const float x = (values[i] - highest) / temperature;
+                values[i] = x > kLeast ? exp(x) : 0.f;
+                sum_of_stretch += values[i];
+            }
+            sums_.push_back(sum_of_stretch);
+            total += sum_of_stretch;
+        }
+        return total;
+    }
+
+    // The first id at which the running sum of weights exceeds `mass`; never one of weight 0.
+    int at_mass(const float* weights, int vocab, double mass) const {
+        size_t hit = 0;
+        double reached = 0;
+        while (hit + 1 < sums_.size() && reached + sums_[hit] <= mass) reached += sums_[hit++];
+        int last = 0;
+        for (int i = static_cast<int>(hit) * kStretch; i < vocab; ++i) {
+            if (weights[i] > 0) last = i;
+            if ((reached += weights[i]) > mass) return i;
+        }
+        // A stretch's sum and the sum inside it are rounded differently, so that the end may be passed: then it is the
+        // last one that has any weight.
+        return last;
+    }
+
+    // Fills likeliest_, in order, and returns how many of it top_k and top_p keep. Most rows need a few hundred of the
+    // vocabulary, so only those are sorted; where they are not enough, more are taken.
+    size_t keep_likeliest(const float* weights, int vocab, double total, const RowSampling& sampling) {
+        for (const float floor : {0x1p-10f, 0x1p-20f, 0.f}) {
+            collect_above(floor, weights, vocab);
+            const size_t most = sampling.top_k > 0 ? sampling.top_k : static_cast<size_t>(vocab);
+            const bool all = floor == 0.f;
+            if (!all && sampling.top_k > 0 && likeliest_.size() < most) continue;
+            const size_t count = std::min(most, likeliest_.size());
+            if (sampling.top_p >= 1) return count;
+            double mass = total;
+            if (sampling.top_k > 0) {
+                mass = 0;
+                for (size_t i = 0; i < count; ++i) mass += likeliest_[i].weight;
+            }
+            double reached = 0;
+            for (size_t i = 0; i < count; ++i)
+                if ((reached += likeliest_[i].weight) >= sampling.top_p * mass) return i + 1;
+            if (all || sampling.top_k > 0) return count;
+        }
+        return likeliest_.size();
+    }
+
+    // The likeliest first; of equal ones the lowest id.
+    void collect_above(float floor, const float* weights, int vocab) {
+        likeliest_.clear();
+        for (int i = 0; i < vocab; ++i)
+            if (weights[i] > floor) likeliest_.push_back({weights[i], i});
+        std::sort(likeliest_.begin(), likeliest_.end(), [](const Token& a, const Token& b) {
+            return a.weight > b.weight || (a.weight == b.weight && a.id < b.id);
+        });
+    }
+
+    int among_likeliest(size_t kept, double u) const {
+        double total = 0, reached = 0;
+        for (size_t i = 0; i < kept; ++i) total += likeliest_[i].weight;
+        for (size_t i = 0; i < kept; ++i)
+            if ((reached += likeliest_[i].weight) > u * total) return likeliest_[i].id;
+        return likeliest_[kept - 1].id;
+    }
+
+    std::vector<float> sums_;
+    std::vector<Token> likeliest_;
+};
+
+}  // namespace ebb

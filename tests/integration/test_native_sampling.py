@@ -1,0 +1,91 @@
+"""The native step chooses the tokens that the sampler of the torch model chooses from the same logits."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.cpu.instruction_set import usable_instruction_sets
+from engine.sampling.sampler import Sampler, SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.worker.input_batch import ScheduledRequest
+from tests.native_rig import KernelsFor, NativeRig
+from tests.sizes import Size
+from tests.tiny_models import make_tiny_model
+
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
+VOCAB = 2500
+STOPS = (7, 2499)
+WAYS = {
+    "arg max": SamplingParams(temperature=0.0),
+    "arg max before the end is allowed": SamplingParams(temperature=0.0, min_tokens=3, stop_token_ids=STOPS),
+    "all tokens": SamplingParams(),
+    "all tokens, hot": SamplingParams(temperature=2.0),
+    "all tokens, cold": SamplingParams(temperature=0.01),
+    "before the end is allowed": SamplingParams(min_tokens=3, stop_token_ids=STOPS),
+    "top_k": SamplingParams(top_k=5),
+    "top_k of nearly all": SamplingParams(temperature=2.0, top_k=VOCAB - 1),
+    "top_p": SamplingParams(temperature=0.2, top_p=0.9),
+    "top_p of very many": SamplingParams(temperature=2.0, top_p=0.999),
+    "top_p of one": SamplingParams(top_p=1e-6),
+    "top_k, then top_p": SamplingParams(top_k=20, top_p=0.7),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", hidden=128, heads=2, kv_heads=1, vocab=VOCAB)
+
+
+def requests(rig: NativeRig, params: SamplingParams, seeds: range) -> list[ScheduledRequest]:
+    """One token each, of sequences that differ, at positions and seeds that differ."""
+    made = []
+    for seed in seeds:
+        with_seed = SamplingParams(
+            temperature=params.temperature,
+            top_p=params.top_p,
+            top_k=params.top_k,
+            min_tokens=params.min_tokens,
+            stop_token_ids=params.stop_token_ids,
+            seed=(seed << 40) + 17 * seed,
+        )
+        row = SamplingRow(with_seed, position=3 + seed, produced=0)
+        token = 11 + 37 * seed % (VOCAB - 11)
+        made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, row))
+    return made
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
+def test_a_row_gets_the_token_that_torch_would_draw(
+    folder: Path, kernels: KernelsFor, size: Size, params: SamplingParams, instruction_set: str
+) -> None:
+    count = size.pick(small=40, full=400)
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=count)
+    scheduled = requests(rig, params, range(count))
+    tokens, logits = rig.runners[2].compute(scheduled, range(count))
+    rows = [request.sampling for request in scheduled if request.sampling is not None]
+    assert tokens == Sampler().sample(logits.clone(), rows)
+    if params.min_tokens:
+        assert not set(tokens) & set(STOPS)
+    if params.temperature >= 1 and params.top_p > 0.5:
+        assert len(set(tokens)) > 1
+
+
+def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, kernels: KernelsFor) -> None:
+    ways = list(WAYS.values())
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=len(ways))
+    scheduled = [requests(rig, params, range(i, i + 1))[0] for i, params in enumerate(ways)]
+    together, _ = rig.runners[2].compute(scheduled)
+    assert rig.runners[1].compute(scheduled)[0] == together
+    assert [rig.runners[2].compute([request])[0][0] for request in scheduled] == together
+
+
+def test_a_barred_token_has_no_logit(folder: Path, kernels: KernelsFor) -> None:
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
+    free, barred = requests(rig, WAYS["arg max"], range(1)), requests(rig, WAYS["before the end is allowed"], range(1))
+    _, expected = rig.runners[2].compute(free, [0])
+    expected = expected.clone()
+    expected[0, list(STOPS)] = float("-inf")
+    _, logits = rig.runners[2].compute(barred, [0])
+    assert torch.equal(logits, expected)

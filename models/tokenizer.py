@@ -25,9 +25,10 @@ class Tokenizer:
         spec = spec | {"truncation": None, "padding": None}
         for token in spec.get("added_tokens", []):
             token["special"] = token["special"] or token["id"] in eos_token_ids
+        text = json.dumps(spec)
         try:
-            self._full = tokenizers.Tokenizer.from_str(json.dumps(spec))
-            self._plain = tokenizers.Tokenizer.from_str(json.dumps(spec))
+            self._full = tokenizers.Tokenizer.from_str(text)
+            self._plain = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # the library raises bare Exception
             raise TokenizerError(f"tokenizer.json cannot be used: {error}") from error
         # Two instances, because this switch belongs to the instance and requests are encoded in parallel.

@@ -2,7 +2,20 @@
 
 from dataclasses import dataclass
 
-from models.proof import KnownAnswers
+
+@dataclass(frozen=True, slots=True)
+class KnownAnswers:
+    """What the right conversion of one model gives.
+
+    ids: texts with their token ids. question, answer: a chat turn that the model is sure of, and least_log_probability
+    the least mean natural log-probability per token of the answer; greedy text would hang on near ties instead.
+    """
+
+    ids: tuple[tuple[str, tuple[int, ...]], ...]
+    question: str
+    question_ids: tuple[int, ...]
+    answer: str
+    least_log_probability: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """How much of the host this process may use: cores and memory, within its affinity and its control group."""
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -21,6 +22,17 @@ def usable_cores() -> int:
 def available_memory() -> int:
     """Bytes that could be had without swapping, within the control group's limit."""
     return min(_system_memory(), _cgroup_memory())
+
+
+def return_freed_memory() -> None:
+    """Give back to the system what was allocated and freed again; to be called when much was.
+
+    glibc keeps it otherwise: a model whose weights were packed would be resident a second time for ever. Other C
+    libraries have no such call, and do without.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
 
 
 def _siblings(cpu: int) -> str:

@@ -1,0 +1,97 @@
+"""The tiers below the device, from an EngineConfig: in two steps, because Redis loads its snapshot meanwhile."""
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from cache_tiers.layout import BlockLayout
+from cache_tiers.redis.address import RedisAddress, parse_redis_url
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
+from cache_tiers.redis.server_binary import find_redis_server
+from cache_tiers.store import KVTierStore
+from engine.config import EngineConfig
+from engine.errors import EngineError
+
+MIB = 1 << 20
+
+Progress = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRedis:
+    """address: None if the tier is off; `note` then says why, in a sentence."""
+
+    address: RedisAddress | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTiers:
+    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off."""
+
+    store: KVTierStore | None
+    redis: bool
+    redis_note: str
+
+
+def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> FoundRedis:
+    """Where Redis is. A companion is started and waited for, and stopped by `closing`; one that cannot start leaves
+    the tier off. Raises EngineError."""
+    tiers = config.tiers
+    if tiers is None:
+        return FoundRedis(None, "off" if config.prefix_cache else "off: --no-prefix-cache")
+    if tiers.redis_url == "off":
+        return FoundRedis(None, "off: --redis-url off")
+    if tiers.redis_url != "auto":
+        try:
+            return FoundRedis(parse_redis_url(tiers.redis_url))
+        except RedisAddressError as error:
+            raise EngineError(f"--redis-url: {error}") from error
+    binary = find_redis_server()
+    if binary is None:
+        note = "off: no redis-server or valkey-server on PATH; install one and start again"
+        logger.warning("Redis is %s", note)
+        return FoundRedis(None, note)
+    progress(f"starting Redis ({binary.name}) and loading its snapshot")
+    try:
+        companion = RedisCompanion(tiers.state_dir, binary=binary, max_memory=tiers.redis_memory)
+        companion.start()
+    except StateDirInUseError as error:
+        raise EngineError(str(error)) from error
+    except CompanionError as error:
+        logger.warning("Redis is off: %s", error)
+        return FoundRedis(None, f"off: {error}")
+    closing.callback(companion.stop)
+    return FoundRedis(companion.address)
+
+
+def import_store(config: EngineConfig) -> None:
+    """Import what `open_tiers` will need: LMCache takes half a second, and without tiers nobody should wait for it."""
+    if config.tiers is not None:
+        import cache_tiers.lmcache_store  # noqa: F401
+
+
+def open_tiers(
+    config: EngineConfig, layout: BlockLayout, redis: FoundRedis, progress: Progress, closing: ExitStack
+) -> OpenTiers:
+    """Allocate the CPU tier and connect to Redis; the store is closed by `closing`."""
+    tiers = config.tiers
+    if tiers is None or (redis.address is None and tiers.cpu_memory == 0):
+        return OpenTiers(None, redis=False, redis_note=redis.note)
+    progress(
+        f"opening the cache tiers: {tiers.cpu_memory // MIB} MiB of CPU memory, Redis {redis.address or redis.note}"
+    )
+    from cache_tiers.lmcache_store import open_store
+
+    store = open_store(
+        block_nbytes=layout.nbytes,
+        cpu_bytes=tiers.cpu_memory,
+        redis_address=redis.address,
+        keep_in_cpu=tiers.cpu_memory > 0,
+    )
+    closing.callback(store.close)
+    return OpenTiers(store, redis=redis.address is not None, redis_note=redis.note)

@@ -1,0 +1,59 @@
+"""What a start leaves behind: nothing that the collector searches again, no memory that nobody uses."""
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.startup import objects_that_stay
+from engine.worker.host_resources import return_freed_memory
+
+MIB = 1 << 20
+PIECE = 16 << 10
+
+
+@pytest.fixture(autouse=True)
+def _collector_as_before() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+def test_what_is_made_during_the_start_is_never_searched_for_garbage_again() -> None:
+    with objects_that_stay():
+        assert not gc.isenabled()
+        kept = [[number] for number in range(1000)]
+    assert gc.isenabled()
+    assert gc.get_freeze_count() >= len(kept)
+    assert not any(each is kept[0] for each in gc.get_objects())
+    later = [len(kept)]
+    assert any(each is later for each in gc.get_objects())
+
+
+def test_the_collector_works_again_after_a_start_that_failed() -> None:
+    with pytest.raises(ValueError, match="no model"), objects_that_stay():
+        raise ValueError("no model")
+    assert gc.isenabled()
+
+
+def test_freed_memory_goes_back_to_the_system() -> None:
+    """Pieces too small to be mapped one by one, below one that is still in use: glibc alone would keep them."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.free.argtypes = [ctypes.c_void_p]
+    pieces = [library.malloc(PIECE) for _ in range(64 * MIB // PIECE)]
+    for piece in pieces:
+        ctypes.memset(piece, 1, PIECE)
+    last = library.malloc(PIECE)
+    for piece in pieces:
+        library.free(piece)
+    before = resident_bytes()
+    return_freed_memory()
+    assert before - resident_bytes() > 48 * MIB
+    library.free(last)
+
+
+def resident_bytes() -> int:
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4096

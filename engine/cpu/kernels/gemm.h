@@ -36,10 +36,16 @@ struct Out {
     ptrdiff_t stride;
 };
 
+// Memory that a tile fetches into the second cache on its way, `stride` bytes for each pair of its depth.
+struct Ahead {
+    const char* data;
+    size_t stride;
+};
+
 // One tile: kRows rows by kVectors * kLanes columns, the first of which is column `first` of `right`, over the first
 // `pairs` pairs of the depth.
 template <int kRows, int kVectors>
-void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out) {
+void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out, Ahead ahead) {
     Vec sums[kRows][kVectors];
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
@@ -52,6 +58,7 @@ void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out
         };
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) __builtin_prefetch(column(v) + kPrefetchPairs * kPanel * 2, 0, 3);
+        __builtin_prefetch(ahead.data + static_cast<size_t>(pair) * ahead.stride, 0, 2);
         Pair weights[kVectors];
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) weights[v] = load_pair(column(v));
@@ -66,7 +73,7 @@ void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
 }
 
-using Tile = void (*)(Left, const Panels&, int, int, Out);
+using Tile = void (*)(Left, const Panels&, int, int, Out, Ahead);
 
 // tiles<kVectors>()[n - 1] multiplies n rows.
 template <int kVectors, int... kRows>
@@ -85,9 +92,14 @@ void multiply_columns(Left left, int rows, const Panels& right, int pairs, int f
     static constexpr auto kTiles = make_tiles<kVectors>(std::make_integer_sequence<int, max_rows_with(kVectors)>());
     // Equal tiles: a last tile of one row would wait for its own sums.
     int tiles = (rows + static_cast<int>(kTiles.size()) - 1) / static_cast<int>(kTiles.size());
-    for (; rows > 0; --tiles) {
+    // Only the first tile reads this panel from memory. So that memory does not rest during the others, the tiles
+    // together fetch the panel that comes next. A single tile reads at memory's pace anyway.
+    const bool fetches = tiles > 1 && kVectors * kLanes == kPanel;
+    const size_t stride = fetches ? kPanel * 2 * sizeof(bf16) / tiles : 0;
+    const char* next = reinterpret_cast<const char*>(right.column(first + kVectors * kLanes));
+    for (; rows > 0; --tiles, next += stride * pairs) {
         const int taken = (rows + tiles - 1) / tiles;
-        kTiles[taken - 1](left, right, pairs, first, out);
+        kTiles[taken - 1](left, right, pairs, first, out, {next, stride});
         left.data += taken * left.stride;
         out.data += taken * out.stride;
         rows -= taken;

@@ -48,7 +48,7 @@ class Arm:
         config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=kernels, cache_dir=cache_dir)
         self._worker = Worker(config, progress=print)
         self._worker.load()
-        self._worker.init_kv(num_blocks, None)
+        self._worker.init_kv(num_blocks)
         self._torch_threads = usable_cores() if kernels == "torch" else 1
         self._steps = 0
 

@@ -60,14 +60,16 @@ def build_llm_engine(
         executor.call(worker.load)
         layout = worker.kv_layout()
         num_blocks = _num_blocks(config, layout)
+        progress(
+            f"taking {num_blocks * layout.nbytes // MIB} MiB for {num_blocks} KV blocks of "
+            f"{layout.nbytes / MIB:.2f} MiB"
+        )
         opening = beside.submit(open_tiers, config, layout, finding.result(), progress, below)
+        executor.call(worker.init_kv, num_blocks)
         tokenizer = Tokenizer.load(config.model_path)
         tiers = opening.result()
-    host_pool = tiers.store.pool if tiers.store is not None else None
-    progress(
-        f"taking {num_blocks * layout.nbytes // MIB} MiB for {num_blocks} KV blocks of {layout.nbytes / MIB:.2f} MiB"
-    )
-    executor.call(worker.init_kv, num_blocks, host_pool)
+    if tiers.store is not None:
+        executor.call(worker.attach_host_pool, tiers.store.pool)
     return_freed_memory()
 
     window = min(config.max_model_len or worker.model.max_position_embeddings, worker.model.max_position_embeddings)

@@ -15,23 +15,18 @@ from engine.worker.device import Device
 class CacheEngine:
     """Owns `kv_cache`, [num_blocks, *layout.shape]: zeroed, so every page of it is resident from the start."""
 
-    def __init__(
-        self,
-        layout: BlockLayout,
-        num_blocks: int,
-        dtype: torch.dtype,
-        device: Device,
-        host_pool: memoryview | None,
-    ) -> None:
-        """host_pool: the CPU tier's arena, None without tiers; raises EngineError if `device` cannot copy to it."""
+    def __init__(self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device) -> None:
         self.kv_cache = torch.zeros((num_blocks, *layout.shape), dtype=dtype, device=device.torch_device)
         memory = device.host_bytes(self.kv_cache)
         self._pool = DevicePool(memory, layout.nbytes) if memory is not None else None
         self._copies: CopyEngine | None = None
-        if host_pool is not None:
-            if self._pool is None:
-                raise EngineError(f"KV tiers below a {device.name} device are not supported yet")
-            self._copies = CopyEngine(self._pool, host_pool)
+        self._device_name = device.name
+
+    def attach_host_pool(self, host_pool: memoryview) -> None:
+        """From now on blocks move to and from the CPU tier's arena; raises EngineError if the device cannot do that."""
+        if self._pool is None:
+            raise EngineError(f"KV tiers below a {self._device_name} device are not supported yet")
+        self._copies = CopyEngine(self._pool, host_pool)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
         """Copy whole blocks within the device."""

@@ -31,7 +31,7 @@ _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 class Worker:
-    """Call `load`, then `init_kv`, then `execute` per step, all from one thread."""
+    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `execute` per step, all from one thread."""
 
     def __init__(
         self,
@@ -98,9 +98,9 @@ class Worker:
         model = self.model
         return AttentionSpec(self._device.name, self._dtype, model.num_heads, model.num_kv_heads, model.head_dim)
 
-    def init_kv(self, num_blocks: int, host_pool: memoryview | None) -> None:
-        """Allocate `num_blocks` device blocks; host_pool is the CPU tier's arena, None without tiers."""
-        self._cache = CacheEngine(self.kv_layout(), num_blocks, self._dtype, self._device, host_pool)
+    def init_kv(self, num_blocks: int) -> None:
+        """Allocate `num_blocks` device blocks."""
+        self._cache = CacheEngine(self.kv_layout(), num_blocks, self._dtype, self._device)
         model = self._loaded()
         if isinstance(model, PackedModel):
             self._runner = NativeRunner(model, self._cache.kv_cache, threads=usable_cores())
@@ -108,6 +108,12 @@ class Worker:
         spec = self._attention_spec()
         attention = select_backend(spec)(spec, self._cache.kv_cache)
         self._runner = ModelRunner(model, attention, self._device)
+
+    def attach_host_pool(self, host_pool: memoryview) -> None:
+        """The CPU tier's arena; raises EngineError before `init_kv`, and if the device cannot copy to it."""
+        if self._cache is None:
+            raise EngineError("the KV cache is not allocated")
+        self._cache.attach_host_pool(host_pool)
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """Copies, loads, then the forward pass, then stores; done when it returns.

@@ -39,7 +39,8 @@ class WorkerDriver:
         self.executor.call(self.worker.load)
         self.block_nbytes = self.worker.kv_layout().nbytes
         self.host = bytearray(host_blocks * self.block_nbytes)
-        self.executor.call(self.worker.init_kv, num_blocks, memoryview(self.host))
+        self.executor.call(self.worker.init_kv, num_blocks)
+        self.executor.call(self.worker.attach_host_pool, memoryview(self.host))
         self.steps = 0
 
     def plan(

@@ -14,8 +14,10 @@ LAYOUT = BlockLayout(num_layers=3, num_kv_heads=2, block_size=16, head_dim=8, it
 
 
 def engine(host: bytearray | None, num_blocks: int = 6) -> CacheEngine:
-    pool = None if host is None else memoryview(host)
-    return CacheEngine(LAYOUT, num_blocks, torch.bfloat16, open_device("cpu"), pool)
+    cache = CacheEngine(LAYOUT, num_blocks, torch.bfloat16, open_device("cpu"))
+    if host is not None:
+        cache.attach_host_pool(memoryview(host))
+    return cache
 
 
 def random_block(seed: int) -> bytes:

@@ -178,6 +178,10 @@ class TierManager:
         """The device block of `key` is about to be overwritten."""
         self._unstored.pop(key, None)
 
+    def has_taken(self, key: BlockKey) -> bool:
+        """Whether a full block on the device went down, or is on its way, as far as is known without a look-up."""
+        return key not in self._unstored
+
     @property
     def num_unstored(self) -> int:
         """Full blocks on the device that the CPU tier has not taken yet."""

@@ -19,6 +19,7 @@ from engine.llm_engine import LLMEngine
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
+from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
 from engine.worker.host_resources import return_freed_memory
@@ -135,5 +136,12 @@ def _scheduler(
         manager = TierManager(tiers.store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=tiers.redis)
     pool = BlockPool(num_blocks, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, layout.nbytes, prefix_cache=config.prefix_cache)
-    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.max_waiting, config.itl_target)
-    return Scheduler(limits, blocks, Tiering(manager, blocks) if manager is not None else None, clock=clock)
+    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.itl_target)
+    queue = make_queue(
+        config.queue_policy,
+        max_waiting=config.max_waiting,
+        max_wait=config.max_queue_wait,
+        weights=config.tenant_weights,
+    )
+    tiering = Tiering(manager, blocks) if manager is not None else None
+    return Scheduler(limits, blocks, tiering, queue, clock=clock)

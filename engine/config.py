@@ -1,7 +1,10 @@
 """Everything the engine needs to know at its start. Built by `app.config`; never read from the environment here."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from engine.scheduling.queue.policy import QueuePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class EngineConfig:
     kv_memory: bytes of the device's block pool.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts in it.
+    queue_policy: whose request is next: "fcfs", "priority", or "fair" between tenants and by priority inside one.
+    max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
+    tenant_weights: shares under "fair"; 1 for whoever is not named.
     secret: what tenant salts are derived from.
     cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
     the model and the machine allow it; or the name of an instruction set (`engine.cpu.instruction_set`).
@@ -49,6 +55,9 @@ class EngineConfig:
     block_size: int = 64
     prefix_cache: bool = True
     max_waiting: int = 256
+    queue_policy: QueuePolicy = "fair"
+    max_queue_wait: float = 30.0
+    tenant_weights: Mapping[str, float] = field(default_factory=dict)
     itl_target: float = 0.0
     cpu_kernels: str = "auto"
     quantization: str = "none"

@@ -31,6 +31,9 @@ class Request:
     steps_in_flight: steps that were scheduled with it and whose result has not come;
     samples_in_flight: how many of them produce a token.
     restored: what the tiers brought, at its last admission.
+    priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
+    wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
+    there when it last left for its turn. Both on the scheduler's clock.
     """
 
     request_id: str
@@ -40,6 +43,10 @@ class Request:
     root_key: BlockKey
     block_keys: list[BlockKey]
     arrival: float
+    priority: int = 0
+    order: int = 0
+    wait_began: float = 0.0
+    waited: float = 0.0
     output_token_ids: list[int] = field(default_factory=list)
     status: RequestStatus = RequestStatus.WAITING
     blocks: list[KVCacheBlock] = field(default_factory=list)

@@ -87,9 +87,9 @@ class BlockManager:
         for copy in copies:
             self.pool.release([self._copied.pop(copy.target_id)])
 
-    def can_hold(self, request: Request, num_tokens: int) -> bool:
-        """Whether its table can grow to `num_tokens` right now."""
-        return self.num_blocks_for(num_tokens) - len(request.blocks) <= self.pool.num_free
+    def num_missing(self, request: Request) -> int:
+        """Blocks that its table lacks for the tokens that it has."""
+        return max(0, self.num_blocks_for(request.num_tokens) - len(request.blocks))
 
     def grow(self, request: Request, num_tokens: int) -> list[KVCacheBlock] | None:
         """Make room for positions [0, num_tokens). Returns the new blocks; None and no change if there is no room."""

@@ -2,39 +2,46 @@
 
 `update` may receive the result of step N after step N + 1 was scheduled: `num_computed_tokens` counts scheduled steps,
 `num_confirmed_tokens` only those whose result came, and only confirmed blocks are published.
+
+Nobody stands still for ever. Running requests have a total order, their rank: what the queue says that they are worth
+(`level`), then arrival. Who needs a block takes restored ones from who waits, then all blocks of a running request
+*behind* it, and else stands still for this step. So the first in rank is never stopped, and stands still only while
+others compute in the same step; these need blocks too before long, find nobody behind them, and stand still themselves,
+so that the first comes to their blocks in the next step. It ends, then the second is first. Meanwhile nobody begins: as
+long as anybody who runs lacks a block, nobody who waits is admitted. Ranks do not change under way, and those before a
+request are finite in number: under "fcfs" and "fair" they came earlier; under "priority" a request that was overdue is
+behind nobody but those that were overdue and came earlier.
 """
 
 import itertools
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cache_tiers.transfer import BlockCopy, TransferResult
+from cache_tiers.transfer import TransferResult
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
-from engine.outputs import FinishReason, KVReceipt
+from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
+from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
-from engine.scheduling.output import (
-    CachedRequestData,
-    ModelRunnerOutput,
-    NewRequestData,
-    SchedulerOutput,
-)
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.queue.request_queue import RequestQueue
+from engine.scheduling.request_states import RequestStates
+from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
+from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerLimits:
-    """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step. max_waiting: queue.
+    """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step.
 
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts.
     """
 
     max_num_seqs: int
     max_num_batched_tokens: int
-    max_waiting: int
     itl_target: float = 0.0
 
 
@@ -48,261 +55,173 @@ class TokenUpdate:
 
 
 class Scheduler:
-    """Owner of every request's state. `tiering` is None when nothing lies below the device."""
+    """Decides what each step holds. `tiering` is None when nothing lies below the device."""
 
     def __init__(
-        self, limits: SchedulerLimits, blocks: BlockManager, tiering: Tiering | None, *, clock: Callable[[], float]
+        self,
+        limits: SchedulerLimits,
+        blocks: BlockManager,
+        tiering: Tiering | None,
+        queue: RequestQueue,
+        *,
+        clock: Callable[[], float],
     ) -> None:
         self.limits = limits
         self.blocks = blocks
         self.tiering = tiering
-        self.num_preemptions = 0
         self.cost = StepCost()
         self._clock = clock
         self._step_ids = itertools.count()
-        self._requests: dict[str, Request] = {}
-        self._waiting: deque[Request] = deque()
-        self._loading: dict[str, Request] = {}
-        self._running: list[Request] = []
-        self._dropped: list[str] = []
-        self._copies: list[BlockCopy] = []
+        self._queue = queue
+        self._states = RequestStates(queue, blocks, tiering)
+        self._admission = Admission(blocks, tiering)
         self._last_step_tokens = 0
 
     # Requests come and go
 
     def add_request(self, request: Request) -> None:
-        """Queue it. Raises OverloadedError when the queue is full."""
-        if len(self._waiting) >= self.limits.max_waiting:
-            raise OverloadedError(f"{len(self._waiting)} requests are already waiting; try again in a moment")
-        self._requests[request.request_id] = request
-        self._waiting.append(request)
+        """Queue it. Raises OverloadedError when there is no place for it."""
+        if not self._queue.accepts(request.tenant):
+            raise OverloadedError(f"{len(self._queue)} requests are already waiting; try again in a moment")
+        self._states.add(request)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
-        request = self._requests.pop(request_id, None)
-        if request is None:
-            return None
-        if request.status is RequestStatus.LOADING:
-            assert self.tiering is not None
-            del self._loading[request_id]
-            self.tiering.abort(request)
-        elif request.status is RequestStatus.RUNNING:
-            self._running.remove(request)
-            self.blocks.free(request)
-        else:
-            self._waiting.remove(request)
-            self.blocks.free(request)
-        self._forget_in_worker(request)
-        request.status, request.finish_reason = RequestStatus.FINISHED, reason
-        return request
+        return self._states.finish(request_id, reason)
 
     @property
     def num_running(self) -> int:
         """Requests in the batch."""
-        return len(self._running)
+        return len(self._states.running)
 
     @property
     def num_waiting(self) -> int:
         """Requests in the queue."""
-        return len(self._waiting)
+        return len(self._queue)
 
     @property
     def num_loading(self) -> int:
         """Requests whose prefix is on its way."""
-        return len(self._loading)
+        return self._states.num_loading
+
+    @property
+    def num_preemptions(self) -> int:
+        """Running requests that were stopped for lack of blocks."""
+        return self._states.num_preemptions
 
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
-        return bool(self._requests)
+        return len(self._states) > 0
 
     # One step
 
     def schedule(self) -> SchedulerOutput | None:
         """The next step's work, or None if there is none to do now."""
         loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
-        budget = self._budget()
-        scheduled: dict[str, int] = {}
-        cached: list[CachedRequestData] = []
-        preempted = self._schedule_running(budget, scheduled, cached)
-        self._collect_loads()
-        new = [] if preempted else self._schedule_waiting(budget, scheduled)
+        draft = StepDraft(self._clock(), self._budget())
+        all_have_room = self._schedule_running(draft)
+        self._collect_loads(draft.now)
+        if all_have_room:
+            self._schedule_waiting(draft)
         if self.tiering is not None:
             loads += self.tiering.tiers.take_loads()
-        self._last_step_tokens = sum(scheduled.values())
-        if not (scheduled or loads or stores or self._dropped):
+        self._last_step_tokens = sum(draft.counts.values())
+        if not (draft.counts or loads or stores or self._states.has_dropped):
             return None
-        dropped, self._dropped = tuple(self._dropped), []
-        copies, self._copies = tuple(self._copies), []
-        return SchedulerOutput(
-            next(self._step_ids), tuple(new), tuple(cached), scheduled, dropped, copies, loads, stores
-        )
+        dropped, copies = self._states.take_dropped(), self._admission.take_copies()
+        new, cached = tuple(draft.new), tuple(draft.cached)
+        return SchedulerOutput(next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores)
 
     def _budget(self) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
-        streaming = any(request.num_pending_tokens == 1 for request in self._running)
+        streaming = any(request.num_pending_tokens == 1 for request in self._states.running)
         prompts = prompt_tokens_beside(self.cost, self.limits.itl_target, room) if streaming else room
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
-    def _schedule_running(
-        self, budget: SchedulingBudget, scheduled: dict[str, int], cached: list[CachedRequestData]
-    ) -> bool:
-        """Decodes, then chunks of prompts that have begun. Whether anyone was preempted for them."""
-        preempted_before = self.num_preemptions
-        for request in sorted(self._running, key=lambda request: request.num_pending_tokens > 1):
-            if budget.exhausted:
+    def _schedule_running(self, draft: StepDraft) -> bool:
+        """Decodes, then chunks of prompts that have begun. Whether all found room, and nobody was stopped for it."""
+        preempted_before, all_have_room = self.num_preemptions, True
+        for request in sorted(self._states.running, key=lambda request: request.num_pending_tokens > 1):
+            if draft.budget.exhausted:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
-            count = min(request.num_pending_tokens, self._room_for(request, budget))
+            count = min(request.num_pending_tokens, self._tokens_for(request, draft.budget))
             if count <= 0:
                 continue
-            first, before = request.num_computed_tokens, len(request.blocks)
-            if self._make_room(request, first + count, scheduled):
-                new_ids = tuple(block.block_id for block in request.blocks[before:])
-                cached.append(CachedRequestData(request.request_id, new_ids, first))
-                self._take(request, count, budget, scheduled)
-        return self.num_preemptions > preempted_before
+            num_blocks = len(request.blocks)
+            if self._make_room(request, request.num_computed_tokens + count, draft):
+                draft.add_cached(request, count, num_blocks)
+                self._queue.charge(request, count)
+            else:
+                all_have_room = False
+        return all_have_room and self.num_preemptions == preempted_before
 
-    def _room_for(self, request: Request, budget: SchedulingBudget) -> int:
+    def _tokens_for(self, request: Request, budget: SchedulingBudget) -> int:
         if request.num_pending_tokens <= 1:
             return budget.tokens
-        others_wait = bool(self._waiting) and self._num_holding() < self.limits.max_num_seqs
+        others_wait = len(self._queue) > 0 and self._states.num_holding < self.limits.max_num_seqs
         return min(budget.tokens, share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait))
 
-    def _make_room(self, request: Request, num_tokens: int, scheduled: dict[str, int]) -> bool:
-        """Grow its table, at the cost of who waits, then of the latest arrival; False if that was itself."""
-        while self.blocks.grow(request, num_tokens) is None:
-            if self._reclaim_from_waiting(but=request):
-                continue
-            victim = next(r for r in reversed(self._running) if r.request_id not in scheduled)
-            self._preempt(victim)
-            if victim is request:
-                return False
-        return True
-
-    def _reclaim_from_waiting(self, *, but: Request) -> bool:
-        """Take back the restored blocks of the last in the queue that has any: nobody who waits may stop who runs.
-
-        What was restored stays findable on the device until somebody needs its room.
-        """
-        for request in reversed(self._waiting):
-            if request.blocks and request is not but:
-                self.blocks.free(request)
-                request.num_computed_tokens = request.num_confirmed_tokens = 0
-                return True
-        return False
-
-    def _preempt(self, request: Request) -> None:
-        self._running.remove(request)
-        self.blocks.free(request)
-        self._forget_in_worker(request)
-        request.num_computed_tokens = request.num_confirmed_tokens = 0
-        request.status = RequestStatus.PREEMPTED
-        request.tiers_asked, request.restored = False, None
-        self._waiting.appendleft(request)
-        self.num_preemptions += 1
-
-    def _forget_in_worker(self, request: Request) -> None:
-        if request.known_to_worker:
-            self._dropped.append(request.request_id)
-            request.known_to_worker = False
-
-    def _schedule_waiting(self, budget: SchedulingBudget, scheduled: dict[str, int]) -> list[NewRequestData]:
-        new: list[NewRequestData] = []
-        while self._waiting and not budget.exhausted and self._num_holding() < self.limits.max_num_seqs:
-            if budget.prompt_tokens == 0:
+    def _schedule_waiting(self, draft: StepDraft) -> None:
+        budget = draft.budget
+        while not budget.exhausted and budget.prompt_tokens and self._states.num_holding < self.limits.max_num_seqs:
+            request = self._queue.peek(draft.now)
+            if request is None or request.steps_in_flight or not self._admit(request):
                 break
-            request = self._waiting[0]
-            if request.steps_in_flight:
-                break
-            while not (admitted := self._admit(request)):
-                if self._running or not self._reclaim_from_waiting(but=request):
-                    break
-            if not admitted:
-                break
-            self._waiting.popleft()
-            if request.status is RequestStatus.LOADING:
-                self._loading[request.request_id] = request
-                continue
-            count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
-            grown = self.blocks.grow(request, request.num_computed_tokens + count)
-            assert grown is not None
-            request.status = RequestStatus.RUNNING
-            request.known_to_worker = True
-            self._running.append(request)
-            new.append(self._new_request_data(request))
-            self._take(request, count, budget, scheduled)
-        return new
-
-    def _num_holding(self) -> int:
-        return len(self._running) + len(self._loading)
+            self._states.start(request, draft.now)
+            if request.status is RequestStatus.RUNNING:
+                count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
+                grown = self.blocks.grow(request, request.num_computed_tokens + count)
+                assert grown is not None
+                draft.add_new(request, count)
+                self._queue.charge(request, count)
 
     def _admit(self, request: Request) -> bool:
-        """Give it its cached prefix and see that all of its known tokens fit; may turn it to LOADING."""
-        if not request.blocks:
-            device = self.blocks.match_prefix(request)
-            if not self.blocks.can_hold(request, request.num_tokens):
-                self.blocks.free(request)
+        """While others run, it waits for their blocks; else it takes what others wait with."""
+        running = self._states.running
+        promised = sum(map(self.blocks.num_missing, running))
+        while not self._admission.admit(request, promised):
+            if running or not self._states.reclaim_restored(but=request):
                 return False
-            if self.tiering is not None and not request.tiers_asked:
-                request.tiers_asked = True
-                if self.tiering.begin(request):
-                    request.status = RequestStatus.LOADING
-                    return True
-            request.num_computed_tokens = request.num_confirmed_tokens = device * self.blocks.block_size
-        if not self.blocks.can_hold(request, request.num_tokens):
-            return False
-        self._claim_tail(request)
         return True
 
-    def _claim_tail(self, request: Request) -> None:
-        if request.num_computed_tokens == len(request.blocks) * self.blocks.block_size:
-            tokens, copy = self.blocks.claim_tail(request)
-            request.num_computed_tokens += tokens
-            request.num_confirmed_tokens = request.num_computed_tokens
-            if copy is not None:
-                self._copies.append(copy)
-        if request.started is None:
-            request.receipt = self._receipt(request)
+    def _collect_loads(self, now: float) -> None:
+        if self.tiering is not None:
+            for request, outcome in self.tiering.poll():
+                request.restored = outcome
+                self._states.loaded(request, now)
 
-    def _receipt(self, request: Request) -> KVReceipt:
-        """Of its first admission: what was not restored and need not be computed was on the device."""
-        cached = request.num_computed_tokens
-        outcome, size = request.restored, self.blocks.block_size
-        cpu = min(outcome.from_cpu * size, cached) if outcome is not None else 0
-        redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
-        seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
-        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_prompt_tokens - cached, seconds * 1e3)
+    def _make_room(self, request: Request, num_tokens: int, draft: StepDraft) -> bool:
+        """Grow its table, at the cost of who waits, then of who runs behind it. False if it has to stand still."""
+        while self.blocks.grow(request, num_tokens) is None:
+            if self._states.reclaim_restored(but=request):
+                continue
+            missing = self.blocks.num_blocks_for(num_tokens) - len(request.blocks) - self.blocks.pool.num_free
+            victim = choose_victim(self._candidates(request, draft), missing)
+            if victim is None:
+                return False
+            self._states.preempt(victim, draft.now)
+        return True
 
-    def _collect_loads(self) -> None:
-        """Loaded requests go to the front of the queue, with their blocks."""
-        if self.tiering is None:
-            return
-        for request, outcome in reversed(self.tiering.poll()):
-            del self._loading[request.request_id]
-            request.status = RequestStatus.WAITING
-            request.restored = outcome
-            self._waiting.appendleft(request)
+    def _candidates(self, request: Request, draft: StepDraft) -> list[VictimCandidate]:
+        """Who runs behind it and is not part of the step yet."""
+        rank, rank_of = self._states.rank(request), self._states.rank
+        behind = [
+            other for other in self._states.running if other.request_id not in draft.counts and rank_of(other) > rank
+        ]
+        return [
+            VictimCandidate(
+                other,
+                self._queue.level(other),
+                lost_tokens(other.num_computed_tokens, self._num_kept(other), self.blocks.block_size),
+                sum(block.ref_count == 1 for block in other.blocks),
+            )
+            for other in behind
+        ]
 
-    def _new_request_data(self, request: Request) -> NewRequestData:
-        return NewRequestData(
-            request.request_id,
-            request.token_ids(0, request.num_tokens),
-            request.num_prompt_tokens,
-            tuple(block.block_id for block in request.blocks),
-            request.num_computed_tokens,
-            request.sampling,
-        )
-
-    def _take(self, request: Request, count: int, budget: SchedulingBudget, scheduled: dict[str, int]) -> None:
-        budget.take(count)
-        scheduled[request.request_id] = count
-        request.num_computed_tokens += count
-        request.steps_in_flight += 1
-        if request.started is None:
-            request.started = self._clock()
-        if request.num_pending_tokens == 0:
-            request.samples_in_flight += 1
+    def _num_kept(self, request: Request) -> int:
+        return self.tiering.num_kept(request) if self.tiering is not None else request.num_published_blocks
 
     # Results
 
@@ -314,7 +233,7 @@ class Scheduler:
         self.cost.note(output, result.seconds)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():
-            request = self._requests.get(request_id)
+            request = self._states.get(request_id)
             if request is None:
                 continue
             update = self._update_request(request, count, result.sampled_token_ids.get(request_id))
@@ -353,7 +272,7 @@ class Scheduler:
             jobs = (*output.loads, *output.stores)
             self.tiering.complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
         self.blocks.end_copies(output.copies)
-        failed = [r for request_id in output.num_scheduled_tokens if (r := self._requests.get(request_id)) is not None]
+        failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
             # Nobody knows what its last blocks hold.
             request.num_confirmed_tokens = 0
@@ -365,7 +284,7 @@ class Scheduler:
         self.blocks.pool.check()
         if self.tiering is not None:
             self.tiering.check()
-        held = {block.block_id for request in self._requests.values() for block in request.blocks}
+        held = {block.block_id for request in self._states for block in request.blocks}
         idle = self.blocks.num_copied == 0 and (self.tiering is None or self.tiering.is_quiet)
         if idle:
             assert len(held) == self.blocks.pool.num_used, "a block is used by no request"

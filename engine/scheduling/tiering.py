@@ -77,6 +77,14 @@ class Tiering:
                 ended.append((request, outcome))
         return ended
 
+    def num_kept(self, request: Request) -> int:
+        """Full blocks of its beginning that went down or are on their way, so that they outlive it."""
+        kept = request.num_published_blocks
+        # Blocks go down in the order in which they fill: those that have not are the last.
+        while kept and not self.tiers.has_taken(request.block_keys[kept - 1]):
+            kept -= 1
+        return kept
+
     def offer(self, published: list[tuple[BlockKey, KVCacheBlock]]) -> None:
         """Blocks that just became full."""
         for key, block in published:

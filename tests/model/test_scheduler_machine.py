@@ -21,6 +21,7 @@ from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
 from tests.model.toys import ToyStore, ToyWorker, expected_output
@@ -41,8 +42,9 @@ class SchedulerLife(RuleBasedStateMachine):
         self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, redis=True)
         self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
-        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, max_waiting=1000)
-        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), clock=self.clock)
+        queue = make_queue("fair", max_waiting=1000, max_wait=5.0, weights={})
+        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9)
+        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), queue, clock=self.clock)
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}

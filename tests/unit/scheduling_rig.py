@@ -1,7 +1,7 @@
 """A scheduler over the toy worker and, if asked, the toy tiers: driven one step at a time."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import KeyNamespace, extend_keys
@@ -11,6 +11,7 @@ from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
 from engine.scheduling.tiering import Tiering
 from tests.model.toys import ToyStore, ToyWorker
@@ -18,6 +19,16 @@ from tests.model.toys import ToyStore, ToyWorker
 BLOCK = 4
 VOCAB = 50
 ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
+
+
+def bare_request(
+    order: int, *, tenant: str = "local", priority: int = 0, arrival: float = 0.0, prompt_tokens: int = 1
+) -> Request:
+    """A request as a queue sees it, the `order`-th that came."""
+    sampling = SamplingParams(max_tokens=4, seed=0)
+    request = Request(f"r{order}", tenant, (1,) * prompt_tokens, sampling, ROOT, [], arrival, priority)
+    request.order, request.wait_began = order, arrival
+    return request
 
 
 @dataclass
@@ -28,6 +39,9 @@ class Rig:
     max_num_seqs: int = 4
     max_tokens_per_step: int = 8
     max_waiting: int = 100
+    policy: QueuePolicy = "fair"
+    max_wait: float = 30.0
+    weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
     now: float = 0.0
     ids: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -38,16 +52,19 @@ class Rig:
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         tiering = Tiering(self.tiers, self.blocks) if self.tiers else None
-        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, self.max_waiting)
-        self.scheduler = Scheduler(limits, self.blocks, tiering, clock=self.clock)
+        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step)
+        queue = make_queue(
+            self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
+        )
+        self.scheduler = Scheduler(limits, self.blocks, tiering, queue, clock=self.clock)
 
     def clock(self) -> float:
         return self.now
 
-    def add(self, prompt: Sequence[int], max_tokens: int = 4) -> Request:
+    def add(self, prompt: Sequence[int], max_tokens: int = 4, *, tenant: str = "local", priority: int = 0) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK)
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
-        request = Request(f"r{next(self.ids)}", "local", tuple(prompt), sampling, ROOT, keys, self.now)
+        request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
         self.scheduler.add_request(request)
         return request
 

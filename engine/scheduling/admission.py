@@ -1,0 +1,65 @@
+"""What a request gets when its turn has come: the prefix that is known, and the promise of room for the rest."""
+
+from cache_tiers.transfer import BlockCopy
+from engine.kv.block_manager import BlockManager
+from engine.outputs import KVReceipt
+from engine.request import Request, RequestStatus
+from engine.scheduling.tiering import Tiering
+
+
+class Admission:
+    """`tiering` is None when nothing lies below the device."""
+
+    def __init__(self, blocks: BlockManager, tiering: Tiering | None) -> None:
+        self._blocks = blocks
+        self._tiering = tiering
+        self._copies: list[BlockCopy] = []
+
+    def admit(self, request: Request, promised: int) -> bool:
+        """Give it its cached prefix and see that all of its known tokens fit; may turn it to LOADING.
+
+        promised: free blocks that prompts in the batch have yet to take. Two prompts that count on the same block end
+        with one of them preempted.
+        """
+        if not request.blocks:
+            device = self._blocks.match_prefix(request)
+            if not self._fits(request, promised):
+                self._blocks.free(request)
+                return False
+            if self._tiering is not None and not request.tiers_asked:
+                request.tiers_asked = True
+                if self._tiering.begin(request):
+                    request.status = RequestStatus.LOADING
+                    return True
+            request.num_computed_tokens = request.num_confirmed_tokens = device * self._blocks.block_size
+        if not self._fits(request, promised):
+            return False
+        self._claim_tail(request)
+        return True
+
+    def take_copies(self) -> tuple[BlockCopy, ...]:
+        """Copies within the device for the step that is being put together."""
+        copies, self._copies = tuple(self._copies), []
+        return copies
+
+    def _fits(self, request: Request, promised: int) -> bool:
+        return self._blocks.num_missing(request) + promised <= self._blocks.pool.num_free
+
+    def _claim_tail(self, request: Request) -> None:
+        if request.num_computed_tokens == len(request.blocks) * self._blocks.block_size:
+            tokens, copy = self._blocks.claim_tail(request)
+            request.num_computed_tokens += tokens
+            request.num_confirmed_tokens = request.num_computed_tokens
+            if copy is not None:
+                self._copies.append(copy)
+        if request.started is None:
+            request.receipt = self._receipt(request)
+
+    def _receipt(self, request: Request) -> KVReceipt:
+        """Of its first admission: what was not restored and need not be computed was on the device."""
+        cached = request.num_computed_tokens
+        outcome, size = request.restored, self._blocks.block_size
+        cpu = min(outcome.from_cpu * size, cached) if outcome is not None else 0
+        redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
+        seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
+        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_prompt_tokens - cached, seconds * 1e3)

@@ -1,0 +1,144 @@
+"""Where every request stands, and each change of its state. Decides nothing."""
+
+import itertools
+from collections.abc import Iterator
+
+from engine.kv.block_manager import BlockManager
+from engine.outputs import FinishReason
+from engine.request import Request, RequestStatus
+from engine.scheduling.queue.request_queue import RequestQueue
+from engine.scheduling.queue.sorted_requests import Key, SortedRequests
+from engine.scheduling.tiering import Tiering
+
+
+class RequestStates:
+    """Owner of all unfinished requests. Each of them is in the queue, loading, or running.
+
+    running: in order of rank: what the queue says that they are worth (`level`), then arrival.
+    dropped: whom the worker has yet to forget.
+    """
+
+    def __init__(self, queue: RequestQueue, blocks: BlockManager, tiering: Tiering | None) -> None:
+        self.queue = queue
+        self.running = SortedRequests(self.rank)
+        self.num_preemptions = 0
+        self._blocks = blocks
+        self._tiering = tiering
+        self._orders = itertools.count()
+        self._requests: dict[str, Request] = {}
+        self._loading: dict[str, Request] = {}
+        self._restored: dict[str, Request] = {}
+        self._dropped: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._requests.values())
+
+    def get(self, request_id: str) -> Request | None:
+        """The request, unless it has ended."""
+        return self._requests.get(request_id)
+
+    def rank(self, request: Request) -> Key:
+        """A request may stop those of larger rank."""
+        return (self.queue.level(request), request.order)
+
+    @property
+    def num_loading(self) -> int:
+        """Requests whose prefix is on its way."""
+        return len(self._loading)
+
+    @property
+    def num_holding(self) -> int:
+        """Requests that had their turn: running or loading."""
+        return len(self.running) + len(self._loading)
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether the worker has somebody to forget."""
+        return bool(self._dropped)
+
+    def take_dropped(self) -> tuple[str, ...]:
+        """For the step that is being put together."""
+        dropped, self._dropped = tuple(self._dropped), []
+        return dropped
+
+    def add(self, request: Request) -> None:
+        """-> WAITING."""
+        self._requests[request.request_id] = request
+        request.order, request.wait_began = next(self._orders), request.arrival
+        self.queue.add(request)
+
+    def start(self, request: Request, now: float) -> None:
+        """WAITING or PREEMPTED -> RUNNING, or LOADING if it was turned to that."""
+        self.queue.start(request, now)
+        request.waited = now - request.wait_began
+        self._restored.pop(request.request_id, None)
+        if request.status is RequestStatus.LOADING:
+            self._loading[request.request_id] = request
+        else:
+            request.status = RequestStatus.RUNNING
+            self.running.add(request)
+
+    def loaded(self, request: Request, now: float) -> None:
+        """LOADING -> WAITING, with the blocks that came."""
+        del self._loading[request.request_id]
+        request.status = RequestStatus.WAITING
+        self._restored[request.request_id] = request
+        self._requeue(request, now)
+
+    def preempt(self, request: Request, now: float) -> None:
+        """RUNNING -> PREEMPTED; its full blocks stay findable until somebody needs their room, and below."""
+        self.running.remove(request)
+        self._take_blocks(request)
+        self._forget_in_worker(request)
+        request.status = RequestStatus.PREEMPTED
+        request.tiers_asked, request.restored = False, None
+        self._requeue(request, now)
+        self.num_preemptions += 1
+
+    def reclaim_restored(self, *, but: Request) -> bool:
+        """Take back what the last in rank waits with: nobody who waits may stop who runs. False if nobody has any."""
+        others = [request for request in self._restored.values() if request is not but]
+        if not others:
+            return False
+        last = max(others, key=self.rank)
+        del self._restored[last.request_id]
+        self._take_blocks(last)
+        return True
+
+    def finish(self, request_id: str, reason: FinishReason) -> Request | None:
+        """Any state -> FINISHED; its blocks are free for the next step. None if it is not known."""
+        request = self._requests.pop(request_id, None)
+        if request is None:
+            return None
+        match request.status:
+            case RequestStatus.LOADING:
+                assert self._tiering is not None
+                del self._loading[request_id]
+                # Its blocks return once no copy can touch them.
+                self._tiering.abort(request)
+            case RequestStatus.RUNNING:
+                self.running.remove(request)
+                self._blocks.free(request)
+            case _:
+                self.queue.remove(request)
+                self._restored.pop(request_id, None)
+                self._blocks.free(request)
+        self._forget_in_worker(request)
+        request.status, request.finish_reason = RequestStatus.FINISHED, reason
+        return request
+
+    def _requeue(self, request: Request, now: float) -> None:
+        request.wait_began = now - request.waited
+        self.queue.requeue(request)
+
+    def _take_blocks(self, request: Request) -> None:
+        self._blocks.free(request)
+        request.num_computed_tokens = request.num_confirmed_tokens = 0
+
+    def _forget_in_worker(self, request: Request) -> None:
+        if request.known_to_worker:
+            self._dropped.append(request.request_id)
+            request.known_to_worker = False

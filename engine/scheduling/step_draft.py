@@ -1,0 +1,49 @@
+"""A step while it is being put together."""
+
+from dataclasses import dataclass, field
+
+from engine.request import Request
+from engine.scheduling.budget import SchedulingBudget
+from engine.scheduling.output import CachedRequestData, NewRequestData
+
+
+@dataclass(slots=True)
+class StepDraft:
+    """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order."""
+
+    now: float
+    budget: SchedulingBudget
+    counts: dict[str, int] = field(default_factory=dict)
+    new: list[NewRequestData] = field(default_factory=list)
+    cached: list[CachedRequestData] = field(default_factory=list)
+
+    def add_new(self, request: Request, count: int) -> None:
+        """The worker does not know it; its blocks hold room for `count` more tokens."""
+        self.new.append(
+            NewRequestData(
+                request.request_id,
+                request.token_ids(0, request.num_tokens),
+                request.num_prompt_tokens,
+                tuple(block.block_id for block in request.blocks),
+                request.num_computed_tokens,
+                request.sampling,
+            )
+        )
+        request.known_to_worker = True
+        self._take(request, count)
+
+    def add_cached(self, request: Request, count: int, num_blocks_before: int) -> None:
+        """The worker knows it with its first `num_blocks_before` blocks."""
+        new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]])
+        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens))
+        self._take(request, count)
+
+    def _take(self, request: Request, count: int) -> None:
+        self.budget.take(count)
+        self.counts[request.request_id] = count
+        request.num_computed_tokens += count
+        request.steps_in_flight += 1
+        if request.started is None:
+            request.started = self.now
+        if request.num_pending_tokens == 0:
+            request.samples_in_flight += 1

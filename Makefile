@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full lint bench-turns clean test-setup web-test
+.PHONY: help serve setup test test-full lint bench-turns bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -51,6 +51,9 @@ lint: .make/dev ## style, format and types
 
 bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and plot in bench/results
 	@$(BIN)/python -m bench.turns $(ARGS)
+
+bench-peers: setup .make/dev ## measure Ebb beside vLLM and llama.cpp, half an hour; JSON, table and plots in bench/results
+	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
 
 clean: ## remove all that was built or installed here; chats and models stay
 	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +13,7 @@ import aiohttp
 
 from bench.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
 from bench.prometheus import parse_metrics
-from bench.sse import SSEEvent, SSEParser
+from bench.sse import SSEParser
 
 Message = Mapping[str, str]
 """{"role": ..., "content": ...}"""
@@ -53,6 +53,7 @@ class LoadClient:
 
     base_url: without /v1, such as "http://127.0.0.1:8000". model: None asks /v1/models and takes the first.
     stall_seconds: a stream without an event for longer is broken; keep-alive comments do not count as events.
+    keep_alive: whether requests share connections; where not, opening one counts as time to first token.
     """
 
     def __init__(
@@ -63,17 +64,19 @@ class LoadClient:
         api_key: str | None = None,
         concurrency: int = 64,
         stall_seconds: float = 120.0,
+        keep_alive: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._slots = asyncio.Semaphore(concurrency)
         self._stall_seconds = stall_seconds
+        self._keep_alive = keep_alive
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         # Our own semaphore bounds concurrency: a wait inside aiohttp's pool would count as time to first token.
-        connector = aiohttp.TCPConnector(limit=0)
+        connector = aiohttp.TCPConnector(limit=0, force_close=not self._keep_alive)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self._headers)
         return self
@@ -115,32 +118,26 @@ class LoadClient:
             return await self._stream(path, body | dict(content) | how.body())
 
     async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
-        answer = AnswerBuilder(time.perf_counter())
+        """Only the arrival times are taken while the stream runs: parsing then would delay the streams beside it."""
+        sent = time.perf_counter()
+        pieces: list[tuple[float, bytes]] = []
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._stall_seconds) as stall, aclosing(self._events(path, body)) as events:
-                async for event, at in events:
-                    stall.reschedule(loop.time() + self._stall_seconds)
-                    if event.data == "[DONE]":
-                        answer.end(at)
-                    else:
-                        answer.add(_decoded(event.data), at)
+            async with (
+                asyncio.timeout(self._stall_seconds) as stall,
+                self._open().post(self.base_url + path, json=body) as response,
+            ):
+                if response.status != 200:
+                    raise RequestFailedError(response.status, await response.text())
+                async for piece in response.content.iter_any():
+                    pieces.append((time.perf_counter(), piece))
+                    if b"data" in piece:
+                        stall.reschedule(loop.time() + self._stall_seconds)
         except TimeoutError as error:
             raise StreamBrokenError(f"no event for {self._stall_seconds:g} s") from error
         except aiohttp.ClientError as error:
             raise StreamBrokenError(f"{type(error).__name__}: {error}") from error
-        return answer.finish(time.perf_counter())
-
-    async def _events(self, path: str, body: Mapping[str, object]) -> AsyncGenerator[tuple[SSEEvent, float], None]:
-        """Each event and when its last byte came (time.perf_counter)."""
-        parser = SSEParser()
-        async with self._open().post(self.base_url + path, json=body) as response:
-            if response.status != 200:
-                raise RequestFailedError(response.status, await response.text())
-            async for piece in response.content.iter_any():
-                now = time.perf_counter()
-                for event in parser.feed(piece):
-                    yield event, now
+        return _read(pieces, sent, time.perf_counter())
 
     @asynccontextmanager
     async def _get(self, path: str) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -153,6 +150,18 @@ class LoadClient:
         if self._session is None:
             raise RuntimeError("LoadClient is used outside its `async with`")
         return self._session
+
+
+def _read(pieces: Sequence[tuple[float, bytes]], sent: float, ended: float) -> Answer:
+    """The answer in a stream's pieces, each event at the time of its last byte. Raises as `LoadClient.chat` does."""
+    answer, parser = AnswerBuilder(sent), SSEParser()
+    for at, piece in pieces:
+        for event in parser.feed(piece):
+            if event.data == "[DONE]":
+                answer.end(at)
+            else:
+                answer.add(_decoded(event.data), at)
+    return answer.finish(ended)
 
 
 def _decoded(data: str) -> Mapping[str, Any]:

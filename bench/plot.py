@@ -12,7 +12,7 @@ from bench.returning import ReturningResult
 from bench.step_time import StepTimeResult
 
 DEVICE, CPU, REDIS, COMPUTED = "#68ccd7", "#0088a9", "#064172", "#e0b67b"
-_TEXT, _SOFT, _PAGE, _GRID = "#18232b", "#4e5d67", "#fafcfd", "#d1dbdf"
+TEXT, _SOFT, PAGE, _GRID = "#18232b", "#4e5d67", "#fafcfd", "#d1dbdf"
 _ARM_COLOURS = {arms.NO_REUSE: COMPUTED, arms.CPU: CPU, arms.REDIS: REDIS}
 
 
@@ -23,7 +23,7 @@ def draw(report: TurnsReport, target: Path) -> None:
         return
     count = len(panels) + (report.conversations is not None)
     columns, rows = min(count, 2), -(-count // 2)
-    figure = Figure(figsize=(5.2 * columns, 3.8 * rows), dpi=144, layout="constrained", facecolor=_PAGE)
+    figure = Figure(figsize=(5.2 * columns, 3.8 * rows), dpi=144, layout="constrained", facecolor=PAGE)
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = iter(grid.flat)
     for panel in panels:
@@ -41,7 +41,7 @@ def draw(report: TurnsReport, target: Path) -> None:
 
 
 def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
-    _style(axes, "Time to first token, median of the chats", "ms", "turn")
+    style(axes, "Time to first token, median of the chats", "ms", "turn")
     for arm, colour in _ARM_COLOURS.items():
         rows = [row for row in result.rows if row.arm == arm]
         turns, medians = [row.turn for row in rows], [row.ttft_ms.median for row in rows]
@@ -51,11 +51,11 @@ def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
     axes.set_ylim(0, top * 1.12)
     axes.text(result.kill_before_turn - 0.45, top * 1.05, "kill -9 (Redis arm)", color=_SOFT, fontsize=8)
     axes.set_xticks(sorted({row.turn for row in result.rows}))
-    axes.legend(frameon=False, fontsize=8, labelcolor=_TEXT, loc="upper left", bbox_to_anchor=(0, 0.94))
+    axes.legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="upper left", bbox_to_anchor=(0, 0.94))
 
 
 def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
-    _style(axes, f"Where the prompts came from: {arms.REDIS}", "thousand tokens", "turn")
+    style(axes, f"Where the prompts came from: {arms.REDIS}", "thousand tokens", "turn")
     rows = [row for row in result.rows if row.arm == arms.REDIS]
     turns = [row.turn for row in rows]
     base = [0.0] * len(rows)
@@ -65,7 +65,7 @@ def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
         axes.bar(turns, heights, bottom=base, color=colour, width=0.7, label=label)
         base = [low + height for low, height in zip(base, heights, strict=True)]
     axes.set_xticks(turns)
-    axes.legend(frameon=False, fontsize=8, labelcolor=_TEXT, loc="upper left")
+    axes.legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="upper left")
 
 
 def _returning(axes: Axes, result: ReturningResult) -> None:
@@ -74,12 +74,12 @@ def _returning(axes: Axes, result: ReturningResult) -> None:
         ("from CPU", result.from_cpu_ms, CPU, f", {result.cpu_ratio:.1f}× lower"),
         ("from Redis,\nafter kill -9", result.from_redis_ms, REDIS, f", {result.redis_ratio:.1f}× lower"),
     )
-    _style(axes, "A returning turn: time to first token", "ms", "")
+    style(axes, "A returning turn: time to first token", "ms", "")
     _labelled_bars(axes, [(name, ms, colour, f"{ms:,.0f} ms{note}") for name, ms, colour, note in bars])
 
 
 def _step_time(axes: Axes, result: StepTimeResult) -> None:
-    _style(axes, f"Time per token at {result.streams} streams", "ms", "")
+    style(axes, f"Time per token at {result.streams} streams", "ms", "")
     off, on = result.tiers_off_ms, result.tiers_on_ms
     bars = [
         ("median,\ntiers off", off.median, DEVICE, f"{off.median:.1f}"),
@@ -93,14 +93,15 @@ def _step_time(axes: Axes, result: StepTimeResult) -> None:
 def _labelled_bars(axes: Axes, bars: list[tuple[str, float, str, str]]) -> None:
     for place, (_, height, colour, label) in enumerate(bars):
         axes.bar(place, height, color=colour, width=0.6)
-        axes.annotate(label, (place, height), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=_TEXT)
+        axes.annotate(label, (place, height), (0, 4), textcoords="offset points", ha="center", fontsize=8, color=TEXT)
     axes.set_xticks(range(len(bars)), [name for name, *_ in bars])
     axes.margins(y=0.12)
 
 
-def _style(axes: Axes, title: str, unit: str, along: str) -> None:
-    axes.set_facecolor(_PAGE)
-    axes.set_title(title, loc="left", fontsize=10, color=_TEXT)
+def style(axes: Axes, title: str, unit: str, along: str) -> None:
+    """The look of a panel: its title, the unit of its height, and what runs along it."""
+    axes.set_facecolor(PAGE)
+    axes.set_title(title, loc="left", fontsize=10, color=TEXT)
     axes.set_ylabel(unit, fontsize=9, color=_SOFT)
     axes.set_xlabel(along, fontsize=9, color=_SOFT)
     axes.tick_params(colors=_SOFT, labelsize=8, length=0)

@@ -62,14 +62,15 @@ def targets(report: TurnsReport) -> list[Target]:
 def to_json(report: TurnsReport) -> str:
     """All of the report and its targets; numbers rounded to what they are good for."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
-    return json.dumps(_rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"
 
 
-def _rounded(value: object) -> object:
+def rounded(value: object) -> object:
+    """`value` with every number in it cut to five digits."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {key: rounded(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
+        return [rounded(each) for each in value]
     return value

@@ -21,7 +21,7 @@ def to_markdown(report: TurnsReport) -> str:
         parts.append(_exactness(report.exactness))
     if report.step_time:
         parts.append(_step_time(report.step_time))
-    parts.append(_targets(targets(report)))
+    parts.append(targets_table(targets(report)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,7 +58,7 @@ def _conversations(result: ConversationsResult, plan: Plan) -> str:
             f"## {plan.shape.chats} chats, {plan.shape.turns} turns",
             "The device pool holds two chats; tokens are sums over the chats. The server with Redis is killed with -9 "
             f"before turn {result.kill_before_turn}; it was ready again after {result.ready_after_kill_s:.1f} s.",
-            _table(head, rows),
+            table(head, rows),
             f"Median TTFT of turns 2 and later, times lower than without reuse: {ratios}.",
             f"Greedy answers of {plan.answer_tokens} tokens against the arm without reuse:\n\n" + "\n".join(equal),
         ]
@@ -78,7 +78,7 @@ def _returning(result: ReturningResult) -> str:
         cells("from CPU", result.from_cpu_ms, result.cpu_ratio, "from_cpu"),
         cells("from Redis, after kill -9", result.from_redis_ms, result.redis_ratio, "from_redis"),
     ]
-    return f"## A returning turn of {_prompt_tokens(result.rounds):,} tokens\n\n" + _table(head, rows)
+    return f"## A returning turn of {_prompt_tokens(result.rounds):,} tokens\n\n" + table(head, rows)
 
 
 def _prompt_tokens(rounds: tuple[Round, ...]) -> int:
@@ -105,7 +105,7 @@ def _exactness(results: tuple[ExactnessResult, ...]) -> str:
         )
         for each in results
     ]
-    return "## The same answer, wherever the prefix was\n\n" + _table(head, rows)
+    return "## The same answer, wherever the prefix was\n\n" + table(head, rows)
 
 
 def _step_time(result: StepTimeResult) -> str:
@@ -116,12 +116,13 @@ def _step_time(result: StepTimeResult) -> str:
     ]
     phases = ", ".join(f"{ratio:.3f}" for ratio in result.phase_median_ratios)
     return (
-        f"## Step time at {result.streams} streams\n\n{_table(head, rows)}\n\nOn over off: median "
+        f"## Step time at {result.streams} streams\n\n{table(head, rows)}\n\nOn over off: median "
         f"{result.median_ratio:.3f}, p99 {result.p99_ratio:.3f}; median by phase: {phases}."
     )
 
 
-def _targets(held: Sequence[Target]) -> str:
+def targets_table(held: Sequence[Target]) -> str:
+    """A section that says of each target whether it is met."""
     rows = [
         (
             target.claim,
@@ -131,9 +132,10 @@ def _targets(held: Sequence[Target]) -> str:
         )
         for target in held
     ]
-    return "## Targets\n\n" + _table(("claim", "value", "target", "met"), rows)
+    return "## Targets\n\n" + table(("claim", "value", "target", "met"), rows)
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows of cells under a heading."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

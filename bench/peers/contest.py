@@ -1,0 +1,112 @@
+"""Runs the servers side by side: all are started, one at a time may run, and everything is measured in turns."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+from bench.answer import RequestFailedError, StreamBrokenError
+from bench.peers import metrics, suites
+from bench.peers.arms import Arm, Setup
+from bench.peers.points import Point, Trial
+from bench.peers.prompts import PromptMaker
+from bench.peers.record import Record
+from bench.peers.server import PeerServer
+
+Say = Callable[[str], None]
+_IDLE_SAMPLE_SECONDS = 1.0
+
+
+class Contest:
+    """Owns the servers of `arms`. Use it as `async with contest.started():` and then measure rounds.
+
+    logs: a folder for what the servers print. Samples go into `record` as they come.
+    """
+
+    def __init__(
+        self, arms: Sequence[Arm], points: Sequence[Point], make: PromptMaker, record: Record, logs: Path, say: Say
+    ) -> None:
+        self._arms = arms
+        self._points = points
+        self._make = make
+        self._record = record
+        self._logs = logs
+        self._say = say
+        self._servers: list[PeerServer] = []
+
+    @asynccontextmanager
+    async def started(self) -> AsyncIterator[None]:
+        """Every server that the points need: started alone, weighed, warmed up and frozen. Raises ServerFailedError."""
+        async with AsyncExitStack() as stack:
+            # The setup that start-up is measured of comes last: what an arm compiles or packs once exists by then.
+            for setup in (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY, Setup.SERVING):
+                if any(point.setup is setup for point in self._points):
+                    for arm in self._arms:
+                        await self._start(stack, arm, setup)
+            yield
+
+    async def measure_round(self, number: int, *, turns: bool) -> None:
+        """Each point of each arm once, in an order of arms that shifts from round to round; rounds count from 0.
+
+        A measurement that fails is said and leaves no sample. Raises ServerFailedError if its server cannot go on.
+        """
+        self._say(f"round {number + 1} · other load on the machine {await other_load():.0%}")
+        shift = number % len(self._arms)
+        for point in self._points:
+            if point.setup is Setup.SERVING or turns:
+                for arm in (*self._arms[shift:], *self._arms[:shift]):
+                    if point.setup in arm.launches:
+                        await self._measure(point, arm, number)
+        for arm in self._arms:
+            if server := self._find(arm, Setup.SERVING):
+                self._record.add(metrics.RSS_LOADED, arm.name, number, server.rss_bytes() / 1e6)
+
+    async def _measure(self, point: Point, arm: Arm, number: int) -> None:
+        server = self._find(arm, point.setup)
+        assert server is not None
+        where = f"round {number + 1} · {point.name} · {arm.name}"
+        server.thaw()
+        try:
+            seed = f"{number}/{point.name}"
+            await suites.warm_up(server.client, self._make, 1, f"{seed}/warm")
+            measured = await point.measure(Trial(server.client, arm.fixed_length, seed))
+        except (RequestFailedError, StreamBrokenError) as error:
+            self._say(f"{where}: FAILED, {error}; starting it again")
+            await server.stop()
+            await server.start()
+        else:
+            for metric, value in measured.items():
+                self._record.add(metric, arm.name, number, value)
+            self._say(f"{where}: " + ", ".join(f"{value:,.0f}" for value in measured.values()))
+        finally:
+            server.freeze()
+
+    async def _start(self, stack: AsyncExitStack, arm: Arm, setup: Setup) -> None:
+        launch = arm.launches.get(setup)
+        if launch is None or self._find(arm, setup):
+            return
+        server = PeerServer(arm.name, launch, self._logs / f"{arm.name} {setup.name}.log")
+        stack.push_async_callback(server.stop)
+        self._say(f"starting {arm.name} ({setup.value})")
+        seconds = await server.start()
+        self._say(f"{arm.name} is ready after {seconds:.1f} s")
+        self._servers.append(server)
+        serves = launch == arm.launches[Setup.SERVING]
+        await suites.warm_up(server.client, self._make, 8 if serves else 1, f"start/{setup}")
+        if serves:
+            self._record.add(metrics.START, arm.name, 0, seconds)
+            self._record.add(metrics.RSS_READY, arm.name, 0, server.rss_bytes() / 1e6)
+        server.freeze()
+
+    def _find(self, arm: Arm, setup: Setup) -> PeerServer | None:
+        """The server of that launch; setups with equal launches share one."""
+        return next((server for server in self._servers if server.launch == arm.launches.get(setup)), None)
+
+
+async def other_load() -> float:
+    """The part of the processors' time that others take while all servers stand still, 0 to 1."""
+    psutil.cpu_percent()
+    await asyncio.sleep(_IDLE_SAMPLE_SECONDS)
+    return float(psutil.cpu_percent()) / 100

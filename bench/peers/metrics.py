@@ -1,0 +1,70 @@
+"""What the numbers of a run are called, and which way is better."""
+
+from dataclasses import dataclass
+
+from bench.peers.arms import Setup
+from bench.peers.plan import PeersPlan
+
+RSS_READY = "memory.ready"
+RSS_LOADED = "memory.loaded"
+START = "start.ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """key: in the JSON; its first part names the suite. `higher_is_better` decides which peer is the best."""
+
+    key: str
+    title: str
+    unit: str
+    higher_is_better: bool = False
+
+    @property
+    def suite(self) -> str:
+        """The suite that measures it."""
+        return self.key.partition(".")[0]
+
+
+def decode_key(streams: int) -> str:
+    return f"decode.{streams}"
+
+
+def ttft_key(tokens: int, kind: str) -> str:
+    """kind: "cold" or "hit"."""
+    return f"ttft.{tokens}.{kind}"
+
+
+def turns_key(setup: Setup) -> str:
+    return f"turns.{'memory' if setup is Setup.TURNS_IN_MEMORY else 'scarce'}"
+
+
+def turn_key(setup: Setup, turn: int) -> str:
+    """One turn of the suite; turns count from 1."""
+    return f"{turns_key(setup)}.{turn}"
+
+
+def metrics_of(plan: PeersPlan) -> tuple[Metric, ...]:
+    """Everything that a run of `plan` may measure, in the order of its tables."""
+    found = [
+        Metric(decode_key(streams), f"decode, {streams} stream{'s' * (streams > 1)}", "tok/s", higher_is_better=True)
+        for streams in plan.decode_streams
+    ]
+    for kind, words in (("cold", "cold"), ("hit", "the same prompt again")):
+        found += [Metric(ttft_key(tokens, kind), f"TTFT, {tokens:,} tokens, {words}", "ms") for tokens, _ in plan.ttft]
+    found += [
+        Metric("mixed.throughput", "mixed load, all tokens", "tok/s", higher_is_better=True),
+        Metric("mixed.itl_p99", "mixed load, p99 ITL of the streams", "ms"),
+        Metric("mixed.ttft", "mixed load, mean TTFT of the arrivals", "ms"),
+    ]
+    few = f"KV for {plan.turns.resident_chats} of {plan.turns.chats} chats"
+    for setup, words in ((Setup.TURNS_SCARCE, few), (Setup.TURNS_IN_MEMORY, "all in memory")):
+        found.append(Metric(turns_key(setup), f"turns 2 and later, {words}, mean TTFT", "ms"))
+        found += [
+            Metric(turn_key(setup, turn), f"turn {turn}, {words}", "ms") for turn in range(1, plan.turns.turns + 1)
+        ]
+    found += [
+        Metric(RSS_READY, "RSS when ready", "MB"),
+        Metric(RSS_LOADED, "RSS after a round", "MB"),
+        Metric(START, "start to ready", "s"),
+    ]
+    return tuple(found)

@@ -1,0 +1,93 @@
+"""The plots of `bench.peers`: bars by arm, with the spread of the rounds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench.peers.arms import Setup
+from bench.peers.metrics import Metric, turn_key
+from bench.peers.report import PeersReport
+from bench.plot import COMPUTED, CPU, DEVICE, PAGE, REDIS, TEXT, style
+from bench.stats import median
+
+_COLOURS = (CPU, DEVICE, COMPUTED, REDIS, "#8a96a0", "#c0c8cd")
+_GROUP = 0.8
+
+
+def draw(report: PeersReport, target: Path) -> None:
+    """Write a PNG with a panel for each suite that has values; nothing if none has."""
+    metrics = report.metrics
+    cold = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("cold")]
+    hit = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("hit")]
+    panels = [
+        ("Throughput", "tok/s", [metric for metric in metrics if metric.unit == "tok/s"]),
+        ("Time to first token, new prompts", "ms", cold),
+        ("Time to first token, the same again", "ms", hit),
+        ("Mixed load", "ms", [metric for metric in metrics if metric.suite == "mixed" and metric.unit == "ms"]),
+    ]
+    bars = [panel for panel in panels if panel[2]]
+    turns = [setup for setup in (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY) if _turn_values(report, setup)]
+    count = len(bars) + len(turns)
+    if not count:
+        return
+    columns, rows = min(count, 2), -(-count // 2)
+    figure = Figure(figsize=(5.6 * columns, 3.8 * rows), dpi=144, layout="constrained", facecolor=PAGE)
+    axes = iter(figure.subplots(rows, columns, squeeze=False).flat)
+    for title, unit, shown in bars:
+        _bars(next(axes), title, unit, report, shown)
+    for setup in turns:
+        _turns(next(axes), report, setup)
+    for spare in axes:
+        spare.set_axis_off()
+    figure.savefig(target, metadata={"Software": None})
+
+
+def _bars(axes: Axes, title: str, unit: str, report: PeersReport, metrics: Sequence[Metric]) -> None:
+    style(axes, title, unit, "")
+    arms = list(report.kv_megabytes)
+    width = _GROUP / len(arms)
+    for place, (arm, colour) in enumerate(zip(arms, _COLOURS, strict=False)):
+        for group, metric in enumerate(metrics):
+            if values := report.record.values(metric.key, arm):
+                middle = median(values)
+                spread = [[middle - min(values)], [max(values) - middle]]
+                at = group - _GROUP / 2 + width * (place + 0.5)
+                label = arm if group == 0 else None
+                axes.bar(at, middle, width=width * 0.9, color=colour, yerr=spread, ecolor=TEXT, label=label)
+                axes.annotate(
+                    f"{middle:,.0f}", (at, max(values)), (0, 2), textcoords="offset points", ha="center", fontsize=6
+                )
+    axes.set_xticks(range(len(metrics)), [_short(metric) for metric in metrics])
+    axes.margins(y=0.12)
+    axes.legend(frameon=False, fontsize=7, labelcolor=TEXT, loc="upper left")
+
+
+def _turns(axes: Axes, report: PeersReport, setup: Setup) -> None:
+    style(axes, f"Time to first token by turn: {setup.value.partition(', ')[2]}", "ms", "turn")
+    for place, (arm, values) in enumerate(_turn_values(report, setup).items()):
+        turns = range(1, len(values) + 1)
+        axes.plot(turns, values, color=_COLOURS[place], marker="o", markersize=4, linewidth=2, label=arm)
+    axes.set_xticks(range(1, report.plan.turns.turns + 1))
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="upper left")
+
+
+def _turn_values(report: PeersReport, setup: Setup) -> dict[str, list[float]]:
+    """Arm -> the median of each turn."""
+    keys = [turn_key(setup, turn) for turn in range(1, report.plan.turns.turns + 1)]
+    return {
+        arm: [median(report.record.values(key, arm)) for key in keys]
+        for arm in report.kv_megabytes
+        if all(report.record.values(key, arm) for key in keys)
+    }
+
+
+def _short(metric: Metric) -> str:
+    """What tells the bars of one panel apart."""
+    words = {"mixed.throughput": "mixed load", "mixed.itl_p99": "p99 ITL", "mixed.ttft": "mean TTFT"}
+    if short := words.get(metric.key):
+        return short
+    _, number, *_ = metric.key.split(".")
+    return f"{number} stream{'s' * (number != '1')}" if metric.suite == "decode" else f"{int(number):,} tokens"

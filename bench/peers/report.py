@@ -1,0 +1,126 @@
+"""A run of `bench.peers` as JSON, from which a later run can go on, and as Markdown."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.machine import Machine
+from bench.peers.metrics import Metric, metrics_of
+from bench.peers.plan import PeersPlan
+from bench.peers.record import Record
+from bench.peers.summary import Ratio, ratios, spreads, targets
+from bench.report import rounded
+from bench.report_tables import table, targets_table
+from bench.stats import Spread
+
+
+@dataclass(frozen=True, slots=True)
+class PeersReport:
+    """One run. versions: of the peers. kv_megabytes: arm -> memory for KV that it reserves while serving."""
+
+    measured_on: str
+    machine: Machine
+    versions: Mapping[str, str]
+    kv_megabytes: Mapping[str, float]
+    plan: PeersPlan
+    record: Record
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those that have values, in the order of the tables."""
+        return tuple(metric for metric in metrics_of(self.plan) if self.record.arms(metric.key))
+
+
+def to_json(report: PeersReport) -> str:
+    """Samples, and what they come to. Numbers are rounded to what they are good for."""
+    record, metrics = report.record, report.metrics
+    content: dict[str, Any] = {
+        "measured_on": report.measured_on,
+        "machine": asdict(report.machine),
+        "versions": dict(report.versions),
+        "kv_megabytes": dict(report.kv_megabytes),
+        "plan": asdict(report.plan),
+        "targets": [asdict(target) | {"met": target.met} for target in targets(record, metrics)],
+        "ratios": [asdict(ratio) for ratio in ratios(record, metrics)],
+        "spreads": {
+            key: {arm: asdict(each) for arm, each in arms.items()} for key, arms in spreads(record, metrics).items()
+        },
+        **record.to_json(),
+    }
+    return json.dumps(rounded(content), indent=1, ensure_ascii=False) + "\n"
+
+
+def resumed(text: str, plan: PeersPlan) -> Record:
+    """The record in the JSON of an earlier run. Raises ValueError if it measured something else, or is no such JSON."""
+    try:
+        stored = json.loads(text)
+        same = stored["plan"] == json.loads(json.dumps(asdict(plan)))
+        record = Record.from_json(stored)
+    except (KeyError, AttributeError, TypeError) as error:
+        raise ValueError(f"not the result of a run: {error!r}") from error
+    if not same:
+        raise ValueError("it is the result of a run of other sizes")
+    return record
+
+
+def to_markdown(report: PeersReport) -> str:
+    """The tables, for people."""
+    machine, plan = report.machine, report.plan
+    versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    serving = ", ".join(f"{arm} {megabytes:,.0f} MB" for arm, megabytes in report.kv_megabytes.items())
+    heading = (
+        f"# Peers side by side\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} "
+        f"core{'s' * (machine.cores > 1)}, {machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; "
+        f"{versions}; the same weights, the same HTTP client, {machine.cores} threads each, "
+        f"{report.record.rounds_done} of {plan.rounds} rounds, one server at a time while the others stand still.\n\n"
+        f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the least and the "
+        f"greatest round. Memory for KV, part of RSS: {serving}."
+    )
+    return "\n\n".join([heading, _medians(report), _ratios(report), _targets(report)]) + "\n"
+
+
+def _medians(report: PeersReport) -> str:
+    arms = list(report.kv_megabytes)
+    found = spreads(report.record, report.metrics)
+    rows = [
+        (f"{metric.title}, {metric.unit}", *(_cell(found[metric.key].get(arm)) for arm in arms))
+        for metric in report.metrics
+    ]
+    return "## Medians\n\n" + table(("", *arms), rows)
+
+
+def _cell(spread: Spread | None) -> str:
+    if spread is None:
+        return "–"
+    if spread.count == 1:
+        return _number(spread.median)
+    return f"{_number(spread.median)} ({_number(spread.low)} – {_number(spread.high)})"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _ratios(report: PeersReport) -> str:
+    titles = {metric.key: metric for metric in report.metrics}
+    rows = [_ratio_row(titles[ratio.metric], ratio) for ratio in ratios(report.record, report.metrics)]
+    return "## Ebb over the best peer\n\nThe ratio is taken within each round.\n\n" + table(
+        ("", "arm", "best peer", "median", "least – greatest", "rounds", "better"), rows
+    )
+
+
+def _ratio_row(metric: Metric, ratio: Ratio) -> tuple[str, ...]:
+    return (
+        metric.title,
+        ratio.arm,
+        ratio.peer,
+        f"{ratio.median:.2f}",
+        f"{ratio.low:.2f} – {ratio.high:.2f}",
+        f"{ratio.rounds}",
+        "higher" if metric.higher_is_better else "lower",
+    )
+
+
+def _targets(report: PeersReport) -> str:
+    return targets_table(targets(report.record, report.metrics))

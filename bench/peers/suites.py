@@ -1,0 +1,130 @@
+"""What is measured of one server at a time: the same requests, and the same counting, for every make."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bench.answer import Answer, StreamBrokenError
+from bench.client import Generation, LoadClient
+from bench.peers.plan import MixedPlan, TurnsPlan
+from bench.peers.prompts import PromptMaker, make_chats
+from bench.stats import median, percentile
+
+FixedLength = Callable[[int], Generation]
+"""How a server is asked for an answer of so many tokens in which an end is never sampled."""
+
+
+@dataclass(frozen=True, slots=True)
+class MixedResult:
+    """Tokens of all answers in a second, p99 ITL of the streams in ms, mean TTFT of the arrivals in ms."""
+
+    tokens_per_second: float
+    itl_p99: float
+    arrivals_ttft: float
+
+
+async def measure_decode(
+    client: LoadClient, make: PromptMaker, *, streams: int, prompt_tokens: int, tokens: int, seed: str
+) -> float:
+    """Tokens per second of `streams` answers that decode together, from the first token of any to the end of all."""
+    prompts = [make.words(prompt_tokens, f"{seed}/{stream}") for stream in range(streams)]
+    answers = await asyncio.gather(*(_generate(client, prompt, tokens) for prompt in prompts))
+    return decode_rate(answers)
+
+
+def decode_rate(answers: Sequence[Answer]) -> float:
+    """Tokens behind the first of each answer, over the time in which any was still to come. Pure."""
+    began = min(answer.sent + answer.ttft for answer in answers)
+    ended = max(answer.sent + answer.total for answer in answers)
+    return sum(answer.tokens - 1 for answer in answers) / (ended - began)
+
+
+async def measure_ttft(
+    client: LoadClient, make: PromptMaker, *, tokens: int, repeats: int, seed: str
+) -> tuple[float, float]:
+    """Milliseconds to the first token of a new prompt, and of the same prompt again; medians of `repeats` prompts."""
+    cold, hit = [], []
+    for repeat in range(repeats):
+        prompt = make.words(tokens, f"{seed}/{repeat}")
+        cold.append(await _first_token(client, prompt))
+        hit.append(await _first_token(client, prompt))
+    return median(cold) * 1e3, median(hit) * 1e3
+
+
+async def measure_mixed(client: LoadClient, make: PromptMaker, plan: MixedPlan, seed: str) -> MixedResult:
+    """Streams decode while prompts of differing lengths arrive at fixed times, which no slow answer puts off."""
+    prompts = [make.words(plan.stream_prompt, f"{seed}/stream/{stream}") for stream in range(plan.streams)]
+    streams = [asyncio.create_task(_generate(client, prompt, plan.stream_tokens)) for prompt in prompts]
+    try:
+        async with asyncio.TaskGroup() as group:
+            arrivals = []
+            for number, length in enumerate(plan.arrivals):
+                await asyncio.sleep(plan.interval)
+                prompt = make.words(length, f"{seed}/arrival/{number}")
+                arrivals.append(group.create_task(_generate(client, prompt, plan.arrival_tokens)))
+        return mixed_result(await asyncio.gather(*streams), [arrival.result() for arrival in arrivals])
+    finally:
+        for stream in streams:
+            stream.cancel()
+
+
+def mixed_result(streams: Sequence[Answer], arrivals: Sequence[Answer]) -> MixedResult:
+    """What a mixed load comes to. Gaps count from the arrival of the first prompt on. Pure."""
+    everyone = [*streams, *arrivals]
+    began, ended = min(each.sent for each in everyone), max(each.sent + each.total for each in everyone)
+    first_arrival = min(each.sent for each in arrivals)
+    gaps = [
+        gap
+        for stream in streams
+        for at, gap in zip(stream.text_times[1:], stream.gaps, strict=True)
+        if stream.sent + at > first_arrival
+    ]
+    return MixedResult(
+        tokens_per_second=sum(each.tokens for each in everyone) / (ended - began),
+        itl_p99=percentile(gaps, 99) * 1e3,
+        arrivals_ttft=sum(each.ttft for each in arrivals) / len(arrivals) * 1e3,
+    )
+
+
+async def measure_turns(
+    client: LoadClient, make: PromptMaker, plan: TurnsPlan, fixed_length: FixedLength, seed: str
+) -> list[float]:
+    """Mean milliseconds to the first token of each turn, the first turn first; one request at a time."""
+    chats = make_chats(
+        make,
+        chats=plan.chats,
+        system_tokens=plan.system_tokens,
+        question_tokens=plan.question_tokens,
+        answer_tokens=plan.answer_tokens,
+        seed=seed,
+    )
+    means = []
+    for _ in range(plan.turns):
+        times = []
+        for chat in chats:
+            answer = await client.complete(chat.ask(), fixed_length(plan.answer_tokens))
+            _check_length(answer, plan.answer_tokens)
+            chat.answered(answer.text)
+            times.append(answer.ttft)
+        means.append(sum(times) / len(times) * 1e3)
+    return means
+
+
+async def warm_up(client: LoadClient, make: PromptMaker, streams: int, seed: str) -> None:
+    """What libraries do once in a process, and what a stopped process lost of the caches, is no part of a result."""
+    await asyncio.gather(*(_generate(client, make.words(16, f"{seed}/{stream}"), 4) for stream in range(streams)))
+
+
+async def _generate(client: LoadClient, prompt: Sequence[int], tokens: int) -> Answer:
+    answer = await client.complete(prompt, Generation(tokens))
+    _check_length(answer, tokens)
+    return answer
+
+
+async def _first_token(client: LoadClient, prompt: Sequence[int]) -> float:
+    return (await client.complete(prompt, Generation(1))).ttft
+
+
+def _check_length(answer: Answer, tokens: int) -> None:
+    if answer.tokens != tokens:
+        raise StreamBrokenError(f"{tokens} tokens were asked for, {answer.tokens} came")

@@ -1,0 +1,92 @@
+"""From samples to what is published: medians, spreads, ratios to the best peer, and the targets. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.peers.arms import BF16, EBB, Setup
+from bench.peers.metrics import Metric, decode_key, ttft_key, turns_key
+from bench.peers.record import Record
+from bench.report import Target
+from bench.stats import Spread, median, spread
+
+EBB_BF16 = f"{EBB} {BF16}"
+EBB_INT8 = f"{EBB} int8"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One arm of Ebb over the best peer: the median of the rounds' own ratios, since a machine drifts between rounds.
+
+    low, high: the least and the greatest of those. rounds: how many both took part in.
+    """
+
+    metric: str
+    arm: str
+    peer: str
+    median: float
+    low: float
+    high: float
+    rounds: int
+
+
+def spreads(record: Record, metrics: Sequence[Metric]) -> dict[str, dict[str, Spread]]:
+    """Metric -> arm -> its values in a few numbers; what has no values is left out."""
+    return {
+        metric.key: {arm: spread(record.values(metric.key, arm)) for arm in record.arms(metric.key)}
+        for metric in metrics
+        if record.arms(metric.key)
+    }
+
+
+def ratio_to_best(record: Record, metric: Metric, arm: str, *, bf16_only: bool = False) -> Ratio | None:
+    """`arm` over the peer with the best median, of any weights or of bf16 ones; None where either has no value."""
+    medians = {
+        peer: median(record.values(metric.key, peer))
+        for peer in record.arms(metric.key)
+        if not peer.startswith(EBB) and (not bf16_only or peer.endswith(f" {BF16}"))
+    }
+    if not medians:
+        return None
+    best = (max if metric.higher_is_better else min)(medians, key=lambda peer: medians[peer])
+    ours, theirs = record.by_round(metric.key, arm), record.by_round(metric.key, best)
+    ratios = [ours[number] / theirs[number] for number in ours if number in theirs]
+    if not ratios:
+        return None
+    return Ratio(metric.key, arm, best, median(ratios), min(ratios), max(ratios), len(ratios))
+
+
+def ratios(record: Record, metrics: Sequence[Metric]) -> list[Ratio]:
+    """Both arms of Ebb over the best peer of any precision."""
+    found = (ratio_to_best(record, metric, arm) for metric in metrics for arm in (EBB_BF16, EBB_INT8))
+    return [ratio for ratio in found if ratio is not None]
+
+
+def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
+    """What Ebb promises against its peers: more than 1 of what is better higher, at most 1 of what is better lower.
+
+    A metric that was not measured has no value: not met.
+    """
+    by_key = {metric.key: metric for metric in metrics}
+
+    def target(claim: str, key: str, bound: float, arm: str = EBB_BF16, *, bf16_only: bool = False) -> Target:
+        metric = by_key.get(key)
+        ratio = ratio_to_best(record, metric, arm, bf16_only=bf16_only) if metric else None
+        against = f" ({ratio.peer})" if ratio else ""
+        return Target(claim + against, ratio.median if ratio else None, bound, at_least=bound > 1)
+
+    decode = "tok/s at {} stream{} over the best bf16 peer"
+    return [
+        *(
+            target(decode.format(streams, "s" * (streams > 1)), decode_key(streams), bound, bf16_only=True)
+            for streams, bound in ((1, 1.15), (8, 2.2), (32, 1.9))
+        ),
+        target("int8: tok/s at 1 stream over the best peer", decode_key(1), 1.4, EBB_INT8),
+        target("TTFT, 512 tokens cold, over the best peer", ttft_key(512, "cold"), 0.95),
+        target("TTFT, 2,048 tokens cold, over the best peer", ttft_key(2_048, "cold"), 0.9),
+        *(
+            target(f"TTFT, {tokens:,} tokens again, over the best peer", ttft_key(tokens, "hit"), 1.0)
+            for tokens in (128, 512, 2_048)
+        ),
+        target("turns 2 and later, KV for few chats, over the best peer", turns_key(Setup.TURNS_SCARCE), 0.35),
+        target("turns 2 and later, all in memory, over the best peer", turns_key(Setup.TURNS_IN_MEMORY), 0.75),
+    ]

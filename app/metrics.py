@@ -62,7 +62,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
     yield _histogram("ebb_queue_seconds", "From arrival to the first step", stats.queue_seconds)
     yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
     yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
-    yield _histogram("ebb_step_gap_seconds", "Between two steps", stats.gap_seconds)
+    yield _histogram("ebb_step_gap_seconds", "Between two forward passes", stats.gap_seconds)
     yield _histogram("ebb_batch_size", "Requests in one step", stats.batch_sizes)
 
 

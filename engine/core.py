@@ -82,8 +82,8 @@ class EngineCore:
                 self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
             self.step_seconds.observe(result.seconds)
             self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
-            self.pace.note(step.output, result.ended - result.started)
-        self._last_ended = result.ended
+            self.pace.note(step.output, result.seconds)
+            self._last_ended = result.ended
         updates = self.scheduler.update(step.output, result)
         self._busy = self.scheduler.num_running > 0
         return updates

@@ -111,11 +111,11 @@ class NativeRig:
             ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, ROW)
             for i, (s, count) in enumerate(parts)
         ]
-        arg_max, logits = self.runners[threads].compute(scheduled, range(len(parts)))
-        assert arg_max == logits.argmax(dim=-1).tolist()
+        computed = self.runners[threads].compute(scheduled, range(len(parts)))
+        assert computed.tokens == computed.logits.argmax(dim=-1).tolist()
         for stream, count in parts:
             stream.done += count
-        return logits.clone()
+        return computed.logits
 
     def rows(self, tokens: Sequence[int], chunk: int) -> torch.Tensor:
         """Logits of the last row of every chunk, [len(tokens) / chunk, vocab]."""

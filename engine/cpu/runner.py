@@ -3,12 +3,27 @@
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from engine.cpu.step_arrays import StepArrays
 from engine.cpu.weights import PackedModel
+from engine.worker.forward_pass import ForwardPass
 from engine.worker.input_batch import InputBatch, ScheduledRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """tokens: of each sampling request. logits: [wanted, vocab] float32, -inf where a token may not be chosen.
+
+    started, ended: around the native call, on time.perf_counter.
+    """
+
+    tokens: list[int]
+    logits: torch.Tensor
+    started: float
+    ended: float
 
 
 class NativeRunner:
@@ -21,27 +36,21 @@ class NativeRunner:
         self._handle = model.kernels.create(model.struct, threads)
         weakref.finalize(self, model.kernels.destroy, self._handle)
 
-    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> tuple[dict[str, int], float]:
+    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> ForwardPass:
         """See `ModelRunner.run`."""
-        started = time.perf_counter()
         scheduled = batch.select(num_scheduled_tokens)
-        tokens, _ = self.compute(scheduled)
+        computed = self.compute(scheduled)
         sampling_ids = (request.request_id for request in scheduled if request.sampling is not None)
-        sampled = dict(zip(sampling_ids, tokens, strict=True))
+        sampled = dict(zip(sampling_ids, computed.tokens, strict=True))
         batch.append(sampled.keys(), sampled.values())
-        return sampled, time.perf_counter() - started
+        return ForwardPass(sampled, computed.started, computed.ended)
 
-    def compute(
-        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()
-    ) -> tuple[list[int], torch.Tensor]:
-        """The native call. Returns the token of each sampling request, and the logits of those in `wanted`.
-
-        wanted: ascending indices among the sampling requests. logits: [len(wanted), vocab] float32, -inf where a token
-        may not be chosen.
-        """
+    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
+        """The native call. wanted: ascending indices, among sampling requests, of those whose logits to return."""
         self._arrays = arrays = self._arrays.with_room_for(scheduled)
         arrays.fill(scheduled, wanted)
         logits = torch.empty((len(wanted), self._model.vocab_size))
         arrays.input.logits = logits.data_ptr()
+        started = time.perf_counter()
         self._model.kernels.step(self._handle, arrays.input)
-        return arrays.chosen(), logits
+        return Computed(arrays.chosen(), logits, started, time.perf_counter())

@@ -64,13 +64,17 @@ class SchedulerOutput:
 class ModelRunnerOutput:
     """The result of one step. `sampled_token_ids` lacks the requests that did not sample.
 
-    seconds: wall time of the forward pass and the sampling, without the transfers. started, ended: of the whole step,
-    on the worker's monotonic clock, which only differences of are used.
+    started, ended: of the forward pass and the sampling, without the transfers, in seconds on the worker's monotonic
+    clock, of which only differences mean anything; both 0 if nothing was computed.
     """
 
     step_id: int
     sampled_token_ids: Mapping[str, int]
     transfers: tuple[TransferResult, ...] = ()
-    seconds: float = 0.0
     started: float = 0.0
     ended: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the forward pass."""
+        return self.ended - self.started

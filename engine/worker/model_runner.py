@@ -8,6 +8,7 @@ import torch
 from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler
 from engine.worker.device import Device
+from engine.worker.forward_pass import ForwardPass
 from engine.worker.input_batch import InputBatch
 from models.interface import CausalLM
 
@@ -22,13 +23,13 @@ class ModelRunner:
         self._sampler = Sampler()
 
     @torch.inference_mode()
-    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> tuple[dict[str, int], float]:
+    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> ForwardPass:
         """Compute the scheduled tokens, and sample where a request's last known token is among them.
 
-        Returns the sampled ids by request, which are appended in `batch` too, and the seconds that it took.
+        The sampled ids are appended in `batch` too.
         """
-        started = time.perf_counter()
         step = batch.build(num_scheduled_tokens)
+        started = time.perf_counter()
         context = self._attention.begin_step(step.attention)
         hidden = self._model.forward(step.input_ids, step.positions, context)
         sampled: dict[str, int] = {}
@@ -38,4 +39,4 @@ class ModelRunner:
             batch.append(step.sampling_ids, tokens)
             sampled = dict(zip(step.sampling_ids, tokens, strict=True))
         self._device.synchronize()
-        return sampled, time.perf_counter() - started
+        return ForwardPass(sampled, started, time.perf_counter())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from engine.cpu.runner import NativeRunner
+from engine.cpu.runner import Computed, NativeRunner
 from engine.cpu.weights import PackedModel
 from engine.llm import LLM
 from engine.outputs import KVReceipt
@@ -51,16 +51,14 @@ class _RecordingRunner(NativeRunner):
         super().__init__(model, kv_cache, threads=threads)
         self._recorder = recorder
 
-    def compute(
-        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()
-    ) -> tuple[list[int], torch.Tensor]:
-        sampling = [request for request in scheduled if request.sampling is not None]
-        arg_max, logits = super().compute(scheduled, range(len(sampling)))
-        assert arg_max == logits.argmax(dim=-1).tolist()
-        sampled = iter(logits)
+    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
+        assert not wanted
+        computed = super().compute(scheduled, range(sum(request.sampling is not None for request in scheduled)))
+        assert computed.tokens == computed.logits.argmax(dim=-1).tolist()
+        sampled = iter(computed.logits)
         for request in scheduled:
             self._recorder.note(request, None if request.sampling is None else next(sampled))
-        return arg_max, logits[list(wanted)]
+        return computed
 
 
 @dataclass(frozen=True)

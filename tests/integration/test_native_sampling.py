@@ -63,9 +63,10 @@ def test_a_row_gets_the_token_that_torch_would_draw(
     count = size.pick(small=40, full=400)
     rig = NativeRig(kernels(instruction_set), folder, num_blocks=count)
     scheduled = requests(rig, params, range(count))
-    tokens, logits = rig.runners[2].compute(scheduled, range(count))
+    computed = rig.runners[2].compute(scheduled, range(count))
+    tokens = computed.tokens
     rows = [request.sampling for request in scheduled if request.sampling is not None]
-    assert tokens == Sampler().sample(logits.clone(), rows)
+    assert tokens == Sampler().sample(computed.logits, rows)
     if params.min_tokens:
         assert not set(tokens) & set(STOPS)
     if params.temperature >= 1 and params.top_p > 0.5:
@@ -76,16 +77,14 @@ def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, 
     ways = list(WAYS.values())
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=len(ways))
     scheduled = [requests(rig, params, range(i, i + 1))[0] for i, params in enumerate(ways)]
-    together, _ = rig.runners[2].compute(scheduled)
-    assert rig.runners[1].compute(scheduled)[0] == together
-    assert [rig.runners[2].compute([request])[0][0] for request in scheduled] == together
+    together = rig.runners[2].compute(scheduled).tokens
+    assert rig.runners[1].compute(scheduled).tokens == together
+    assert [rig.runners[2].compute([request]).tokens[0] for request in scheduled] == together
 
 
 def test_a_barred_token_has_no_logit(folder: Path, kernels: KernelsFor) -> None:
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
     free, barred = requests(rig, WAYS["arg max"], range(1)), requests(rig, WAYS["before the end is allowed"], range(1))
-    _, expected = rig.runners[2].compute(free, [0])
-    expected = expected.clone()
+    expected = rig.runners[2].compute(free, [0]).logits
     expected[0, list(STOPS)] = float("-inf")
-    _, logits = rig.runners[2].compute(barred, [0])
-    assert torch.equal(logits, expected)
+    assert torch.equal(rig.runners[2].compute(barred, [0]).logits, expected)

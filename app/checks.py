@@ -112,11 +112,11 @@ def check_model(settings: Settings) -> Finding:
 
 def check_memory(settings: Settings) -> Finding:
     """The memory plan against what is free."""
+    free = open_device("cpu").available_memory()
     try:
-        plan = plan_memory(settings, find_model(settings.model, settings.cache_dir))
+        plan = plan_memory(settings, find_model(settings.model, settings.cache_dir), free=free)
     except ModelError as error:
         return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
-    free = open_device("cpu").available_memory()
     parts = (
         ("weights", plan.weights),
         ("device pool", plan.device_pool),

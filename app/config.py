@@ -14,10 +14,6 @@ from engine.config import EngineConfig, TierConfig
 from engine.errors import EbbError
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
-DEFAULT_KV_MEMORY = 512 << 20
-"""23,000 tokens of the default model: three chats at its full window, on a laptop that has other things to do."""
-CPU_POOL_FACTOR = 3
-"""The CPU tier holds the same blocks as the pool above it, so it has to be larger to hold anything more."""
 ENV_PREFIX = "EBB_"
 
 
@@ -35,7 +31,8 @@ class Settings:
     """Everything a user can choose. Sizes in bytes, paths absolute.
 
     state_dir: what must last (chats, secret, the snapshot of Redis). cache_dir: what can be made again (models).
-    max_model_len: 0 means the model's own window. cpu_kv_memory: 0 means no CPU tier.
+    max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
+    cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     """
@@ -43,7 +40,6 @@ class Settings:
     state_dir: Path
     cache_dir: Path
     secret_file: Path
-    cpu_kv_memory: int
     host: str = "127.0.0.1"
     port: int = 8000
     model: str = DEFAULT_MODEL
@@ -54,7 +50,8 @@ class Settings:
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
     itl_target: int = 0
-    kv_memory: int = DEFAULT_KV_MEMORY
+    kv_memory: int = 0
+    cpu_kv_memory: int | None = None
     redis_url: str = field(default="auto", repr=False)
     redis_memory: int = 2 << 30
     no_prefix_cache: bool = False
@@ -67,7 +64,7 @@ class Settings:
             redis_memory=self.redis_memory,
             state_dir=self.state_dir,
         )
-        has_tiers = self.cpu_kv_memory > 0 or self.redis_url != "off"
+        has_tiers = self.cpu_kv_memory != 0 or self.redis_url != "off"
         return EngineConfig(
             model_path=model_path,
             model_name=model_name,
@@ -188,7 +185,12 @@ OPTIONS = (
     Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
     Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
     Option("itl-target", _integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
-    Option("kv-memory", _size_from(1 << 20), "SIZE", "device memory for KV blocks (default 512MiB)"),
+    Option(
+        "kv-memory",
+        _size_from(1 << 20),
+        "SIZE",
+        "memory of KV blocks (default: 3 windows, at most 10 % of what is free)",
+    ),
     Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", _size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
@@ -216,7 +218,6 @@ def load_settings(
     values.setdefault("state_dir", _xdg(environ, "XDG_STATE_HOME", ".local/state"))
     values.setdefault("cache_dir", _xdg(environ, "XDG_CACHE_HOME", ".cache"))
     values.setdefault("secret_file", values["state_dir"] / "secret")
-    values.setdefault("cpu_kv_memory", CPU_POOL_FACTOR * values.get("kv_memory", DEFAULT_KV_MEMORY))
     return Settings(**values)
 
 

@@ -5,16 +5,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
+from math import inf
 
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
 from cache_tiers.manager import TierManager
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
-from engine.core import EngineCore
+from engine.core import EngineCore, Executor
 from engine.errors import EngineError
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
+from engine.kv.budget import KVBudget, kv_budget
 from engine.llm_engine import LLMEngine
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
@@ -36,14 +39,66 @@ Progress = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What the scheduler's side needs to know of the worker's. window: tokens of prompt and answer together."""
+
+    executor: Executor
+    tokenizer: Tokenizer
+    tiers: OpenTiers
+    layout: BlockLayout
+    num_blocks: int
+    window: int
+    vocab_size: int
+    numerics: str
+
+
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack
 ) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
+    Raises EngineError, ModelError.
+    """
+    loaded = _load(config, progress, closing)
+    return_freed_memory()
+    limits = ModelLimits(
+        loaded.vocab_size,
+        loaded.window,
+        loaded.num_blocks * config.block_size,
+        config.block_size,
+        loaded.tokenizer.eos_token_ids,
+    )
+    namespace = KeyNamespace(
+        model_fingerprint=model_fingerprint(config.model_path),
+        numerics=loaded.numerics,
+        kv_dtype=config.dtype,
+        block_size=config.block_size,
+        layout_version=LAYOUT_VERSION,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"",
+    )
+    clock = time.monotonic
+    processor = Processor(
+        limits,
+        namespace,
+        config.secret,
+        prefix_cache=config.prefix_cache,
+        clock=clock,
+        queue_policy=config.queue_policy,
+        queue_timeout=config.queue_timeout or inf,
+    )
+    core = EngineCore(_scheduler(config, loaded, clock), loaded.executor)
+    engine = LLMEngine(processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock))
+    return engine, loaded.tokenizer, loaded.tiers
+
+
+def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
+    """Weights, memory, tiers and tokenizer.
+
     What does not wait for each other happens at once: Redis loads its snapshot while torch is imported, LMCache is
     imported while the weights are read, and touches the CPU tier's pages while the tokenizer is made.
-    Raises EngineError, ModelError.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
     # Closed in reverse: the executor lets go of the host pool before the store frees it.
@@ -59,39 +114,38 @@ def build_llm_engine(
         executor = UniProcExecutor(worker)
         closing.callback(executor.close)
         executor.call(worker.load)
-        layout = worker.kv_layout()
-        num_blocks = _num_blocks(config, layout)
-        progress(
-            f"taking {num_blocks * layout.nbytes // MIB} MiB for {num_blocks} KV blocks of "
-            f"{layout.nbytes / MIB:.2f} MiB"
-        )
-        opening = beside.submit(open_tiers, config, layout, finding.result(), progress, below)
+        model, layout = worker.model, worker.kv_layout()
+        window = min(config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
+        budget = _budget(config, layout, window, free=worker.available_memory(), progress=progress)
+        num_blocks = budget.pool // layout.nbytes
+        redis = finding.result()
+        opening = beside.submit(open_tiers, config, layout, redis, progress, below, cpu_bytes=budget.cpu_tier)
         executor.call(worker.init_kv, num_blocks)
         tokenizer = Tokenizer.load(config.model_path)
         tiers = opening.result()
     if tiers.store is not None:
         executor.call(worker.attach_host_pool, tiers.store.pool)
-    return_freed_memory()
+    numerics = worker.numerics_id()
+    return _Loaded(executor, tokenizer, tiers, layout, num_blocks, window, model.vocab_size, numerics)
 
-    window = min(config.max_model_len or worker.model.max_position_embeddings, worker.model.max_position_embeddings)
-    limits = ModelLimits(
-        worker.model.vocab_size, window, num_blocks * config.block_size, config.block_size, tokenizer.eos_token_ids
+
+def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int, progress: Progress) -> KVBudget:
+    """Raises EngineError if it does not hold one block."""
+    cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
+    window_nbytes = -(-window // config.block_size) * layout.nbytes
+    budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes)
+    num_blocks = budget.pool // layout.nbytes
+    if num_blocks < 1:
+        raise EngineError(
+            f"{budget.pool // MIB} MiB of KV memory do not hold one block of {layout.nbytes / MIB:.1f} MiB "
+            f"({config.block_size} tokens); give --kv-memory at least {-(-layout.nbytes // MIB)}MiB"
+        )
+    source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB that are free"
+    progress(
+        f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.block_size} tokens "
+        f"in {num_blocks} blocks of {layout.nbytes / MIB:.2f} MiB"
     )
-    namespace = KeyNamespace(
-        model_fingerprint=model_fingerprint(config.model_path),
-        numerics=worker.numerics_id(),
-        kv_dtype=config.dtype,
-        block_size=config.block_size,
-        layout_version=LAYOUT_VERSION,
-        tp_rank=0,
-        tp_size=1,
-        tenant_salt=b"",
-    )
-    clock = time.monotonic
-    processor = Processor(limits, namespace, config.secret, prefix_cache=config.prefix_cache, clock=clock)
-    core = EngineCore(_scheduler(config, layout, num_blocks, tiers, clock), executor)
-    engine = LLMEngine(processor, core, OutputProcessor(tokenizer.token_bytes, clock=clock))
-    return engine, tokenizer, tiers
+    return budget
 
 
 def build_engine(config: EngineConfig, progress: Progress) -> AsyncLLMEngine:
@@ -118,24 +172,12 @@ def build_engine(config: EngineConfig, progress: Progress) -> AsyncLLMEngine:
     )
 
 
-def _num_blocks(config: EngineConfig, layout: BlockLayout) -> int:
-    num_blocks = config.kv_memory // layout.nbytes
-    if num_blocks < 1:
-        raise EngineError(
-            f"--kv-memory {config.kv_memory // MIB}MiB does not hold one KV block of {layout.nbytes / MIB:.1f} MiB "
-            f"({config.block_size} tokens); give at least {-(-layout.nbytes // MIB)}MiB"
-        )
-    return num_blocks
-
-
-def _scheduler(
-    config: EngineConfig, layout: BlockLayout, num_blocks: int, tiers: OpenTiers, clock: Callable[[], float]
-) -> Scheduler:
-    manager = None
-    if tiers.store is not None:
-        manager = TierManager(tiers.store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=tiers.redis)
-    pool = BlockPool(num_blocks, on_evict=manager.forget if manager is not None else None)
-    blocks = BlockManager(pool, config.block_size, layout.nbytes, prefix_cache=config.prefix_cache)
+def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]) -> Scheduler:
+    store, manager = loaded.tiers.store, None
+    if store is not None:
+        manager = TierManager(store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=loaded.tiers.redis)
+    pool = BlockPool(loaded.num_blocks, on_evict=manager.forget if manager is not None else None)
+    blocks = BlockManager(pool, config.block_size, loaded.layout.nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.itl_target)
     queue = make_queue(
         config.queue_policy,

@@ -11,13 +11,13 @@ from engine.scheduling.queue.policy import QueuePolicy
 class TierConfig:
     """The tiers below the device. All sizes in bytes.
 
-    cpu_memory: 0 keeps a small staging pool while Redis is on, and no CPU tier otherwise.
+    cpu_memory: 0 keeps a small staging pool while Redis is on, and no CPU tier otherwise; None: three device pools.
     redis_url: "auto" starts or finds the companion, "off" leaves Redis out, else redis://, rediss:// or unix://.
     redis_memory: maxmemory of the companion; a server that the user names keeps its own settings.
     state_dir: where the companion's socket, pid file and snapshot live.
     """
 
-    cpu_memory: int
+    cpu_memory: int | None
     redis_url: str
     redis_memory: int
     state_dir: Path
@@ -29,11 +29,12 @@ class EngineConfig:
 
     model_path: a folder with config.json, safetensors and tokenizer. model_name: what clients call it.
     dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
-    kv_memory: bytes of the device's block pool.
+    kv_memory: bytes of the device's block pool; 0 means what `engine.kv.budget` makes of the memory that is free.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts in it.
     queue_policy: whose request is next: "fcfs", "priority", or "fair" between tenants and by priority inside one.
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
+    queue_timeout: seconds within which a request must have its first turn; 0: it may wait for ever.
     tenant_weights: shares under "fair"; 1 for whoever is not named.
     secret: what tenant salts are derived from.
     cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
@@ -51,12 +52,13 @@ class EngineConfig:
     max_model_len: int = 0
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
-    kv_memory: int = 512 << 20
+    kv_memory: int = 0
     block_size: int = 64
     prefix_cache: bool = True
     max_waiting: int = 256
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: float = 30.0
+    queue_timeout: float = 0.0
     tenant_weights: Mapping[str, float] = field(default_factory=dict)
     itl_target: float = 0.0
     cpu_kernels: str = "auto"

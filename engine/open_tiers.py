@@ -76,22 +76,25 @@ def import_store(config: EngineConfig) -> None:
 
 
 def open_tiers(
-    config: EngineConfig, layout: BlockLayout, redis: FoundRedis, progress: Progress, closing: ExitStack
+    config: EngineConfig,
+    layout: BlockLayout,
+    redis: FoundRedis,
+    progress: Progress,
+    closing: ExitStack,
+    *,
+    cpu_bytes: int,
 ) -> OpenTiers:
-    """Allocate the CPU tier and connect to Redis; the store is closed by `closing`."""
-    tiers = config.tiers
-    if tiers is None or (redis.address is None and tiers.cpu_memory == 0):
+    """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`."""
+    if config.tiers is None or (redis.address is None and cpu_bytes == 0):
         return OpenTiers(None, redis=False, redis_note=redis.note)
-    progress(
-        f"opening the cache tiers: {tiers.cpu_memory // MIB} MiB of CPU memory, Redis {redis.address or redis.note}"
-    )
+    progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, Redis {redis.address or redis.note}")
     from cache_tiers.lmcache_store import open_store
 
     store = open_store(
         block_nbytes=layout.nbytes,
-        cpu_bytes=tiers.cpu_memory,
+        cpu_bytes=cpu_bytes,
         redis_address=redis.address,
-        keep_in_cpu=tiers.cpu_memory > 0,
+        keep_in_cpu=cpu_bytes > 0,
     )
     closing.callback(store.close)
     return OpenTiers(store, redis=redis.address is not None, redis_note=redis.note)

@@ -69,7 +69,7 @@ def test_a_failed_check_sets_the_exit_status_and_says_what_to_do(
 
 
 def test_the_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
-    plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model)
+    plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model, free=1 << 40)
     assert (plan.weights, plan.device_pool, plan.cpu_pool, plan.redis) == (
         60,
         2 << 20,
@@ -91,7 +91,7 @@ def test_the_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) ->
     ],
 )
 def test_a_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str], cpu_pool: int, redis: int) -> None:
-    plan = plan_memory(settings(tmp_path, **flags), None)
+    plan = plan_memory(settings(tmp_path, **flags), None, free=1 << 40)
     assert (plan.weights, plan.cpu_pool, plan.redis) == (0, cpu_pool, redis)
 
 

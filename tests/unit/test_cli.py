@@ -30,7 +30,7 @@ def test_help_names_the_commands_shows_examples_and_ends_well() -> None:
 def test_the_help_of_a_command_lists_every_setting_with_its_default(command: str) -> None:
     result = run(command, "--help")
     assert result.returncode == 0
-    for words in ("--kv-memory SIZE", "512MiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
+    for words in ("--kv-memory SIZE", "2GiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
         assert words in result.stdout
 
 

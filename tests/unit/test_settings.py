@@ -186,9 +186,11 @@ def test_the_secret_lies_in_the_state_directory_unless_told_otherwise() -> None:
     assert load_settings({"secret-file": "/run/s"}, environ=HOME).secret_file == Path("/run/s")
 
 
-def test_the_cpu_tier_is_three_times_the_device_pool_unless_told_otherwise() -> None:
-    assert load_settings({"kv-memory": "1GiB"}, environ=HOME).cpu_kv_memory == 3 << 30
-    assert load_settings({"kv-memory": "1GiB", "cpu-kv-memory": "0"}, environ=HOME).cpu_kv_memory == 0
+def test_sizes_that_nobody_gives_are_left_to_the_engine_which_knows_what_is_free() -> None:
+    settings = load_settings({}, environ=HOME)
+    assert (settings.kv_memory, settings.cpu_kv_memory) == (0, None)
+    settings = load_settings({"kv-memory": "1GiB", "cpu-kv-memory": "0"}, environ=HOME)
+    assert (settings.kv_memory, settings.cpu_kv_memory) == (1 << 30, 0)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ OPTIONS = (
         "kv-memory",
         _size_from(1 << 20),
         "SIZE",
-        "memory of KV blocks (default: 3 windows, at most 10 % of what is free)",
+        "KV blocks (default: 3 windows, at most a tenth of what is free)",
     ),
     Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),

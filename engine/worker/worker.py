@@ -1,6 +1,5 @@
 """One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from engine.errors import EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.device import open_device
+from engine.worker.forward_pass import ForwardPass
 from engine.worker.host_resources import usable_cores
 from engine.worker.input_batch import InputBatch
 from engine.worker.model_runner import ModelRunner
@@ -127,16 +127,14 @@ class Worker:
         """
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")
-        started = time.perf_counter()
         self._batch.update(step)
         self._cache.copy_within(step.copies)
         transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
-        sampled: dict[str, int] = {}
-        seconds = 0.0
+        forward = ForwardPass({}, 0.0, 0.0)
         if step.num_scheduled_tokens:
-            sampled, seconds = self._runner.run(self._batch, step.num_scheduled_tokens)
+            forward = self._runner.run(self._batch, step.num_scheduled_tokens)
         transfers += self._cache.run(step.stores)
-        return ModelRunnerOutput(step.step_id, sampled, transfers, seconds, started, time.perf_counter())
+        return ModelRunnerOutput(step.step_id, forward.sampled, transfers, forward.started, forward.ended)
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""

@@ -7,6 +7,7 @@ from engine.config import EngineConfig
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
+from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
 
 
@@ -73,7 +74,12 @@ class Backend(Protocol):
         """The model's chat template."""
 
     def generate(
-        self, prompt_token_ids: Sequence[int], params: SamplingParams, *, request_id: str | None = None
+        self,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str | None = None,
+        urgency: Urgency = NORMAL,
     ) -> GenerationStream:
         """Queue a request, or raise an EbbError before any work."""
 

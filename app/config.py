@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from app.sizes import parse_size
+from app.tenant_weights import parse_weights
 from engine.config import EngineConfig, TierConfig
 from engine.errors import EbbError
+from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 ENV_PREFIX = "EBB_"
@@ -34,6 +36,7 @@ class Settings:
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
+    max_queue_wait, queue_timeout: seconds; they mean what `EngineConfig` says.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     """
 
@@ -50,6 +53,10 @@ class Settings:
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
     itl_target: int = 0
+    queue_policy: QueuePolicy = "fair"
+    max_queue_wait: int = 30
+    queue_timeout: int = 0
+    tenant_weights: Mapping[str, float] = field(default_factory=dict)
     kv_memory: int = 0
     cpu_kv_memory: int | None = None
     redis_url: str = field(default="auto", repr=False)
@@ -77,6 +84,10 @@ class Settings:
             max_num_seqs=self.max_num_seqs,
             max_num_batched_tokens=self.max_num_batched_tokens,
             itl_target=self.itl_target / 1e3,
+            queue_policy=self.queue_policy,
+            max_queue_wait=self.max_queue_wait,
+            queue_timeout=self.queue_timeout,
+            tenant_weights=self.tenant_weights,
             kv_memory=self.kv_memory,
             prefix_cache=not self.no_prefix_cache,
             cache_dir=self.cache_dir,
@@ -184,13 +195,14 @@ OPTIONS = (
     Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
     Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
     Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
-    Option("itl-target", _integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option(
-        "kv-memory",
-        _size_from(1 << 20),
-        "SIZE",
-        "KV blocks (default: 3 windows, at most a tenth of what is free)",
+        "queue-policy", _one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
     ),
+    Option("max-queue-wait", _integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
+    Option("queue-timeout", _integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
+    Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
+    Option("itl-target", _integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
+    Option("kv-memory", _size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", _size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
@@ -256,11 +268,19 @@ def _from_toml(path: Path) -> dict[str, object]:
     for name, value in table.items():
         if name not in by_name:
             raise SettingsError(f"{path}: unknown key {name}{did_you_mean(name, by_name)}", param=name)
-        if not isinstance(value, str | int):
+        text = _toml_text(value)
+        if text is None:
             raise SettingsError(f"{path}: {name} must be a string, a whole number, true or false", param=name)
-        field_name, parsed = _parse(by_name[name], str(value), f"{path}: {name}")
+        field_name, parsed = _parse(by_name[name], text, f"{path}: {name}")
         values[field_name] = parsed
     return values
+
+
+def _toml_text(value: object) -> str | None:
+    """As one would type it, a table as `key=value,...`; None for what no setting takes."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={number}" for name, number in value.items())
+    return str(value) if isinstance(value, str | int) else None
 
 
 def _parse(option: Option, text: str, where: str) -> tuple[str, object]:

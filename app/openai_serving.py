@@ -10,10 +10,11 @@ from starlette.responses import JSONResponse, Response
 from app.backend import Backend, GenerationStream
 from app.error_responses import error_body
 from app.event_stream import EventStream
+from app.failures import failure_of
 from app.openai_shapes import AnswerShape
 from app.request_log import log_finished
 from app.sse import DONE_FRAME, data_frame
-from engine.errors import EbbError, EngineError, NotFoundError, NotReadyError
+from engine.errors import EngineError, NotFoundError
 from engine.outputs import RequestOutput
 
 logger = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def streamed(
 async def collected(
     request: Request, engine: Backend, stream: GenerationStream, shape: AnswerShape, *, request_id: str
 ) -> Response:
-    """Answer with the whole text. Raises EngineError or NotReadyError if there is none."""
+    """Answer with the whole text. Raises what `failure_of` says if there is none."""
     gone = asyncio.ensure_future(request.receive())
     answer = asyncio.ensure_future(_read_all(stream))
     try:
@@ -72,8 +73,10 @@ async def collected(
         engine.abort(stream.request_id)
     text, last = await answer
     log_finished(request_id, last)
-    if last.finish_reason is None or last.finish_reason in ("error", "abort") or last.usage is None:
-        raise _failure(last)
+    if (failure := failure_of(last)) is not None:
+        raise failure
+    assert last.finish_reason is not None
+    assert last.usage is not None
     return JSONResponse(shape.whole(text, last.finish_reason, last.usage))
 
 
@@ -87,15 +90,10 @@ async def _read_all(stream: GenerationStream) -> tuple[str, RequestOutput]:
 
 
 def _ending(shape: AnswerShape, output: RequestOutput, include_usage: bool) -> bytes:
-    if output.finish_reason not in ("stop", "length"):
-        return data_frame({"error": error_body(_failure(output))})
+    if (failure := failure_of(output)) is not None:
+        return data_frame({"error": error_body(failure)})
+    assert output.finish_reason is not None
     frame = shape.finish(output.finish_reason)
     if include_usage and output.usage is not None:
         frame += shape.usage(output.usage)
     return frame + DONE_FRAME
-
-
-def _failure(output: RequestOutput) -> EbbError:
-    if output.finish_reason == "abort":
-        return NotReadyError("The server is stopping", code="server_restart")
-    return EngineError(output.error or "The engine failed")

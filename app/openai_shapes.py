@@ -63,7 +63,11 @@ class _Shape:
 
     @staticmethod
     def _choice(content: dict[str, Any], reason: FinishReason | None) -> dict[str, Any]:
-        return {"index": 0, **content, "logprobs": None, "finish_reason": reason}
+        choice = {"index": 0, **content, "logprobs": None, "finish_reason": reason}
+        if reason == "timeout":
+            # OpenAI's clients know a closed set of reasons: this, too, is an answer cut by a limit.
+            choice |= {"finish_reason": "length", "stop_reason": "timeout"}
+        return choice
 
     def _content(self, text: str) -> dict[str, Any]:
         raise NotImplementedError

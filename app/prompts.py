@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from app.backend import Backend, GenerationStream
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
 from models.errors import ModelError
 
 LONG_TEXT = 1 << 15
@@ -46,12 +47,13 @@ def generate(
     prompt_ids: Sequence[int],
     params: SamplingParams,
     *,
+    urgency: Urgency,
     request_id: str,
     rename: Callable[[str], str],
 ) -> GenerationStream:
     """Queue a request. `rename` turns the engine's name of a field into the client's."""
     try:
-        return engine.generate(prompt_ids, params, request_id=request_id)
+        return engine.generate(prompt_ids, params, request_id=request_id, urgency=urgency)
     except InvalidRequestError as exc:
         if exc.param is not None:
             exc.param = rename(exc.param)

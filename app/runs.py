@@ -15,6 +15,7 @@ from typing import Any
 from app.backend import GenerationStream
 from app.conversations import ConversationStore, MessageEnd
 from app.error_responses import error_body
+from app.failures import failure_of
 from app.records import Message, MessageStatus
 from app.request_log import log_finished
 from app.run_log import RunLog
@@ -184,16 +185,15 @@ def log_of(answer: Message) -> RunLog:
 
 
 def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
-    error = None
-    if last.finish_reason == "error":
-        error = error_body(EngineError(last.error or "The engine failed"))
+    # A run that the server's stop interrupts has not failed: it is told to come back.
+    failure = failure_of(last) if last.finish_reason != "abort" else None
     return MessageEnd(
         content=run.log.text,
-        status=_status(run, last),
+        status="failed" if failure is not None else _status(run, last),
         finish_reason=last.finish_reason,
         token_ids=pack_ids(run.token_ids),
         usage=message_usage(last.usage) if last.usage is not None else None,
-        error=error,
+        error=error_body(failure) if failure is not None else None,
     )
 
 
@@ -201,8 +201,6 @@ def _status(run: Run, last: RequestOutput) -> MessageStatus:
     match last.finish_reason:
         case "stop":
             return "complete"
-        case "error":
-            return "failed"
         case "abort" if run.cancelled:
             return "cancelled"
         case _:

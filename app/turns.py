@@ -15,10 +15,12 @@ from app.runs import Run, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.sampling import SamplingFields
+from app.schemas.urgency import UrgencyFields
 from app.titles import title_from
 from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key
 from engine.errors import ConflictError, InvalidRequestError
 from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
 from models.pangu.chat_format import Message as ChatMessage
 
 CALM = {"temperature": 0.2, "top_p": 0.9}
@@ -76,6 +78,7 @@ class Turns:
             question,
             prompt,
             sampling=_sampling(conversation, fields.params),
+            urgency=fields.urgency(),
             is_new=True,
             check_head=fields.follows_head,
         )
@@ -91,7 +94,8 @@ class Turns:
             raise InvalidRequestError("There is no question to answer again", param="id")
         conversation = await self._store.get(message.conversation_id)
         prompt = await self._prompt_of_path(engine, conversation, path)
-        turn = _TurnDraft(conversation, path[-1], prompt, sampling=_sampling(conversation, fields.params))
+        sampling = _sampling(conversation, fields.params)
+        turn = _TurnDraft(conversation, path[-1], prompt, sampling=sampling, urgency=fields.urgency())
         return await self._start(engine, turn)
 
     async def cancel(self, run_id: str) -> Message:
@@ -111,7 +115,9 @@ class Turns:
 
     async def _start(self, engine: Backend, draft: "_TurnDraft") -> Run:
         run_id = new_id("run")
-        stream = generate(engine, draft.prompt.ids, draft.sampling, request_id=run_id, rename=_field_of)
+        stream = generate(
+            engine, draft.prompt.ids, draft.sampling, urgency=draft.urgency, request_id=run_id, rename=_field_of
+        )
 
         def abort() -> None:
             engine.abort(stream.request_id)
@@ -157,6 +163,7 @@ class _TurnDraft:
     question: Message
     prompt: Prompt
     sampling: SamplingParams
+    urgency: Urgency
     is_new: bool = False
     check_head: bool = False
 
@@ -220,6 +227,8 @@ def _check_finished(message: Message) -> None:
 
 
 def _field_of(engine_param: str) -> str:
+    if engine_param in UrgencyFields.model_fields:
+        return engine_param
     return "content" if engine_param == "prompt" else f"params.{engine_param}"
 
 

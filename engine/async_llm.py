@@ -14,6 +14,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
+from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 
@@ -74,6 +75,7 @@ def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
         second.finish_reason,
         second.usage,
         second.error,
+        second.retry_after,
     )
 
 
@@ -105,6 +107,7 @@ class AsyncLLMEngine:
         self._streams: dict[str, RequestStream] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
         self._stopping = False
         self._broken = False
         self._checked = time.monotonic()
@@ -121,15 +124,19 @@ class AsyncLLMEngine:
         *,
         request_id: str | None = None,
         tenant: str = "local",
+        urgency: Urgency = NORMAL,
     ) -> RequestStream:
         """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once."""
         if self._broken:
             raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
-        request = self._engine.add_request(prompt_token_ids, params, request_id=request_id, tenant=tenant)
+        request = self._engine.add_request(
+            prompt_token_ids, params, request_id=request_id, tenant=tenant, urgency=urgency
+        )
         stream = RequestStream(request, self.abort)
         self._streams[request.request_id] = stream
+        self._watch_deadlines()
         self._wake.set()
         return stream
 
@@ -139,6 +146,22 @@ class AsyncLLMEngine:
         if output is not None:
             self._deliver(output)
             self._wake.set()
+
+    def _watch_deadlines(self) -> None:
+        """Wake at the next deadline, whatever the loop's task is waiting for."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        delay = self._engine.core.scheduler.seconds_to_deadline()
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(delay, self._expire) if delay is not None else None
+
+    def _expire(self) -> None:
+        if self._broken:
+            return
+        for output in self._engine.expire_requests():
+            self._deliver(output)
+        self._wake.set()
+        self._watch_deadlines()
 
     def stats(self) -> EngineStats:
         """A snapshot; cheap."""
@@ -164,6 +187,9 @@ class AsyncLLMEngine:
                 for request_id in list(self._streams):
                     self.abort(request_id)
                 await asyncio.wait([self._task], timeout=max(deadline - time.monotonic(), 5.0))
+        self._expire()
+        if self._deadline is not None:
+            self._deadline.cancel()
         await asyncio.to_thread(self._on_close, 5.0)
 
     @property

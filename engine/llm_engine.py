@@ -4,6 +4,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.core import EngineCore, InFlight, StepFailedError
 from engine.output_processor import OutputProcessor
@@ -13,7 +14,9 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
 from engine.stats import EngineStats, Histogram
+from engine.urgency import NORMAL, Urgency
 
+QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
 STEP_FAILED = "the model failed on this request; the server's log says why"
 
 
@@ -38,10 +41,11 @@ class LLMEngine:
         *,
         request_id: str | None = None,
         tenant: str = "local",
+        urgency: Urgency = NORMAL,
     ) -> Request:
         """Check and queue. Raises InvalidRequestError, OverloadedError."""
         unique = f"{request_id or 'req'}-{next(self._ids)}"
-        request = self.processor.process(unique, prompt_token_ids, params, tenant)
+        request = self.processor.process(unique, prompt_token_ids, params, tenant, urgency)
         self.core.add_request(request)
         self._outputs.add_request(request)
         return request
@@ -54,6 +58,19 @@ class LLMEngine:
             self._count(output)
         return output
 
+    def expire_requests(self) -> list[RequestOutput]:
+        """The last outputs of those whose time was over since the last call."""
+        outputs = []
+        for request in self.core.scheduler.take_expired():
+            reason = request.finish_reason
+            assert reason is not None
+            output = self._count(self._outputs.finish(request, reason))
+            if output is not None and reason == "queue_timeout":
+                output = replace(output, error=QUEUE_TIMED_OUT, retry_after=self.core.scheduler.retry_after())
+            if output is not None:
+                outputs.append(output)
+        return outputs
+
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
         return self.core.scheduler.has_unfinished_requests()
@@ -64,9 +81,9 @@ class LLMEngine:
         if begun is None:
             # Not a spin: the threads that bring blocks up need the interpreter too.
             time.sleep(self.core.next_poll_seconds() or 0.0)
-            return []
+            return self.expire_requests()
         begun.future.exception()
-        return self.finish_step(begun)
+        return [*self.finish_step(begun), *self.expire_requests()]
 
     def finish_step(self, step: InFlight) -> list[RequestOutput]:
         """News of the requests of a step that has ended; a failed step ends its requests with "error"."""

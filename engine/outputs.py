@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-FinishReason = Literal["stop", "length", "abort", "error"]
+FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
+"""timeout: the request's own time was over. queue_timeout: it had no turn within the server's `--queue-timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class RequestOutput:
 
     text: text that can no longer change (whole characters, no possible start of a stop string).
     token_ids: every id produced since the last output, also those whose text is held back or cut.
-    finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error".
+    finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
+    and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
     """
 
     request_id: str
@@ -49,6 +51,7 @@ class RequestOutput:
     finish_reason: FinishReason | None = None
     usage: Usage | None = None
     error: str | None = None
+    retry_after: int | None = None
 
     @property
     def finished(self) -> bool:

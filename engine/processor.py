@@ -4,11 +4,14 @@ import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
 from engine.errors import InvalidRequestError
 from engine.request import Request
 from engine.sampling_params import SamplingParams
+from engine.scheduling.queue.policy import QueuePolicy
+from engine.urgency import NORMAL, Urgency
 
 MAX_STOP_STRINGS = 16
 
@@ -25,7 +28,10 @@ class ModelLimits:
 
 
 class Processor:
-    """`namespace` is complete but for the tenant's salt, which is derived from `secret` here."""
+    """`namespace` is complete but for the tenant's salt, which is derived from `secret` here.
+
+    queue_timeout: seconds within which a request must have its first turn.
+    """
 
     def __init__(
         self,
@@ -35,28 +41,61 @@ class Processor:
         *,
         prefix_cache: bool,
         clock: Callable[[], float],
+        queue_policy: QueuePolicy = "fair",
+        queue_timeout: float = inf,
     ) -> None:
         self.limits = limits
         self._namespace = namespace
         self._secret = secret
         self._prefix_cache = prefix_cache
         self._clock = clock
+        self._queue_policy = queue_policy
+        self._queue_timeout = queue_timeout
 
     @property
     def model_fingerprint(self) -> str:
         """Names the weights."""
         return self._namespace.model_fingerprint
 
-    def process(self, request_id: str, prompt_token_ids: Sequence[int], params: SamplingParams, tenant: str) -> Request:
-        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", ..."""
+    def process(
+        self,
+        request_id: str,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        tenant: str,
+        urgency: Urgency = NORMAL,
+    ) -> Request:
+        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", "priority", ..."""
         prompt = tuple(prompt_token_ids)
         self._check_prompt(prompt)
         _check_sampling(params)
+        self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         root = self._root_key(tenant)
         size = self.limits.block_size
         keys = extend_keys(root, prompt, size) if self._prefix_cache else []
-        return Request(request_id, tenant, prompt, sampling, root, keys, self._clock())
+        now = self._clock()
+        return Request(
+            request_id,
+            tenant,
+            prompt,
+            sampling,
+            root,
+            keys,
+            arrival=now,
+            priority=urgency.priority,
+            deadline=now + urgency.timeout if urgency.timeout is not None else inf,
+            start_by=now + self._queue_timeout,
+        )
+
+    def _check_urgency(self, urgency: Urgency) -> None:
+        if urgency.timeout is not None and not urgency.timeout > 0:
+            raise InvalidRequestError("timeout must be above 0 seconds", param="timeout")
+        if urgency.priority and self._queue_policy == "fcfs":
+            raise InvalidRequestError(
+                "priority must be 0: this server takes requests in the order of their arrival (--queue-policy)",
+                param="priority",
+            )
 
     def _check_prompt(self, prompt: tuple[int, ...]) -> None:
         if not prompt:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from math import inf
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
@@ -33,7 +34,9 @@ class Request:
     restored: what the tiers brought, at its last admission.
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
-    there when it last left for its turn. Both on the scheduler's clock.
+    there when it last left for its turn.
+    deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
+    on the scheduler's clock.
     """
 
     request_id: str
@@ -47,6 +50,8 @@ class Request:
     order: int = 0
     wait_began: float = 0.0
     waited: float = 0.0
+    deadline: float = inf
+    start_by: float = inf
     output_token_ids: list[int] = field(default_factory=list)
     status: RequestStatus = RequestStatus.WAITING
     blocks: list[KVCacheBlock] = field(default_factory=list)

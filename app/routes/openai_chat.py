@@ -28,7 +28,14 @@ async def chat_completions(request: Request) -> Response:
     text = "".join(message.content for message in messages)
     prompt = await to_ids(engine, lambda: engine.chat_format.render(messages), text, param="messages")
     request_id: str = request.state.request_id
-    stream = generate(engine, prompt, fields.sampling_params(), request_id=request_id, rename=fields.client_field)
+    stream = generate(
+        engine,
+        prompt,
+        fields.sampling_params(),
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
+    )
     shape = ChatShape(
         new_id("chatcmpl"),
         created=int(time.time()),

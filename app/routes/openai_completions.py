@@ -28,7 +28,14 @@ async def completions(request: Request) -> Response:
     else:
         ids = prompt
     request_id: str = request.state.request_id
-    stream = generate(engine, ids, fields.sampling_params(), request_id=request_id, rename=fields.client_field)
+    stream = generate(
+        engine,
+        ids,
+        fields.sampling_params(),
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
+    )
     shape = TextShape(
         new_id("cmpl"),
         created=int(time.time()),

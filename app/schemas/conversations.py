@@ -7,6 +7,7 @@ from pydantic import Field
 from app.limits import MAX_TITLE_LENGTH
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import SamplingFields
+from app.schemas.urgency import UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
@@ -26,7 +27,7 @@ class ConversationFields(RequestModel):
         return sent
 
 
-class NewMessage(RequestModel):
+class NewMessage(UrgencyFields):
     """POST of a message. Without `parent_id` it follows the conversation's head; null makes a new root."""
 
     content: Annotated[str, Field(min_length=1)]
@@ -39,7 +40,7 @@ class NewMessage(RequestModel):
         return "parent_id" not in self.model_fields_set
 
 
-class RetryFields(RequestModel):
+class RetryFields(UrgencyFields):
     """POST of a retry."""
 
     params: SamplingFields | None = None

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from app.limits import MAX_STOP_LENGTH, MAX_STOP_STRINGS
 from app.schemas.parsing import RequestModel
+from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 
 
@@ -48,7 +49,7 @@ class SamplingFields(RequestModel):
         return SamplingParams(**chosen)
 
 
-class OpenAIRequest(SamplingFields):
+class OpenAIRequest(SamplingFields, UrgencyFields):
     """What the two OpenAI generation routes have in common."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
+from engine.scheduling.deadlines import Deadlines
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.tiering import Tiering
@@ -29,6 +30,7 @@ class RequestStates:
         self._loading: dict[str, Request] = {}
         self._restored: dict[str, Request] = {}
         self._dropped: list[str] = []
+        self.deadlines = Deadlines()
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -69,12 +71,14 @@ class RequestStates:
         self._requests[request.request_id] = request
         request.order, request.wait_began = next(self._orders), request.arrival
         self.queue.add(request)
+        self.deadlines.add(request)
 
     def start(self, request: Request, now: float) -> None:
         """WAITING or PREEMPTED -> RUNNING, or LOADING if it was turned to that."""
         self.queue.start(request, now)
         request.waited = now - request.wait_began
         self._restored.pop(request.request_id, None)
+        self.deadlines.begun(request)
         if request.status is RequestStatus.LOADING:
             self._loading[request.request_id] = request
         else:
@@ -127,6 +131,7 @@ class RequestStates:
                 self._restored.pop(request_id, None)
                 self._blocks.free(request)
         self._forget_in_worker(request)
+        self.deadlines.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason
         return request
 

@@ -26,6 +26,7 @@ from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.step_draft import StepDraft
@@ -75,6 +76,8 @@ class Scheduler:
         self._queue = queue
         self._states = RequestStates(queue, blocks, tiering)
         self._admission = Admission(blocks, tiering)
+        self._pace = TurnPace()
+        self._expired: list[Request] = []
         self._last_step_tokens = 0
 
     # Requests come and go
@@ -82,12 +85,38 @@ class Scheduler:
     def add_request(self, request: Request) -> None:
         """Queue it. Raises OverloadedError when there is no place for it."""
         if not self._queue.accepts(request.tenant):
-            raise OverloadedError(f"{len(self._queue)} requests are already waiting; try again in a moment")
+            raise OverloadedError(
+                f"{len(self._queue)} requests are already waiting; try again in a moment",
+                retry_after=self.retry_after(),
+            )
         self._states.add(request)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
         return self._states.finish(request_id, reason)
+
+    def retry_after(self) -> int:
+        """Seconds after which a client for whom there was no place may try again."""
+        return retry_after(len(self._queue), self._pace.seconds_each)
+
+    def take_expired(self) -> list[Request]:
+        """Requests that have ended because a deadline passed, since the last call."""
+        self._expire(self._clock())
+        expired, self._expired = self._expired, []
+        return expired
+
+    def seconds_to_deadline(self) -> float | None:
+        """How soon `take_expired` has something to tell; None if no request has a deadline."""
+        if self._expired:
+            return 0.0
+        next_at = self._states.deadlines.next_at
+        return max(0.0, next_at - self._clock()) if next_at is not None else None
+
+    def _expire(self, now: float) -> None:
+        while (due := self._states.deadlines.due(now)) is not None:
+            request, reason = due
+            self._states.finish(request.request_id, reason)
+            self._expired.append(request)
 
     @property
     def num_running(self) -> int:
@@ -117,10 +146,12 @@ class Scheduler:
 
     def schedule(self) -> SchedulerOutput | None:
         """The next step's work, or None if there is none to do now."""
+        now = self._clock()
+        self._expire(now)
         loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
-        draft = StepDraft(self._clock(), self._budget())
+        draft = StepDraft(now, self._budget())
         all_have_room = self._schedule_running(draft)
-        self._collect_loads(draft.now)
+        self._collect_loads(now)
         if all_have_room:
             self._schedule_waiting(draft)
         if self.tiering is not None:
@@ -170,6 +201,7 @@ class Scheduler:
             if request is None or request.steps_in_flight or not self._admit(request):
                 break
             self._states.start(request, draft.now)
+            self._pace.note(draft.now, others_wait=len(self._queue) > 0)
             if request.status is RequestStatus.RUNNING:
                 count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
                 grown = self.blocks.grow(request, request.num_computed_tokens + count)

@@ -15,6 +15,7 @@ from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats, Histogram
+from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
 
@@ -75,6 +76,7 @@ class FakeStream:
     request_id: str
     params: SamplingParams
     prompt: tuple[int, ...]
+    urgency: Urgency = NORMAL
     produced: list[int] = field(default_factory=list)
     text: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
@@ -148,6 +150,7 @@ class FakeEngine:
         *,
         request_id: str | None = None,
         tenant: str = "local",
+        urgency: Urgency = NORMAL,
     ) -> FakeStream:
         if self._stopping:
             raise NotReadyError("the engine is stopping")
@@ -159,7 +162,7 @@ class FakeEngine:
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
-        stream = FakeStream(f"{request_id}-{len(self.requests)}", resolved, tuple(prompt_token_ids))
+        stream = FakeStream(f"{request_id}-{len(self.requests)}", resolved, tuple(prompt_token_ids), urgency)
         self.requests.append(stream)
         self._live[stream.request_id] = stream
         self._change.set()

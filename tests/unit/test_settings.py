@@ -43,6 +43,10 @@ VALUES = {
     "max-num-seqs": "4",
     "max-num-batched-tokens": "256",
     "itl-target": "40",
+    "queue-policy": "priority",
+    "max-queue-wait": "5",
+    "queue-timeout": "60",
+    "tenant-weights": "research=2,batch=0.5",
     "kv-memory": "1GiB",
     "cpu-kv-memory": "0",
     "redis-url": "unix:///run/redis.sock",
@@ -71,6 +75,10 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         cpu_kernels="avx2",
         max_num_batched_tokens=256,
         itl_target=40,
+        queue_policy="priority",
+        max_queue_wait=5,
+        queue_timeout=60,
+        tenant_weights={"research": 2.0, "batch": 0.5},
         kv_memory=1 << 30,
         cpu_kv_memory=0,
         redis_url="unix:///run/redis.sock",
@@ -83,6 +91,11 @@ def test_toml_takes_numbers_and_switches_in_its_own_types(tmp_path: Path) -> Non
     file = write(tmp_path / "ebb.toml", "port = 9000\nno-prefix-cache = true\ncpu-kv-memory = 0\n")
     settings = load_settings({}, config_file=file, environ=HOME)
     assert (settings.port, settings.no_prefix_cache, settings.cpu_kv_memory) == (9000, True, 0)
+
+
+def test_weights_of_tenants_may_be_a_table_in_toml(tmp_path: Path) -> None:
+    file = write(tmp_path / "ebb.toml", "[tenant-weights]\nresearch = 2\nbatch = 0.5\n")
+    assert load_settings({}, config_file=file, environ=HOME).tenant_weights == {"research": 2.0, "batch": 0.5}
 
 
 def test_the_toml_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
@@ -120,6 +133,11 @@ def test_variables_of_other_programs_are_left_alone() -> None:
         ("host", "", "empty"),
         ("dtype", "int8", "bfloat16, float32"),
         ("max-num-seqs", "0", "not between 1"),
+        ("queue-policy", "lifo", "fcfs, priority, fair"),
+        ("tenant-weights", "research", "not like name=2"),
+        ("tenant-weights", "research=0", "above 0"),
+        ("tenant-weights", "research=much", "not a number"),
+        ("tenant-weights", "a=1,a=2", "twice"),
         ("kv-memory", "512M", "write it like 512MiB"),
         ("kv-memory", "0", "too small"),
         ("redis-memory", "10KiB", "too small"),

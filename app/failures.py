@@ -1,0 +1,30 @@
+"""What clients are told when the engine gives no answer, or less than one."""
+
+from engine.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError
+from engine.outputs import RequestOutput
+
+
+class TimeoutPassedError(ClientError):
+    """408: the time that the request gave itself was over before its first token."""
+
+    status = 408
+    code = "timeout"
+
+
+def failure_of(last: RequestOutput) -> EbbError | None:
+    """The error that a request ended with, from its last output; None if there is an answer, be it cut short."""
+    match last.finish_reason:
+        case "stop" | "length":
+            return None
+        case "timeout":
+            if last.usage is not None and last.usage.completion_tokens:
+                return None
+            return TimeoutPassedError("The request's timeout passed before its first token", param="timeout")
+        case "queue_timeout":
+            return OverloadedError(
+                last.error or "The request had no turn", retry_after=last.retry_after or 1, code="queue_timeout"
+            )
+        case "abort":
+            return NotReadyError("The server is stopping", code="server_restart")
+        case _:
+            return EngineError(last.error or "The engine failed")

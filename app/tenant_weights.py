@@ -1,0 +1,26 @@
+"""Weights of tenants, as people write them: `research=2,batch=0.5`."""
+
+from math import isfinite
+
+
+def parse_weights(text: str) -> dict[str, float]:
+    """Names and numbers above 0. Raises ValueError with what is wrong."""
+    weights: dict[str, float] = {}
+    for part in text.split(",") if text.strip() else []:
+        name, equals, number = (piece.strip() for piece in part.rpartition("="))
+        if not equals or not name:
+            raise ValueError(f"{part.strip()!r} is not like name=2")
+        if name in weights:
+            raise ValueError(f"{name} is there twice")
+        weights[name] = _weight(name, number)
+    return weights
+
+
+def _weight(name: str, number: str) -> float:
+    try:
+        weight = float(number)
+    except ValueError:
+        raise ValueError(f"the weight of {name}, {number!r}, is not a number") from None
+    if not (isfinite(weight) and weight > 0):
+        raise ValueError(f"the weight of {name} must be above 0")
+    return weight

@@ -1,0 +1,58 @@
+"""When requests must have begun, and when they must have ended."""
+
+from math import inf
+
+from engine.outputs import FinishReason
+from engine.request import Request
+from engine.scheduling.queue.sorted_requests import Key, SortedRequests
+
+
+class Deadlines:
+    """Of unfinished requests that have any. Times are seconds on the scheduler's clock."""
+
+    def __init__(self) -> None:
+        self._ends = SortedRequests(_by_deadline)
+        self._starts = SortedRequests(_by_start)
+
+    @property
+    def next_at(self) -> float | None:
+        """The earliest; None if there is none."""
+        end, start = self._ends.first, self._starts.first
+        earliest = min(end.deadline if end else inf, start.start_by if start else inf)
+        return earliest if earliest < inf else None
+
+    def add(self, request: Request) -> None:
+        """It has come."""
+        if request.deadline < inf:
+            self._ends.add(request)
+        if request.start_by < inf:
+            self._starts.add(request)
+
+    def begun(self, request: Request) -> None:
+        """It had its first turn."""
+        if request in self._starts:
+            self._starts.remove(request)
+
+    def remove(self, request: Request) -> None:
+        """It has ended."""
+        self.begun(request)
+        if request in self._ends:
+            self._ends.remove(request)
+
+    def due(self, now: float) -> tuple[Request, FinishReason] | None:
+        """A request whose time has come, and which time it was; the caller ends it and asks again."""
+        request = self._ends.first
+        if request is not None and request.deadline <= now:
+            return request, "timeout"
+        request = self._starts.first
+        if request is not None and request.start_by <= now:
+            return request, "queue_timeout"
+        return None
+
+
+def _by_deadline(request: Request) -> Key:
+    return (request.deadline, request.order)
+
+
+def _by_start(request: Request) -> Key:
+    return (request.start_by, request.order)

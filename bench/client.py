@@ -12,6 +12,7 @@ from typing import Any, Self
 import aiohttp
 
 from bench.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
+from bench.http_stream import Piece, post_stream
 from bench.prometheus import parse_metrics
 from bench.sse import SSEParser
 
@@ -53,7 +54,7 @@ class LoadClient:
 
     base_url: without /v1, such as "http://127.0.0.1:8000". model: None asks /v1/models and takes the first.
     stall_seconds: a stream without an event for longer is broken; keep-alive comments do not count as events.
-    keep_alive: whether requests share connections; where not, opening one counts as time to first token.
+    Every answer comes on a connection of its own; opening it counts as time to first token.
     """
 
     def __init__(
@@ -64,21 +65,17 @@ class LoadClient:
         api_key: str | None = None,
         concurrency: int = 64,
         stall_seconds: float = 120.0,
-        keep_alive: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._slots = asyncio.Semaphore(concurrency)
         self._stall_seconds = stall_seconds
-        self._keep_alive = keep_alive
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        # Our own semaphore bounds concurrency: a wait inside aiohttp's pool would count as time to first token.
-        connector = aiohttp.TCPConnector(limit=0, force_close=not self._keep_alive)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self._headers)
+        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
         return self
 
     async def __aexit__(
@@ -118,25 +115,16 @@ class LoadClient:
             return await self._stream(path, body | dict(content) | how.body())
 
     async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
-        """Only the arrival times are taken while the stream runs: parsing then would delay the streams beside it."""
+        """Nothing is parsed while the stream runs: that would delay the streams beside it, and the server."""
         sent = time.perf_counter()
-        pieces: list[tuple[float, bytes]] = []
-        loop = asyncio.get_running_loop()
         try:
-            async with (
-                asyncio.timeout(self._stall_seconds) as stall,
-                self._open().post(self.base_url + path, json=body) as response,
-            ):
-                if response.status != 200:
-                    raise RequestFailedError(response.status, await response.text())
-                async for piece in response.content.iter_any():
-                    pieces.append((time.perf_counter(), piece))
-                    if b"data" in piece:
-                        stall.reschedule(loop.time() + self._stall_seconds)
+            status, pieces = await post_stream(self.base_url + path, body, self._headers, self._stall_seconds)
         except TimeoutError as error:
             raise StreamBrokenError(f"no event for {self._stall_seconds:g} s") from error
-        except aiohttp.ClientError as error:
+        except (OSError, ValueError) as error:
             raise StreamBrokenError(f"{type(error).__name__}: {error}") from error
+        if status != 200:
+            raise RequestFailedError(status, b"".join(data for _, data in pieces).decode(errors="replace"))
         return _read(pieces, sent, time.perf_counter())
 
     @asynccontextmanager
@@ -152,7 +140,7 @@ class LoadClient:
         return self._session
 
 
-def _read(pieces: Sequence[tuple[float, bytes]], sent: float, ended: float) -> Answer:
+def _read(pieces: Sequence[Piece], sent: float, ended: float) -> Answer:
     """The answer in a stream's pieces, each event at the time of its last byte. Raises as `LoadClient.chat` does."""
     answer, parser = AnswerBuilder(sent), SSEParser()
     for at, piece in pieces:

@@ -56,9 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             model = resolve_model(DEFAULT_MODEL, arguments.cache_dir, print)
             entered = _arms(arguments, plan, model, Path(root))
             report = _report(entered, plan, record)
+            logs = arguments.cache_dir / "peers" / "logs"
+            logs.mkdir(parents=True, exist_ok=True)
             run = _Run(arguments.only, folder, model, report)
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(run.measure(entered, Path(root)))
+                runner.run(run.measure(entered, logs))
     except (PreparationError, ServerFailedError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -81,15 +83,15 @@ class _Run:
         self._make = PromptMaker(Tokenizer.from_file(str(model / "tokenizer.json")))
         self._began = time.perf_counter()
 
-    async def measure(self, entered: Sequence[Arm], root: Path) -> None:
-        """Rounds, from the one that the record lacks on. Raises ServerFailedError."""
+    async def measure(self, entered: Sequence[Arm], logs: Path) -> None:
+        """Rounds, from the one that the record lacks on. logs: a folder for servers' output. Raises ServerFailedError."""
         task = asyncio.current_task()
         assert task is not None
         # Without this a SIGTERM would end the benchmark and leave its servers behind.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         plan, record = self._report.plan, self._report.record
         found = points(plan, self._make, self._selection.suites)
-        contest = Contest(entered, found, self._make, record, root, self._say)
+        contest = Contest(entered, found, self._make, record, logs, self._say)
         async with contest.started():
             for number in range(record.rounds_done, plan.rounds):
                 await contest.measure_round(number, turns=plan.measures_turns(number))

@@ -70,7 +70,7 @@ def quick_plan() -> PeersPlan:
         decode_streams=(1, 8),
         decode_tokens=32,
         ttft=((128, 1), (512, 1)),
-        mixed=MixedPlan(streams=4, stream_tokens=48, arrivals=(256, 64), arrival_tokens=8),
+        mixed=MixedPlan(stream_tokens=48, arrivals=(256, 64), arrival_tokens=8),
         turns=TurnsPlan(chats=4, turns=3, answer_tokens=16, resident_chats=1),
     )
 

@@ -34,7 +34,7 @@ class Launch:
 class PeerServer:
     """One running server in a process group of its own, so that all of its processes can be stopped and continued.
 
-    log: its output is appended there.
+    log: where its output goes.
     """
 
     def __init__(self, name: str, launch: Launch, log: Path) -> None:
@@ -55,7 +55,7 @@ class PeerServer:
         """Start and wait until it is ready; returns the seconds that took. Raises ServerFailedError."""
         port = free_port()
         began = time.perf_counter()
-        with self._log.open("ab") as log:
+        with self._log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(part.replace(_PORT, str(port)) for part in self.launch.command),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -71,8 +71,7 @@ class PeerServer:
             await self.stop()
             raise
         seconds = time.perf_counter() - began
-        # A connection for each request: llama.cpp's server closes those that it has answered.
-        self._client = await LoadClient(address, keep_alive=False).__aenter__()
+        self._client = await LoadClient(address).__aenter__()
         return seconds
 
     async def stop(self) -> None:

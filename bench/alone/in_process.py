@@ -1,0 +1,78 @@
+"""The engine without HTTP, and the worker without the engine: what a server's speed is held against."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bench.native_step import Arm, Load
+from bench.peers.plan import PeersPlan, kv_bytes
+from bench.peers.prompts import PromptMaker
+from bench.stats import median
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.sampling_params import SamplingParams
+
+_BLOCK = 64
+_STEPS = 15
+_DRAIN_SECONDS = 5.0
+
+
+class InProcess:
+    """Owns an engine and a worker beside it, each with weights and KV of its own. Make it with `in_process`."""
+
+    def __init__(self, engine: AsyncLLMEngine, worker: Arm, plan: PeersPlan, make: PromptMaker) -> None:
+        self._engine = engine
+        self._worker = worker
+        self._plan = plan
+        self._make = make
+
+    async def engine_rate(self, streams: int, seed: str) -> float:
+        """Tokens per second of the engine, counted as over HTTP: from the first token of any stream to the end."""
+        plan = self._plan
+        prompts = [self._make.words(plan.decode_prompt, f"{seed}/{stream}") for stream in range(streams)]
+        times = await asyncio.gather(*(self._generate(prompt) for prompt in prompts))
+        began, ended = min(first for first, _ in times), max(last for _, last in times)
+        return streams * (plan.decode_tokens - 1) / (ended - began)
+
+    def worker_rate(self, streams: int) -> float:
+        """Tokens per second if there were nothing but steps, with contexts half way through the answers."""
+        context = self._plan.decode_prompt + self._plan.decode_tokens // 2
+        return streams / self._step_seconds(Load("decode", streams, context, 1))
+
+    def worker_prompt_seconds(self, tokens: int) -> float:
+        """One step that computes a whole new prompt."""
+        return self._step_seconds(Load("prompt", 1, 0, tokens))
+
+    async def _generate(self, prompt: Sequence[int]) -> tuple[float, float]:
+        """When the first and the last token came."""
+        params = SamplingParams(temperature=0.0, max_tokens=self._plan.decode_tokens, ignore_eos=True)
+        first = last = 0.0
+        async for _ in self._engine.generate(prompt, params):
+            last = time.perf_counter()
+            first = first or last
+        return first, last
+
+    def _step_seconds(self, load: Load) -> float:
+        return median([self._worker.step(load) for _ in range(_STEPS)]) / 1e3
+
+
+@asynccontextmanager
+async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: PromptMaker) -> AsyncIterator[InProcess]:
+    """An engine and a worker that are loaded, and warm."""
+    streams, longest = max(plan.decode_streams), max(tokens for tokens, _ in plan.ttft)
+    config = EngineConfig(
+        model, "bench", None, b"bench", kv_memory=kv_bytes(4 * plan.longest), cache_dir=cache_dir, cpu_kernels="auto"
+    )
+    engine = build_engine(config, lambda _: None)
+    blocks = max(streams * -(-(plan.decode_prompt + plan.decode_tokens) // _BLOCK), longest // _BLOCK + 1)
+    worker = Arm(model, "auto", cache_dir, num_blocks=blocks)
+    await engine.start()
+    try:
+        found = InProcess(engine, worker, plan, make)
+        await found.engine_rate(1, "warm-up")
+        yield found
+    finally:
+        await engine.stop(_DRAIN_SECONDS)

@@ -1,0 +1,134 @@
+"""One HTTP/1.1 request whose response is only stamped while it comes, and read when it has ended (RFC 9112).
+
+A client on the machine under test takes its time from the server: a full HTTP client some 40 µs for each piece of a
+stream, which is felt at 2,000 tokens a second. Here a piece costs one read and one look at the clock.
+"""
+
+import asyncio
+import json
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from typing import cast
+from urllib.parse import urlsplit
+
+Piece = tuple[float, bytes]
+"""When it came (time.perf_counter), and bytes."""
+
+_EVENT = b"data"
+
+
+class _Arrivals(asyncio.Protocol):
+    """Everything that comes on one connection. `last_event` is when something came that looks like an event."""
+
+    def __init__(self, request: bytes) -> None:
+        self.pieces: list[Piece] = []
+        self.last_event = time.perf_counter()
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._request = request
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        now = time.perf_counter()
+        self.pieces.append((now, data))
+        if _EVENT in data:
+            self.last_event = now
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.closed.done():
+            return
+        if exc is None:
+            self.closed.set_result(None)
+        else:
+            self.closed.set_exception(exc)
+
+
+async def post_stream(
+    url: str, body: Mapping[str, object], headers: Mapping[str, str], stall_seconds: float
+) -> tuple[int, list[Piece]]:
+    """The status and the body's pieces, on a connection of its own that the server closes.
+
+    Raises TimeoutError when no event comes for `stall_seconds` (comments are none), OSError if the connection fails,
+    and ValueError if what comes is not HTTP.
+    """
+    parts = urlsplit(url)
+    arrivals = _Arrivals(_request(parts.path, parts.netloc, body, headers))
+    secure = ssl.create_default_context() if parts.scheme == "https" else None
+    port = parts.port or (443 if secure else 80)
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(stall_seconds):
+        transport, _ = await loop.create_connection(lambda: arrivals, parts.hostname, port, ssl=secure)
+    try:
+        while not arrivals.closed.done():
+            left = arrivals.last_event + stall_seconds - time.perf_counter()
+            if left <= 0:
+                raise TimeoutError(f"no event for {stall_seconds:g} s")
+            await asyncio.wait({arrivals.closed}, timeout=left)
+        arrivals.closed.result()
+    finally:
+        transport.abort()
+    return read_response(arrivals.pieces)
+
+
+def read_response(pieces: Sequence[Piece]) -> tuple[int, list[Piece]]:
+    """The status, and the body with the times at which its parts were whole. Raises ValueError if it is not HTTP."""
+    reader = _Reader()
+    body = [(at, part) for at, data in pieces if (part := reader.feed(data))]
+    if reader.status == 0:
+        raise ValueError("the connection ended before the head of a response")
+    return reader.status, body
+
+
+class _Reader:
+    """Takes a response in pieces of any size, and gives its body: of a chunked one every chunk when it is whole."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self._chunked = False
+        self._rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        self._rest += data
+        if self.status == 0:
+            head, end, rest = self._rest.partition(b"\r\n\r\n")
+            if not end:
+                return b""
+            self._rest = rest
+            self._read_head(head)
+        if self._chunked:
+            return self._chunks()
+        body, self._rest = self._rest, b""
+        return body
+
+    def _read_head(self, head: bytes) -> None:
+        first, *fields = head.split(b"\r\n")
+        version, _, status = first.partition(b" ")
+        if not version.startswith(b"HTTP/1.") or not status[:3].isdigit():
+            raise ValueError(f"not the head of an HTTP response: {first[:80]!r}")
+        self.status = int(status[:3])
+        self._chunked = any(field.lower().replace(b" ", b"") == b"transfer-encoding:chunked" for field in fields)
+
+    def _chunks(self) -> bytes:
+        whole: list[bytes] = []
+        while True:
+            size_line, end, rest = self._rest.partition(b"\r\n")
+            size = int(size_line.partition(b";")[0], 16) if end else 0
+            if size == 0 or len(rest) < size + 2:
+                return b"".join(whole)
+            whole.append(rest[:size])
+            self._rest = rest[size + 2 :]
+
+
+def _request(path: str, host: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:
+    content = json.dumps(body).encode()
+    fields = {
+        "Host": host,
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+        "Connection": "close",
+        **headers,
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + content

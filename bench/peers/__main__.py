@@ -84,7 +84,7 @@ class _Run:
         self._began = time.perf_counter()
 
     async def measure(self, entered: Sequence[Arm], logs: Path) -> None:
-        """Rounds, from the one that the record lacks on. logs: a folder for servers' output. Raises ServerFailedError."""
+        """Rounds, from the one that the record lacks on. logs: where servers print. Raises ServerFailedError."""
         task = asyncio.current_task()
         assert task is not None
         # Without this a SIGTERM would end the benchmark and leave its servers behind.

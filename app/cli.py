@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from app.config import OPTIONS, Option, Settings, did_you_mean, load_settings
+from app.config import OPTIONS, Settings, load_settings
+from app.options import Option, did_you_mean
 from app.version import VERSION
 from engine.errors import EbbError
 

@@ -1,30 +1,31 @@
 """Settings: flags, then EBB_* variables, then a TOML file, then defaults. Nothing else reads the environment."""
 
-import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from app.sizes import parse_size
+from app.options import (
+    ENV_PREFIX,
+    Option,
+    SettingsError,
+    any_path,
+    any_text,
+    did_you_mean,
+    integer,
+    one_of,
+    parse_option,
+    size_from,
+    switch,
+)
 from app.tenant_weights import parse_weights
 from engine.config import EngineConfig, TierConfig
-from engine.errors import EbbError
 from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
-ENV_PREFIX = "EBB_"
-
-
-class SettingsError(EbbError):
-    """A setting is unknown or its value is not usable; the message names it the way the user wrote it."""
-
-    code = "invalid_setting"
-
-
 CPU_KERNELS = ("auto", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 
@@ -102,76 +103,6 @@ class Settings:
                 raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One setting: flag `--name`, variable EBB_NAME, TOML key `name`. `parse` raises ValueError with what is wrong."""
-
-    name: str
-    parse: Callable[[str], object]
-    metavar: str
-    help: str
-
-    @property
-    def field_name(self) -> str:
-        """Its field of Settings."""
-        return self.name.replace("-", "_")
-
-    @property
-    def variable(self) -> str:
-        """Its environment variable."""
-        return ENV_PREFIX + self.name.replace("-", "_").upper()
-
-
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError("is empty")
-    return text
-
-
-def _path(text: str) -> Path:
-    return Path(_text(text)).expanduser().absolute()
-
-
-def _integer(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is not a whole number") from None
-        if not low <= value <= high:
-            raise ValueError(f"{value} is not between {low} and {high}")
-        return value
-
-    return parse
-
-
-def _size_from(low: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        value = parse_size(text)
-        if value < low:
-            raise ValueError(f"{text} is too small; at least {low} bytes are needed")
-        return value
-
-    return parse
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
-        return text
-
-    return parse
-
-
-def _switch(text: str) -> bool:
-    if text.lower() in ("1", "true", "yes", "on"):
-        return True
-    if text.lower() in ("0", "false", "no", "off"):
-        return False
-    raise ValueError(f"{text!r} is neither true nor false")
-
-
 def _redis_url(text: str) -> str:
     if text in ("auto", "off"):
         return text
@@ -183,30 +114,30 @@ def _redis_url(text: str) -> str:
 
 
 OPTIONS = (
-    Option("host", _text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
-    Option("port", _integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
-    Option("model", _text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
-    Option("state-dir", _path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
-    Option("cache-dir", _path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
-    Option("secret-file", _path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
-    Option("dtype", _one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
-    Option("quantization", _one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
-    Option("cpu-kernels", _one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
-    Option("max-model-len", _integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
-    Option("max-num-seqs", _integer(1, 4096), "N", "requests computed at the same time (default 32)"),
-    Option("max-num-batched-tokens", _integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
+    Option("host", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
+    Option("port", integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
+    Option("model", any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
+    Option("state-dir", any_path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
+    Option("cache-dir", any_path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
+    Option("secret-file", any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
+    Option("dtype", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
+    Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
+    Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
+    Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
+    Option("max-num-seqs", integer(1, 4096), "N", "requests computed at the same time (default 32)"),
+    Option("max-num-batched-tokens", integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
     Option(
-        "queue-policy", _one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
+        "queue-policy", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
     ),
-    Option("max-queue-wait", _integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
-    Option("queue-timeout", _integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
+    Option("max-queue-wait", integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
+    Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
     Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
-    Option("itl-target", _integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
-    Option("kv-memory", _size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
-    Option("cpu-kv-memory", _size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
+    Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
+    Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
+    Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
-    Option("redis-memory", _size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
-    Option("no-prefix-cache", _switch, "", "compute every prompt anew: no reuse in any tier"),
+    Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
+    Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
 )
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 
@@ -233,18 +164,12 @@ def load_settings(
     return Settings(**values)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean X?` for the known name nearest to `name`, or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def _from_flags(flags: Mapping[str, str]) -> dict[str, object]:
     by_name = {option.name: option for option in OPTIONS}
     for name in flags:
         if name not in by_name:
             raise SettingsError(f"unknown setting --{name}{did_you_mean(name, by_name)}", param=name)
-    return dict(_parse(by_name[name], text, f"--{name}") for name, text in flags.items())
+    return dict(parse_option(by_name[name], text, f"--{name}") for name, text in flags.items())
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
@@ -253,7 +178,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     for name in given:
         if name not in by_variable:
             raise SettingsError(f"unknown variable {name}{did_you_mean(name, by_variable)}", param=name)
-    return dict(_parse(by_variable[name], text, name) for name, text in given.items())
+    return dict(parse_option(by_variable[name], text, name) for name, text in given.items())
 
 
 def _from_toml(path: Path) -> dict[str, object]:
@@ -271,7 +196,7 @@ def _from_toml(path: Path) -> dict[str, object]:
         text = _toml_text(value)
         if text is None:
             raise SettingsError(f"{path}: {name} must be a string, a whole number, true or false", param=name)
-        field_name, parsed = _parse(by_name[name], text, f"{path}: {name}")
+        field_name, parsed = parse_option(by_name[name], text, f"{path}: {name}")
         values[field_name] = parsed
     return values
 
@@ -281,13 +206,6 @@ def _toml_text(value: object) -> str | None:
     if isinstance(value, dict):
         return ",".join(f"{name}={number}" for name, number in value.items())
     return str(value) if isinstance(value, str | int) else None
-
-
-def _parse(option: Option, text: str, where: str) -> tuple[str, object]:
-    try:
-        return option.field_name, option.parse(text)
-    except ValueError as error:
-        raise SettingsError(f"{where}: {error}", param=option.name) from None
 
 
 def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:

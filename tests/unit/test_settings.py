@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.config import OPTIONS, Settings, SettingsError, load_settings
+from app.config import OPTIONS, Settings, load_settings
+from app.options import SettingsError
 
 HOME = {"HOME": "/home/ann"}
 

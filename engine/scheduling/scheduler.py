@@ -2,15 +2,6 @@
 
 `update` may receive the result of step N after step N + 1 was scheduled: `num_computed_tokens` counts scheduled steps,
 `num_confirmed_tokens` only those whose result came, and only confirmed blocks are published.
-
-Nobody stands still for ever. Running requests have a total order, their rank: what the queue says that they are worth
-(`level`), then arrival. Who needs a block takes restored ones from who waits, then all blocks of a running request
-*behind* it, and else stands still for this step. So the first in rank is never stopped, and stands still only while
-others compute in the same step; these need blocks too before long, find nobody behind them, and stand still themselves,
-so that the first comes to their blocks in the next step. It ends, then the second is first. Meanwhile nobody begins: as
-long as anybody who runs lacks a block, nobody who waits is admitted. Ranks do not change under way, and those before a
-request are finite in number: under "fcfs" and "fair" they came earlier; under "priority" a request that was overdue is
-behind nobody but those that were overdue and came earlier.
 """
 
 import itertools
@@ -29,9 +20,9 @@ from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
+from engine.scheduling.room import Room
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
-from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +67,7 @@ class Scheduler:
         self._queue = queue
         self._states = RequestStates(queue, blocks, tiering)
         self._admission = Admission(blocks, tiering)
+        self._room = Room(self._states, blocks, tiering)
         self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
@@ -181,7 +173,7 @@ class Scheduler:
             if count <= 0:
                 continue
             num_blocks = len(request.blocks)
-            if self._make_room(request, request.num_computed_tokens + count, draft):
+            if self._room.grow(request, request.num_computed_tokens + count, draft):
                 draft.add_cached(request, count, num_blocks)
                 self._queue.charge(request, count)
             else:
@@ -223,37 +215,6 @@ class Scheduler:
             for request, outcome in self.tiering.poll():
                 request.restored = outcome
                 self._states.loaded(request, now)
-
-    def _make_room(self, request: Request, num_tokens: int, draft: StepDraft) -> bool:
-        """Grow its table, at the cost of who waits, then of who runs behind it. False if it has to stand still."""
-        while self.blocks.grow(request, num_tokens) is None:
-            if self._states.reclaim_restored(but=request):
-                continue
-            missing = self.blocks.num_blocks_for(num_tokens) - len(request.blocks) - self.blocks.pool.num_free
-            victim = choose_victim(self._candidates(request, draft), missing)
-            if victim is None:
-                return False
-            self._states.preempt(victim, draft.now)
-        return True
-
-    def _candidates(self, request: Request, draft: StepDraft) -> list[VictimCandidate]:
-        """Who runs behind it and is not part of the step yet."""
-        rank, rank_of = self._states.rank(request), self._states.rank
-        behind = [
-            other for other in self._states.running if other.request_id not in draft.counts and rank_of(other) > rank
-        ]
-        return [
-            VictimCandidate(
-                other,
-                self._queue.level(other),
-                lost_tokens(other.num_computed_tokens, self._num_kept(other), self.blocks.block_size),
-                sum(block.ref_count == 1 for block in other.blocks),
-            )
-            for other in behind
-        ]
-
-    def _num_kept(self, request: Request) -> int:
-        return self.tiering.num_kept(request) if self.tiering is not None else request.num_published_blocks
 
     # Results
 

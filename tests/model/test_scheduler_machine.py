@@ -1,13 +1,16 @@
-"""Random lives of a scheduler: arrivals, aborts, chunking, preemption, stores, loads, a flaky Redis, results that come
-one step late. After every step the owners check themselves; in the end every answer equals the one computed alone."""
+"""Random lives of a scheduler: each queue policy, priorities, tenants, deadlines, aborts, chunking, preemption, stores,
+loads, a flaky Redis, results that come one step late. After every step the owners check themselves; in the end every
+request has ended, and every answer that was not cut equals the one computed alone."""
 
 import itertools
 from collections import deque
+from math import inf
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
@@ -18,10 +21,10 @@ from cache_tiers.block_key import KeyNamespace, extend_keys
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.request import Request
+from engine.request import Request, RequestStatus
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
-from engine.scheduling.queue.policy import make_queue
+from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
 from tests.model.toys import ToyStore, ToyWorker, expected_output
@@ -29,6 +32,7 @@ from tests.sizes import Size
 
 BLOCK = 4
 VOCAB = 7
+WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
 ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
 
@@ -37,14 +41,21 @@ class SchedulerLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
+        self.open("fair", patient=True, impatient_server=False)
+
+    @initialize(
+        policy=st.sampled_from(("fcfs", "priority", "fair")), patient=st.booleans(), impatient_server=st.booleans()
+    )
+    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool) -> None:
+        self.queue_timeout = 8.0 if impatient_server else inf
+        self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(capacity=10)
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
         self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, redis=True)
         self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
-        queue = make_queue("fair", max_waiting=1000, max_wait=5.0, weights={})
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9)
-        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), queue, clock=self.clock)
+        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), self.queue, clock=self.clock)
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}
@@ -57,12 +68,26 @@ class SchedulerLife(RuleBasedStateMachine):
         prompt=st.lists(st.integers(0, 1), min_size=1, max_size=24),
         max_tokens=st.integers(1, 20),
         stop=st.booleans(),
+        tenant=st.sampled_from(sorted(WEIGHTS)),
+        priority=st.integers(-1, 1),
+        timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
     )
-    def add(self, prompt: list[int], max_tokens: int, stop: bool) -> None:
+    def add(self, prompt: list[int], max_tokens: int, stop: bool, tenant: str, priority: int, timeout: float) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
         keys = extend_keys(ROOT, prompt, BLOCK)
-        request = Request(f"r{next(self.ids)}", "local", tuple(prompt), sampling, ROOT, keys, self.now)
+        request = Request(
+            f"r{next(self.ids)}",
+            tenant,
+            tuple(prompt),
+            sampling,
+            ROOT,
+            keys,
+            arrival=self.now,
+            priority=priority,
+            deadline=self.now + timeout,
+            start_by=self.now + self.queue_timeout,
+        )
         self.scheduler.add_request(request)
         self.live[request.request_id] = request
 
@@ -70,15 +95,40 @@ class SchedulerLife(RuleBasedStateMachine):
     @precondition(lambda self: self.finished_prompts)
     def go_on(self, again: int, tail: list[int]) -> None:
         history = self.finished_prompts[again % len(self.finished_prompts)]
-        self.add((history + tail)[:30], 3, False)
+        self.add((history + tail)[:30], 3, False, "a", 0, inf)
 
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)
     def schedule(self) -> None:
         self.now += 0.1
+        running = [request for request in self.live.values() if request.status is RequestStatus.RUNNING]
+        first = min(running, key=self._rank, default=None)
         output = self.scheduler.schedule()
+        assert first is None or first.status is not RequestStatus.PREEMPTED, "the first in rank was stopped"
+        self._expire()
         if output is not None:
+            assert self.live.keys() >= output.num_scheduled_tokens.keys()
             self.in_flight.append((output, self.worker.execute(output)))
+
+    def _rank(self, request: Request) -> tuple[float, int]:
+        return self.queue.level(request), request.order
+
+    def _expire(self) -> None:
+        for request in self.scheduler.take_expired():
+            assert self.live.pop(request.request_id) is request
+            if request.finish_reason == "timeout":
+                assert request.deadline <= self.now
+            else:
+                assert request.finish_reason == "queue_timeout"
+                assert request.start_by <= self.now
+                assert request.started is None
+        for request in self.live.values():
+            assert request.deadline > self.now, "a deadline was not honoured"
+            had_turn = request.started is not None or request.tiers_asked
+            assert had_turn or request.start_by > self.now, "somebody waits longer than the server allows"
+        left = self.scheduler.seconds_to_deadline()
+        earliest = min((request.deadline for request in self.live.values()), default=inf)
+        assert (left if left is not None else inf) <= earliest - self.now
 
     @rule()
     @precondition(lambda self: self.in_flight)
@@ -108,6 +158,7 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule(seconds=st.floats(0.0, 5.0))
     def wait(self, seconds: float) -> None:
         self.now += seconds
+        self._expire()
 
     @rule()
     def forget_cpu(self) -> None:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from cache_tiers.block_key import KeyNamespace, extend_keys
 from cache_tiers.manager import TierManager
@@ -44,6 +45,7 @@ class Rig:
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
     now: float = 0.0
+    requests: list[Request] = field(default_factory=list)
     ids: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -61,11 +63,22 @@ class Rig:
     def clock(self) -> float:
         return self.now
 
-    def add(self, prompt: Sequence[int], max_tokens: int = 4, *, tenant: str = "local", priority: int = 0) -> Request:
+    def add(
+        self,
+        prompt: Sequence[int],
+        max_tokens: int = 4,
+        *,
+        tenant: str = "local",
+        priority: int = 0,
+        deadline: float = inf,
+        start_by: float = inf,
+    ) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK)
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
         request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
+        request.deadline, request.start_by = deadline, start_by
         self.scheduler.add_request(request)
+        self.requests.append(request)
         return request
 
     def begin(self) -> tuple[SchedulerOutput, ModelRunnerOutput]:

@@ -59,7 +59,7 @@ def test_a_request_that_ends_while_its_next_step_runs_gives_its_blocks_back_once
     assert rig.pool.num_used == 0
 
 
-def test_when_blocks_run_out_the_latest_request_is_preempted_and_loses_nothing() -> None:
+def test_when_blocks_run_out_a_request_is_preempted_and_loses_nothing() -> None:
     rig = Rig(pool_blocks=6, max_tokens_per_step=64)
     requests = [rig.add(range(start, start + 8), max_tokens=12) for start in (0, 20)]
     rig.run()

@@ -1,0 +1,101 @@
+"""The scheduler's decisions that are functions of a few numbers."""
+
+import pytest
+
+from engine.scheduling.deadlines import Deadlines
+from engine.scheduling.overload import TurnPace, retry_after
+from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
+from tests.unit.scheduling_rig import bare_request
+
+
+def candidate(order: int, *, level: float = 0.0, lost: int = 10, freed: int = 5) -> VictimCandidate:
+    return VictimCandidate(bare_request(order), level, lost, freed)
+
+
+def chosen(*candidates: VictimCandidate, missing: int = 1) -> int | None:
+    request = choose_victim(candidates, missing)
+    return None if request is None else request.order
+
+
+def test_whoever_is_worth_least_is_stopped_first_whatever_it_costs() -> None:
+    assert chosen(candidate(0, level=5.0, lost=900), candidate(1, level=0.0, lost=1)) == 0
+
+
+def test_among_equals_the_one_that_costs_least_is_stopped() -> None:
+    assert chosen(candidate(0, lost=30), candidate(1, lost=3), candidate(2, lost=300)) == 1
+
+
+def test_at_the_same_cost_the_latest_arrival_is_stopped() -> None:
+    assert chosen(candidate(0), candidate(2), candidate(1)) == 2
+
+
+def test_one_that_frees_enough_is_stopped_rather_than_a_cheaper_one_that_does_not() -> None:
+    assert chosen(candidate(0, lost=50, freed=4), candidate(1, lost=1, freed=1), missing=3) == 0
+    assert chosen(candidate(0, lost=50, freed=2), candidate(1, lost=1, freed=1), missing=3) == 1
+
+
+def test_one_that_frees_nothing_is_stopped_last() -> None:
+    assert chosen(candidate(0, level=9.0, freed=0), candidate(1, level=0.0, freed=1)) == 1
+    assert chosen(candidate(0, freed=0)) == 0
+
+
+def test_nobody_is_stopped_where_there_is_nobody() -> None:
+    assert chosen() is None
+
+
+@pytest.mark.parametrize(("computed", "kept", "lost"), [(130, 2, 2), (128, 2, 0), (100, 2, 0), (130, 0, 130)])
+def test_what_is_lost_is_what_no_kept_block_covers(computed: int, kept: int, lost: int) -> None:
+    assert lost_tokens(computed, kept, 64) == lost
+
+
+def test_the_earliest_deadline_is_due_first_and_nothing_is_due_before_it() -> None:
+    deadlines = Deadlines()
+    late, early, never = bare_request(0), bare_request(1), bare_request(2)
+    late.deadline, early.deadline = 9.0, 5.0
+    for request in (late, early, never):
+        deadlines.add(request)
+    assert deadlines.next_at == 5.0
+    assert deadlines.due(4.9) is None
+    assert deadlines.due(5.0) == (early, "timeout")
+    deadlines.remove(early)
+    assert deadlines.next_at == 9.0
+    deadlines.remove(late)
+    deadlines.remove(never)
+    assert deadlines.next_at is None
+
+
+def test_a_request_that_had_its_turn_has_only_its_own_deadline_left() -> None:
+    deadlines, request = Deadlines(), bare_request(0)
+    request.deadline, request.start_by = 9.0, 2.0
+    deadlines.add(request)
+    assert deadlines.due(3.0) == (request, "queue_timeout")
+    deadlines.begun(request)
+    assert deadlines.due(3.0) is None
+    assert deadlines.next_at == 9.0
+
+
+def test_the_pace_of_turns_is_learned_while_others_wait_and_not_from_idle_times() -> None:
+    pace = TurnPace()
+    pace.note(0.0, others_wait=False)
+    pace.note(1000.0, others_wait=True)
+    for now in (1000.0, 1000.0, 1006.0):
+        pace.note(now, others_wait=True)
+    assert pace.seconds_each == pytest.approx(2.0)
+
+
+def test_the_pace_forgets() -> None:
+    pace = TurnPace()
+    for now in range(500):
+        pace.note(float(now), others_wait=True)
+    for now in range(500):
+        pace.note(500.0 + now / 10, others_wait=True)
+    assert pace.seconds_each == pytest.approx(0.1, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "seconds_each", "says"), [(256, None, 1), (10, 0.01, 1), (20, 1.0, 10), (256, 5.0, 60), (0, 9.0, 1)]
+)
+def test_who_finds_no_place_comes_back_when_half_the_queue_is_served(
+    waiting: int, seconds_each: float | None, says: int
+) -> None:
+    assert retry_after(waiting, seconds_each) == says

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import inf
 
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
@@ -79,7 +80,15 @@ def build_llm_engine(
         tenant_salt=b"",
     )
     clock = time.monotonic
-    processor = Processor(limits, namespace, config.secret, prefix_cache=config.prefix_cache, clock=clock)
+    processor = Processor(
+        limits,
+        namespace,
+        config.secret,
+        prefix_cache=config.prefix_cache,
+        clock=clock,
+        queue_policy=config.queue_policy,
+        queue_timeout=config.queue_timeout or inf,
+    )
     core = EngineCore(_scheduler(config, loaded, clock), loaded.executor)
     engine = LLMEngine(processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock))
     return engine, loaded.tokenizer, loaded.tiers

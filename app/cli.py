@@ -3,10 +3,13 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
 
 from app.config import OPTIONS, Settings, load_settings
-from app.options import Option, did_you_mean
+from app.options import Option, did_you_mean, parse_option
+from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
 from engine.errors import EbbError
 
@@ -17,6 +20,7 @@ examples:
   ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
   ebb chat                                    talk to the running server, in the terminal
   ebb doctor                                  what was found on this machine, what to do about the rest
+  ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
 
 Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=2GiB) or a TOML file
 (--config FILE or EBB_CONFIG, with kv-memory = "2GiB"); flags win over variables, variables over the file.
@@ -25,9 +29,9 @@ Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
-    command, flags, config_file = _parse(argv)
     try:
-        return command(load_settings(flags, config_file=config_file))
+        run, flags, config_file = _parse(argv)
+        return run(load_settings(flags, config_file=config_file))
     except EbbError as error:
         print(f"ebb: {error.message}", file=sys.stderr)
         return 2 if error.code == "invalid_setting" else 1
@@ -42,11 +46,31 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 
-Command = Callable[[Settings], int]
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """settings: names of those that make a difference to it. own: flags that it alone has; `run` gets their values."""
+
+    name: str
+    run: Callable[..., int]
+    help: str
+    settings: tuple[str, ...]
+    own: tuple[Option, ...] = ()
 
 
-def _parse(argv: Sequence[str] | None) -> tuple[Command, dict[str, str], str | None]:
-    """The command to run, the flags that were given (name -> text), and the TOML file."""
+def _commands() -> tuple[_Command, ...]:
+    everything = tuple(option.name for option in OPTIONS)
+    engine = tuple(name for name in everything if name not in ("host", "port", "state-dir", "secret-file"))
+    return (
+        _Command("serve", _serve, "run the server: API and web page", everything),
+        _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
+        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
+        _Command("doctor", _doctor, "say what was found here, and what to do about what was not", everything),
+        _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
+    )
+
+
+def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[str, str], str | None]:
+    """What to run, the settings that were given (name -> text), and the TOML file. Raises SettingsError."""
     parser = _Parser(
         prog="ebb",
         description="A self-hosted chat platform that never pays twice for the same tokens.",
@@ -55,28 +79,30 @@ def _parse(argv: Sequence[str] | None) -> tuple[Command, dict[str, str], str | N
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"ebb {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    everything = tuple(option.name for option in OPTIONS)
-    for name, run, text, options in (
-        ("serve", _serve, "run the server: API and web page", everything),
-        ("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
-        ("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
-        ("doctor", _doctor, "say what was found on this machine, and what to do about what was not", everything),
-    ):
-        description = text[0].upper() + text[1:] + "."
-        subparser = commands.add_parser(name, help=text, description=description, allow_abbrev=False)
-        subparser.set_defaults(command=run)
-        subparser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
-        for option in OPTIONS:
-            if option.name in options:
-                _add(subparser, option)
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in _commands():
+        _add_command(subparsers, command)
     known, unknown = parser.parse_known_args(argv)
-    if unknown:
-        flags = [f"--{name}" for name in (*everything, "config", "help")]
-        parser.error(f"unknown argument {unknown[0]}{did_you_mean(unknown[0].partition('=')[0], flags)}")
     given = vars(known)
-    command: Command = given.pop("command")
-    return command, given, given.pop("config", None)
+    chosen: _Command = given.pop("command")
+    if unknown:
+        names = (*(option.name for option in (*chosen.own, *OPTIONS)), "config", "help")
+        guess = did_you_mean(unknown[0].partition("=")[0], [f"--{name}" for name in names])
+        parser.error(f"unknown argument {unknown[0]}{guess}")
+    config_file = given.pop("config", None)
+    own = [option for option in chosen.own if option.name in given]
+    values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
+    return partial(chosen.run, **values), given, config_file
+
+
+def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Command) -> None:
+    description = command.help[0].upper() + command.help[1:] + "."
+    parser = subparsers.add_parser(command.name, help=command.help, description=description, allow_abbrev=False)
+    parser.set_defaults(command=command)
+    parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
+    for option in (*command.own, *OPTIONS):
+        if option in command.own or option.name in command.settings:
+            _add(parser, option)
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -108,6 +134,12 @@ def _pull(settings: Settings) -> int:
         return 1
     print(folder)
     return 0
+
+
+def _profile(settings: Settings, **plan: Any) -> int:
+    from app.profile import profile
+
+    return profile(settings, ProfilePlan(**plan))
 
 
 def _chat(settings: Settings) -> int:

@@ -14,6 +14,7 @@ from app.config import Settings
 from app.engine_host import EngineHost
 from app.secret import load_secret
 from engine.errors import EbbError
+from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
 Report = Callable[[str], None]
@@ -23,7 +24,7 @@ Build = Callable[[Report], tuple[Backend, str]]
 logger = logging.getLogger(__name__)
 
 
-def engine_builder(settings: Settings) -> Build:
+def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
     """Finds or fetches the model, loads it, opens the tiers."""
 
     def build(report: Report) -> tuple[Backend, str]:
@@ -39,7 +40,7 @@ def engine_builder(settings: Settings) -> Build:
             model_path=path, model_name=model_name(settings.model), secret=load_secret(settings.secret_file)
         )
         with objects_that_stay():
-            engine = build_engine(config, report)
+            engine = build_engine(config, report, trace)
         return engine, engine.model_fingerprint
 
     return build

@@ -25,6 +25,7 @@ from engine.processor import ModelLimits, Processor
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
+from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
 from models.pangu.chat_format import ChatFormat
@@ -54,7 +55,7 @@ class _Loaded:
 
 
 def build_llm_engine(
-    config: EngineConfig, progress: Progress, closing: ExitStack
+    config: EngineConfig, progress: Progress, closing: ExitStack, trace: Trace = NO_TRACE
 ) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
@@ -89,7 +90,7 @@ def build_llm_engine(
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
     )
-    core = EngineCore(_scheduler(config, loaded, clock), loaded.executor)
+    core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     engine = LLMEngine(processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock))
     return engine, loaded.tokenizer, loaded.tiers
 
@@ -148,10 +149,10 @@ def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int
     return budget
 
 
-def build_engine(config: EngineConfig, progress: Progress) -> AsyncLLMEngine:
+def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRACE) -> AsyncLLMEngine:
     """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
     with ExitStack() as closing:
-        engine, tokenizer, tiers = build_llm_engine(config, progress, closing)
+        engine, tokenizer, tiers = build_llm_engine(config, progress, closing, trace)
         chat_format = ChatFormat.load(config.model_path, tokenizer)
         to_close = closing.pop_all()
 
@@ -172,7 +173,7 @@ def build_engine(config: EngineConfig, progress: Progress) -> AsyncLLMEngine:
     )
 
 
-def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]) -> Scheduler:
+def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace) -> Scheduler:
     store, manager = loaded.tiers.store, None
     if store is not None:
         manager = TierManager(store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=loaded.tiers.redis)
@@ -185,5 +186,5 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
         max_wait=config.max_queue_wait,
         weights=config.tenant_weights,
     )
-    tiering = Tiering(manager, blocks) if manager is not None else None
+    tiering = Tiering(manager, blocks, trace) if manager is not None else None
     return Scheduler(limits, blocks, tiering, queue, clock=clock)

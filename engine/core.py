@@ -1,5 +1,6 @@
 """The loop's body: schedule, execute, update. Knows no text and no sockets."""
 
+import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,6 +11,8 @@ from engine.request import Request
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.stats import Histogram
+from engine.step_trace import trace_step
+from engine.tracing import NO_TRACE, Trace, Track
 
 
 class Executor(Protocol):
@@ -42,9 +45,10 @@ class InFlight:
 class EngineCore:
     """One scheduler, one executor: `begin_step`, then `finish_step` with its result, in the same order."""
 
-    def __init__(self, scheduler: Scheduler, executor: Executor) -> None:
+    def __init__(self, scheduler: Scheduler, executor: Executor, trace: Trace = NO_TRACE) -> None:
         self.scheduler = scheduler
         self.executor = executor
+        self.trace = trace
         self.step_seconds = Histogram.of_seconds()
         self.gap_seconds = Histogram.of_seconds()
         self.batch_sizes = Histogram.of_counts()
@@ -65,7 +69,8 @@ class EngineCore:
 
         May be called while a step is in flight: what that one will produce is counted on.
         """
-        output = self.scheduler.schedule()
+        with self.trace.span(Track.SCHEDULER, "schedule"):
+            output = self.scheduler.schedule()
         if output is None:
             return None
         return InFlight(output, self.executor.execute(output), follows_at_once=self._busy)
@@ -77,6 +82,8 @@ class EngineCore:
         except Exception as error:
             self._busy = False
             raise StepFailedError(self.scheduler.fail_step(step.output)) from error
+        self.trace.add(Track.LOOP, "wake-up", result.sent, time.perf_counter())
+        trace_step(self.trace, step.output, result)
         if step.output.total_tokens:
             if step.follows_at_once:
                 self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
@@ -84,7 +91,8 @@ class EngineCore:
             self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
             self.pace.note(step.output, result.seconds)
             self._last_ended = result.ended
-        updates = self.scheduler.update(step.output, result)
+        with self.trace.span(Track.SCHEDULER, "update"):
+            updates = self.scheduler.update(step.output, result)
         self._busy = self.scheduler.num_running > 0
         return updates
 

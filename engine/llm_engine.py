@@ -14,6 +14,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
 from engine.stats import EngineStats, Histogram
+from engine.tracing import Track
 from engine.urgency import NORMAL, Urgency
 
 QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
@@ -95,7 +96,8 @@ class LLMEngine:
                 for request in failure.requests
                 if (news := self._count(self._outputs.finish(request, "error", STEP_FAILED))) is not None
             ]
-        return [self._process(update) for update in updates]
+        with self.core.trace.span(Track.OUTPUT, "outputs"):
+            return [self._process(update) for update in updates]
 
     def _process(self, update: TokenUpdate) -> RequestOutput:
         output, stopped = self._outputs.process(update)

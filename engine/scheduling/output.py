@@ -65,7 +65,8 @@ class ModelRunnerOutput:
     """The result of one step. `sampled_token_ids` lacks the requests that did not sample.
 
     started, ended: of the forward pass and the sampling, without the transfers, in seconds on the worker's monotonic
-    clock, of which only differences mean anything; both 0 if nothing was computed.
+    clock, of which only differences mean anything; both 0 if nothing was computed. received, sent: of the whole step,
+    on the same clock.
     """
 
     step_id: int
@@ -73,6 +74,8 @@ class ModelRunnerOutput:
     transfers: tuple[TransferResult, ...] = ()
     started: float = 0.0
     ended: float = 0.0
+    received: float = 0.0
+    sent: float = 0.0
 
     @property
     def seconds(self) -> float:

@@ -1,5 +1,6 @@
 """Where the scheduler meets the tiers: device blocks are pinned here for as long as bytes move in or out of them."""
 
+import time
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
@@ -8,6 +9,7 @@ from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_manager import BlockManager
 from engine.request import Request
+from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
 
@@ -26,9 +28,10 @@ class Tiering:
     lands in a block that somebody else was given.
     """
 
-    def __init__(self, tiers: TierManager, blocks: BlockManager) -> None:
+    def __init__(self, tiers: TierManager, blocks: BlockManager, trace: Trace = NO_TRACE) -> None:
         self.tiers = tiers
         self._blocks = blocks
+        self._trace = trace
         self._restoring: dict[str, _Restoring] = {}
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
 
@@ -64,6 +67,8 @@ class Tiering:
         """Requests whose load ended, with what arrived published and in their block tables."""
         ended = []
         for outcome in self.tiers.poll_loads():
+            now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
+            self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
             kept = restoring.num_device_blocks + outcome.num_blocks

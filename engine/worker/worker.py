@@ -1,5 +1,6 @@
 """One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,6 +128,7 @@ class Worker:
         """
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")
+        received = time.perf_counter()
         self._batch.update(step)
         self._cache.copy_within(step.copies)
         transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
@@ -134,7 +136,9 @@ class Worker:
         if step.num_scheduled_tokens:
             forward = self._runner.run(self._batch, step.num_scheduled_tokens)
         transfers += self._cache.run(step.stores)
-        return ModelRunnerOutput(step.step_id, forward.sampled, transfers, forward.started, forward.ended)
+        return ModelRunnerOutput(
+            step.step_id, forward.sampled, transfers, forward.started, forward.ended, received, sent=time.perf_counter()
+        )
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""

@@ -1,0 +1,93 @@
+"""`ebb profile` on a tiny model: the trace that it writes, and the table that it prints."""
+
+import gc
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import main
+from tests.tiny_models import make_tiny_model
+
+STEPS = 40
+
+
+@pytest.fixture(autouse=True)
+def _process_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command is made to have a process of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    monkeypatch.chdir(tmp_path)
+    yield
+    gc.unfreeze()
+
+
+def profile(tmp_path: Path, *flags: str) -> int:
+    model = make_tiny_model(tmp_path / "model", max_positions=512)
+    load = ("--streams", "3", "--prompt-tokens", "100", "--output-tokens", "12", "--steps", str(STEPS))
+    sizes = ("--kv-memory", "8MiB", "--cpu-kv-memory", "16MiB", "--dtype", "float32")
+    return main(["profile", "--model", str(model), "--cache-dir", str(tmp_path / "cache"), *load, *sizes, *flags])
+
+
+def spans(events: list[dict[str, Any]], track: str) -> list[dict[str, Any]]:
+    threads = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    return [event for event in events if event["ph"] != "M" and threads[event["tid"]] == track]
+
+
+def test_a_profile_writes_a_trace_of_the_steps_and_prints_where_their_time_went(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert profile(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "ebb-profile.json: open it in https://ui.perfetto.dev" in printed
+    for row in ("forward pass, decoding", "gap between two passes", "schedule", "update", "outputs", "wake-up"):
+        assert row in printed
+
+    body = json.loads((tmp_path / "ebb-profile.json").read_text())
+    assert (body["otherData"]["model"], body["otherData"]["streams"]) == ("model", 3)
+    events: list[dict[str, Any]] = body["traceEvents"]
+    model = spans(events, "model thread")
+    passes = [event for event in model if event["name"] == "forward"]
+    assert len(passes) >= STEPS
+    assert max(event["args"]["requests"] for event in passes) == 3
+    assert all(before["ts"] + before["dur"] <= after["ts"] for before, after in pairwise(passes))
+    for step in (event for event in model if event["name"] == "step"):
+        inside = [event for event in passes if step["ts"] <= event["ts"] < step["ts"] + step["dur"]]
+        assert len(inside) <= 1
+    assert {event["name"] for event in spans(events, "scheduler")} == {"schedule", "update"}
+    assert {event["name"] for event in spans(events, "output processing")} == {"outputs"}
+    assert {event["name"] for event in spans(events, "event loop")} == {"wake-up"}
+    # Turns of conversations that go on: what filled went down to the CPU tier.
+    assert "store" in {event["name"] for event in spans(events, "tiers: copies")}
+    assert all(event["ts"] >= 0 for event in events if event["ph"] != "M")
+
+
+def test_a_running_server_and_its_state_are_left_alone(tmp_path: Path) -> None:
+    assert profile(tmp_path, "--redis-url", "off", "--output", "other.json") == 0
+    assert (tmp_path / "other.json").is_file()
+    state = tmp_path / ".local" / "state" / "ebb"
+    assert not any(state.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "words"),
+    [
+        (("--streams", "0"), 2, "ebb: --streams: 0 is not between 1 and 4096"),
+        (("--output", "nowhere/trace.json"), 2, "nowhere/trace.json: there is no such folder"),
+        (("--steps-n", "4"), 2, "unknown argument --steps-n; did you mean --steps?"),
+        (("--prompt-tokens", "600"), 1, "600"),
+        (("--model", "nowhere"), 1, "there is no model 'nowhere'"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_is_recorded(
+    tmp_path: Path, flags: tuple[str, ...], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert profile(tmp_path, *flags) == status
+    except SystemExit as exit_:
+        assert exit_.code == status  # noqa: PT017 - argparse leaves in this way
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "ebb-profile.json").exists()

@@ -1,0 +1,151 @@
+"""What a trace holds: spans by track, in the form that trace viewers read, and the table made of them."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.chrome_trace import trace_events, write_trace
+from app.profile_summary import summary
+from cache_tiers.transfer import Direction, TransferJob, TransferResult
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.step_trace import trace_step
+from engine.tracing import NO_TRACE, Recorder, Span, Track
+
+
+def test_a_recorder_keeps_what_it_was_told_and_hands_it_out_once() -> None:
+    recorder = Recorder()
+    recorder.add(Track.MODEL, "step", 1.0, 2.5, tokens=7)
+    with recorder.span(Track.SCHEDULER, "schedule"):
+        pass
+    assert (recorder.count(Track.MODEL, "step"), recorder.count(Track.MODEL, "schedule")) == (1, 0)
+    first, second = recorder.take()
+    assert (first.track, first.name, first.seconds, first.facts) == (Track.MODEL, "step", 1.5, {"tokens": 7})
+    assert (second.track, second.name) == (Track.SCHEDULER, "schedule")
+    assert second.ended >= second.started
+    assert recorder.take() == []
+    assert recorder.count(Track.MODEL, "step") == 0
+
+
+def test_a_span_that_fails_is_kept_and_fails_as_before() -> None:
+    recorder = Recorder()
+    with pytest.raises(KeyError), recorder.span(Track.SCHEDULER, "update"):
+        raise KeyError
+    assert [span.name for span in recorder.take()] == ["update"]
+
+
+def test_threads_may_tell_a_recorder_at_the_same_time() -> None:
+    recorder = Recorder()
+    together = threading.Barrier(4)
+
+    def tell() -> None:
+        together.wait()
+        for _ in range(500):
+            recorder.add(Track.MODEL, "step", 0.0, 1.0)
+
+    threads = [threading.Thread(target=tell) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert recorder.count(Track.MODEL, "step") == len(recorder.take()) == 2000
+
+
+def test_without_a_trace_nothing_is_kept_and_everything_runs() -> None:
+    NO_TRACE.add(Track.MODEL, "step", 0.0, 1.0, tokens=1)
+    with NO_TRACE.span(Track.MODEL, "step"), NO_TRACE.span(Track.MODEL, "inside"):
+        pass
+
+
+STEP = SchedulerOutput(
+    3,
+    num_scheduled_tokens={"a": 1, "b": 5},
+    loads=(TransferJob(1, Direction.LOAD, 0, 0), TransferJob(2, Direction.LOAD, 1, 0)),
+    stores=(TransferJob(3, Direction.STORE, 2, 0),),
+)
+RESULT = ModelRunnerOutput(
+    3,
+    {},
+    (TransferResult(1, 0.5), TransferResult(2, 0.25), TransferResult(3, 1.0, "no room")),
+    started=11.0,
+    ended=15.0,
+    received=10.0,
+    sent=17.0,
+)
+
+
+def test_a_step_is_its_forward_pass_and_what_lies_around_it_with_its_copies_one_by_one() -> None:
+    recorder = Recorder()
+    trace_step(recorder, STEP, RESULT)
+    spans = [(span.track, span.name, span.started, span.ended) for span in recorder.take()]
+    assert sorted(spans, key=lambda span: (span[0].value, span[2], -span[3])) == [
+        (Track.MODEL, "step", 10.0, 17.0),
+        (Track.MODEL, "prepare", 10.0, 11.0),
+        (Track.MODEL, "forward", 11.0, 15.0),
+        (Track.MODEL, "finish", 15.0, 17.0),
+        (Track.COPIES, "load", 10.0, 10.5),
+        (Track.COPIES, "load", 10.5, 10.75),
+        (Track.COPIES, "store", 15.0, 16.0),
+    ]
+
+
+def test_a_step_that_only_moves_blocks_has_no_forward_pass() -> None:
+    recorder = Recorder()
+    moves = SchedulerOutput(4, loads=STEP.loads, stores=STEP.stores)
+    trace_step(recorder, moves, ModelRunnerOutput(4, {}, RESULT.transfers, received=10.0, sent=12.0))
+    spans = recorder.take()
+    assert [span.name for span in spans] == ["step", "load", "load", "store"]
+    assert (spans[-1].started, spans[-1].ended, spans[-1].facts) == (10.75, 11.75, {"error": "no room"})
+
+
+def test_the_events_are_those_that_trace_viewers_read(tmp_path: Path) -> None:
+    spans = [
+        Span(Track.MODEL, "step", 5.0, 5.002, {"tokens": 4}),
+        Span(Track.RESTORES, "req-1", 4.999, 5.001, {"cpu": 2}),
+        Span(Track.MODEL, "forward", 5.0, 5.001),
+    ]
+    write_trace(tmp_path / "trace.json", spans, {"model": "tiny"})
+    body = json.loads((tmp_path / "trace.json").read_text())
+    assert body["otherData"] == {"model": "tiny"}
+    events = [event for event in body["traceEvents"] if event["ph"] != "M"]
+    threads = {e["args"]["name"]: e["tid"] for e in body["traceEvents"] if e["name"] == "thread_name"}
+    assert set(threads) == {track.value for track in Track}
+    begin, end, step, forward = events
+    assert (begin["ph"], end["ph"], begin["id"]) == ("b", "e", end["id"])
+    assert (begin["ts"], end["ts"], begin["args"]) == (0.0, 2000.0, {"cpu": 2})
+    # What lies inside comes behind what it lies in, as viewers want it.
+    assert (step["ph"], step["name"], step["ts"], step["dur"]) == ("X", "step", 1000.0, 2000.0)
+    assert (forward["name"], forward["tid"]) == ("forward", threads["model thread"])
+
+
+def test_a_trace_without_spans_is_still_one() -> None:
+    assert {event["ph"] for event in trace_events([])} == {"M"}
+
+
+def test_the_table_tells_decoding_from_prompts_and_gaps_from_passes() -> None:
+    def passing(started: float, ended: float, tokens: int) -> Span:
+        return Span(Track.MODEL, "forward", started, ended, {"requests": 2, "tokens": tokens})
+
+    lines = summary(
+        [
+            passing(0.0, 0.010, 2),
+            passing(0.011, 0.031, 40),
+            passing(0.032, 0.040, 2),
+            Span(Track.SCHEDULER, "schedule", 0.0, 0.0002),
+            Span(Track.COPIES, "store", 0.0, 0.0001),
+            Span(Track.RESTORES, "req-1", 0.0, 0.01, {"cpu": 3, "redis": 1}),
+            Span(Track.LATENESS, "late", 0.0, 0.004),
+        ]
+    )
+    cells = [line.split() for line in lines]
+    assert lines[0] == "3 steps in 0.04 s, 1,100 tokens/s computed"
+    assert ["forward", "pass,", "decoding", "2", "9.00", "ms", "9.00", "ms", "9.98", "ms", "45.0", "%"] in cells
+    assert ["forward", "pass,", "with", "prompts", "1", *["20.00", "ms"] * 3, "50.0", "%"] in cells
+    assert ["gap", "between", "two", "passes", "2", *["1.00", "ms"] * 3, "5.0", "%"] in cells
+    assert ["schedule", "1", *["200", "µs"] * 3, "0.5", "%"] in cells
+    assert ["update", "0"] in cells
+    assert "1 blocks copied by a store, 100 µs each" in lines
+    assert "1 look-ups below the device: 3 blocks came from CPU memory, 1 from Redis" in lines
+    assert lines[-1] == "the event loop was late 1 times, by at most 4.00 ms"
+    assert summary([]) == ["no step was computed"]

@@ -51,15 +51,26 @@ class _EngineCollector(Collector):
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:
-    now = {"running": stats.running, "waiting": stats.waiting, "loading": stats.loading}
+    now = {
+        "running": stats.running,
+        "waiting": stats.waiting - stats.preempted,
+        "preempted": stats.preempted,
+        "loading": stats.loading,
+    }
     yield _by_label(GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), now)
     yield _by_label(
         CounterMetricFamily("ebb_requests_finished", "Requests ended, by reason", labels=["reason"]),
         stats.requests_finished,
     )
-    yield CounterMetricFamily("ebb_preemptions", "Requests put back for lack of blocks", stats.preemptions)
+    yield _by_label(
+        CounterMetricFamily("ebb_preemptions", "Requests that lost their blocks, by when", labels=["state"]),
+        {"running": stats.preemptions, "waiting": stats.reclaims},
+    )
     yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
-    yield _histogram("ebb_queue_seconds", "From arrival to the first step", stats.queue_seconds)
+    queue = HistogramMetricFamily("ebb_queue_seconds", "From arrival to the first step, by outcome", labels=["outcome"])
+    for outcome, seconds in stats.queue_seconds.items():
+        queue.add_metric([outcome], _buckets(seconds), seconds.total)
+    yield queue
     yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
     yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
     yield _histogram("ebb_step_gap_seconds", "Between two forward passes", stats.gap_seconds)
@@ -117,8 +128,12 @@ def _by_label(
 
 
 def _histogram(name: str, help_text: str, values: Histogram) -> HistogramMetricFamily:
+    return HistogramMetricFamily(name, help_text, buckets=_buckets(values), sum_value=values.total)
+
+
+def _buckets(values: Histogram) -> list[tuple[str, float]]:
     cumulative, buckets = 0, []
     for bound, count in zip((*map(str, values.bounds), "+Inf"), values.counts, strict=True):
         cumulative += count
         buckets.append((bound, float(cumulative)))
-    return HistogramMetricFamily(name, help_text, buckets=buckets, sum_value=values.total)
+    return buckets

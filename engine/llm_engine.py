@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ class LLMEngine:
         self._finished: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
         self._ttft = Histogram.of_seconds()
-        self._queue = Histogram.of_seconds()
+        self._queue: defaultdict[str, Histogram] = defaultdict(Histogram.of_seconds)
         self._inter_token = Histogram.of_seconds()
 
     def add_request(
@@ -114,7 +114,7 @@ class LLMEngine:
             usage, kv = output.usage, output.usage.kv
             self._finished[output.finish_reason] += 1
             self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
-            self._queue.observe(usage.queue_ms / 1e3)
+            self._queue["served" if usage.completion_tokens else output.finish_reason].observe(usage.queue_ms / 1e3)
             if usage.completion_tokens:
                 self._ttft.observe(usage.ttft_ms / 1e3)
             if usage.completion_tokens > 1:
@@ -129,11 +129,13 @@ class LLMEngine:
             running=scheduler.num_running,
             waiting=scheduler.num_waiting,
             loading=scheduler.num_loading,
+            preempted=scheduler.num_preempted,
             blocks_total=pool.num_blocks,
             blocks_used=pool.num_used,
             blocks_cached=pool.num_cached,
             block_nbytes=scheduler.blocks.block_nbytes,
             preemptions=scheduler.num_preemptions,
+            reclaims=scheduler.num_reclaims,
             requests_finished=dict(self._finished),
             generation_tokens=self._tokens["generation"],
             device_tokens=self._tokens["device"],
@@ -145,7 +147,7 @@ class LLMEngine:
             gap_seconds=self.core.gap_seconds,
             batch_sizes=self.core.batch_sizes,
             ttft_seconds=self._ttft,
-            queue_seconds=self._queue,
+            queue_seconds=dict(self._queue),
             inter_token_seconds=self._inter_token,
             tiers=tiers.store.stats() if tiers is not None else None,
         )

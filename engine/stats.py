@@ -42,6 +42,9 @@ class Histogram:
 class EngineStats:
     """Now: running, waiting, loading, blocks. Since the start: the rest. Times in seconds.
 
+    preempted: those of the waiting that ran before. preemptions: running requests that were stopped for lack of blocks;
+    reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
+    of the wait, "served" if there was a token, else the finish reason.
     *_tokens: prompt tokens by where their KV came from. tiers: None if nothing lies below the device.
     unstored_blocks: full blocks that the CPU tier has not taken yet.
     """
@@ -49,11 +52,13 @@ class EngineStats:
     running: int
     waiting: int
     loading: int
+    preempted: int
     blocks_total: int
     blocks_used: int
     blocks_cached: int
     block_nbytes: int
     preemptions: int
+    reclaims: int
     requests_finished: dict[str, int]
     generation_tokens: int
     device_tokens: int
@@ -65,6 +70,6 @@ class EngineStats:
     gap_seconds: Histogram
     batch_sizes: Histogram
     ttft_seconds: Histogram
-    queue_seconds: Histogram
+    queue_seconds: dict[str, Histogram]
     inter_token_seconds: Histogram
     tiers: StoreStats | None

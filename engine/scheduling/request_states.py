@@ -23,6 +23,7 @@ class RequestStates:
         self.queue = queue
         self.running = SortedRequests(self.rank)
         self.num_preemptions = 0
+        self.num_reclaims = 0
         self._blocks = blocks
         self._tiering = tiering
         self._orders = itertools.count()
@@ -110,6 +111,7 @@ class RequestStates:
         last = max(others, key=self.rank)
         del self._restored[last.request_id]
         self._take_blocks(last)
+        self.num_reclaims += 1
         return True
 
     def finish(self, request_id: str, reason: FinishReason) -> Request | None:

@@ -130,6 +130,16 @@ class Scheduler:
         """Running requests that were stopped for lack of blocks."""
         return self._states.num_preemptions
 
+    @property
+    def num_reclaims(self) -> int:
+        """Waiting requests that lost the blocks that had been restored for them."""
+        return self._states.num_reclaims
+
+    @property
+    def num_preempted(self) -> int:
+        """Requests in the queue that ran before. It looks at every request."""
+        return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
+
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
         return len(self._states) > 0

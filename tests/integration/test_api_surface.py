@@ -119,6 +119,10 @@ async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.C
     assert answered["POST", "200"] == 1
     finished = {sample.labels["reason"]: sample.value for sample in families["ebb_requests_finished"].samples}
     assert finished == {"length": 1}
+    states = {sample.labels["state"] for sample in families["ebb_requests"].samples}
+    assert states == {"running", "waiting", "preempted", "loading"}
+    waited = {s.labels["outcome"]: s.value for s in families["ebb_queue_seconds"].samples if s.name.endswith("_count")}
+    assert waited == {"served": 1}
 
 
 async def test_a_page_that_is_not_built_says_how_to_build_it(http: aiohttp.ClientSession) -> None:

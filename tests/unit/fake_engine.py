@@ -125,6 +125,13 @@ class FakeEngine:
                 self._change = asyncio.Event()
                 await self._change.wait()
 
+    async def until_produced(self, stream: FakeStream, count: int) -> None:
+        """Wait until a request has so many tokens."""
+        async with asyncio.timeout(5):
+            while len(stream.produced) < count:
+                self._change = asyncio.Event()
+                await self._change.wait()
+
     @property
     def running(self) -> int:
         """Requests that have not ended."""
@@ -174,6 +181,10 @@ class FakeEngine:
         if stream is not None:
             self._finish(stream, "", (), "abort")
 
+    def end(self, stream: FakeStream, reason: FinishReason, error: str | None = None) -> None:
+        """End a request as the real engine would when its time is over."""
+        self._finish(stream, "", (), reason, error)
+
     def stats(self) -> EngineStats:
         seconds, counts = Histogram.of_seconds(), Histogram.of_counts()
         seconds.observe(0.004)
@@ -181,11 +192,13 @@ class FakeEngine:
             running=len(self._live),
             waiting=0,
             loading=0,
+            preempted=0,
             blocks_total=100,
             blocks_used=10,
             blocks_cached=20,
             block_nbytes=1000,
             preemptions=0,
+            reclaims=0,
             requests_finished=dict(self.finished),
             generation_tokens=sum(len(stream.produced) for stream in self.requests),
             device_tokens=0,
@@ -197,7 +210,7 @@ class FakeEngine:
             gap_seconds=seconds,
             batch_sizes=counts,
             ttft_seconds=seconds,
-            queue_seconds=seconds,
+            queue_seconds={"served": seconds},
             inter_token_seconds=seconds,
             tiers=None,
         )
@@ -235,6 +248,7 @@ class FakeEngine:
         stream.text += output.text
         stream.produced += output.token_ids
         stream.outputs.put_nowait(output)
+        self._change.set()
 
     def _finish(
         self, stream: FakeStream, text: str, ids: tuple[int, ...], reason: FinishReason, error: str | None = None
@@ -245,7 +259,8 @@ class FakeEngine:
         cached = self._cached(stream)
         kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)
         usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
-        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error))
+        retry_after = 7 if reason == "queue_timeout" else None
+        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after))
 
     def _cached(self, stream: FakeStream) -> int:
         """Tokens of the prompt that some earlier request had at the same places."""

@@ -1,4 +1,5 @@
 import time
+from math import inf
 
 import pytest
 
@@ -6,6 +7,7 @@ from cache_tiers.block_key import KeyNamespace
 from engine.errors import InvalidRequestError
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
 SPACE = KeyNamespace("m", "n", "bfloat16", 4, 1, 0, 1, b"")
@@ -69,6 +71,21 @@ def test_what_is_left_open_is_resolved(processor: Processor) -> None:
 
 def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
     assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.stop_token_ids == ()
+
+
+def test_deadlines_count_from_the_arrival() -> None:
+    processor = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0)
+    request = processor.process("r", [1], SamplingParams(), "local", Urgency(priority=-2, timeout=1.5))
+    assert (request.arrival, request.deadline, request.start_by, request.priority) == (100.0, 101.5, 105.0, -2)
+    assert processor.process("r", [1], SamplingParams(), "local").deadline == inf
+
+
+@pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
+def test_an_urgency_that_cannot_be_honoured_is_refused_and_the_field_named(urgency: Urgency, field: str) -> None:
+    in_order = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic, queue_policy="fcfs")
+    with pytest.raises(InvalidRequestError) as caught:
+        in_order.process("r", [1], SamplingParams(), "local", urgency)
+    assert caught.value.param == field
 
 
 def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor) -> None:

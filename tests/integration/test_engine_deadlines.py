@@ -1,0 +1,57 @@
+"""Deadlines in the real engine: they pass while the loop waits for the model, and while it has nothing else to do."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
+from tests.integration.engine_rig import engine_config
+
+LONG = SamplingParams(temperature=0.0, max_tokens=2000, ignore_eos=True)
+
+
+@pytest.fixture
+async def engine(model_path: Path, tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
+    config = engine_config(model_path, tmp_path / "state", prefix_cache=False)
+    config = replace(config, max_num_seqs=1, queue_policy="fcfs", queue_timeout=0.3)
+    engine = await asyncio.to_thread(build_engine, config, print)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+    engine.check()
+
+
+async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngine) -> None:
+    running = engine.generate([5, 6, 7], LONG, urgency=Urgency(timeout=1.5))
+    first = await anext(running)
+    assert first.token_ids
+    impatient = engine.generate([5, 6, 7], LONG, urgency=Urgency(timeout=0.1))
+    patient = engine.generate([5, 6, 7], LONG)
+    async with asyncio.timeout(20):
+        last = [output async for output in impatient][-1]
+        assert (last.finish_reason, last.token_ids) == ("timeout", ())
+        last = [output async for output in patient][-1]
+        assert last.finish_reason == "queue_timeout"
+        assert last.error is not None
+        assert last.retry_after is not None
+        last = [output async for output in running][-1]
+        assert last.finish_reason == "timeout"
+    assert last.usage is not None
+    assert 0 < last.usage.completion_tokens < 2000
+    assert last.usage.total_ms >= 1500
+    assert engine.stats().requests_finished == {"timeout": 2, "queue_timeout": 1}
+
+
+async def test_a_priority_is_refused_where_it_would_mean_nothing(engine: AsyncLLMEngine) -> None:
+    with pytest.raises(InvalidRequestError, match="order of their arrival") as refused:
+        engine.generate([5], LONG, urgency=Urgency(priority=1))
+    assert refused.value.param == "priority"
+    with pytest.raises(InvalidRequestError, match="above 0"):
+        engine.generate([5], LONG, urgency=Urgency(timeout=0.0))

@@ -12,7 +12,7 @@ from engine.sampling_params import SamplingParams
 
 
 class RequestStatus(Enum):
-    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at the front."""
+    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at its place."""
 
     WAITING = auto()
     LOADING = auto()

@@ -26,7 +26,7 @@ from engine.config import EngineConfig, TierConfig
 from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
-CPU_KERNELS = ("auto", "torch", "avx512_bf16", "avx512", "avx2", "portable")
+CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

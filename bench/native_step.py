@@ -49,7 +49,7 @@ class Arm:
         self._worker = Worker(config, progress=print)
         self._worker.load()
         self._worker.init_kv(num_blocks)
-        self._torch_threads = usable_cores() if kernels == "torch" else 1
+        self._torch_threads = usable_cores() if kernels in ("torch", "onednn") else 1
         self._steps = 0
 
     def step(self, load: Load) -> float:
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--context", type=int, default=512)
     arguments = parser.parse_args(argv)
     blocks = 32 * (-(-(arguments.context + 1) // BLOCK))
-    kinds = [*(each.name for each in usable_instruction_sets()), "torch"]
+    kinds = [*(each.name for each in usable_instruction_sets()), "onednn", "torch"]
     arms = [Arm(arguments.model, kind, arguments.cache_dir, num_blocks=blocks) for kind in kinds]
     print(
         f"{usable_cores()} threads, {time.strftime('%Y-%m-%d')}, median (least) of {arguments.rounds} rounds, ms a step"

@@ -37,8 +37,9 @@ class EngineConfig:
     queue_timeout: seconds within which a request must have its first turn; 0: it may wait for ever.
     tenant_weights: shares under "fair"; 1 for whoever is not named.
     secret: what tenant salts are derived from.
-    cpu_kernels: "torch" for the torch model; "auto" for the native step with the best instructions of this CPU, where
-    the model and the machine allow it; or the name of an instruction set (`engine.cpu.instruction_set`).
+    cpu_kernels: "auto" for the native step with the best instructions of this CPU, where the model and the machine
+    allow it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
+    with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
     quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """

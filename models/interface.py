@@ -28,7 +28,12 @@ class ModelShape(Protocol):
 
 
 class CausalLM(ModelShape, Protocol):
-    """A decoder-only language model. T is the number of rows of a flat, mixed batch."""
+    """A decoder-only language model. T is the number of rows of a flat, mixed batch.
+
+    kernels: names whose products it computes with, which decides about the last bits.
+    """
+
+    kernels: str
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """input_ids, positions [T] int64 -> final hidden states [T, hidden], normed."""

@@ -37,6 +37,19 @@ def load_weights(files: Sequence[Path], slots: Mapping[str, torch.Tensor], ignor
         raise WeightsError(f"the tensors in {files[0].parent} do not fit the model; {'; '.join(problems)}")
 
 
+def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
+    """One tensor as it lies in `files`: its pages are read when they are used, and are the file's, not ours.
+
+    Raises WeightsError if it is in none of them.
+    """
+    for file in files:
+        with safe_open(file, framework="pt", device="cpu") as source:
+            if name in source.keys():  # noqa: SIM118 - safe_open is no mapping
+                tensor: torch.Tensor = source.get_tensor(name)
+                return tensor
+    raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")
+
+
 def _fill(slot: torch.Tensor, value: torch.Tensor, name: str) -> None:
     if value.shape != slot.shape:
         raise WeightsError(f"the tensor {name} has shape {list(value.shape)}, but the model needs {list(slot.shape)}")

@@ -1,4 +1,4 @@
-"""Whether the native step computes, or the torch model: decided here, once per start."""
+"""Whether the native step computes, or the torch model, and with which weights: decided here, once per start."""
 
 import logging
 from collections.abc import Callable
@@ -14,8 +14,10 @@ from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.errors import EngineError
 from models.folder import ModelFolder
 from models.interface import CausalLM
+from models.layers.linear import can_prepack
 from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
+from models.pangu.model import EMBEDDING, PanguForCausalLM
+from models.weights import map_tensor
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +33,11 @@ def pack_for_native(
     threads: int,
     compilers: tuple[str, ...] = COMPILERS,
 ) -> PackedModel | None:
-    """The model for the native step; `model` cannot be used any more. None: the torch model serves, the log says why.
+    """The model for the native step; `model` cannot be used any more. None: `model` serves, with its weights packed for
+    oneDNN where that is possible and wanted. The log says which, why, and what it costs.
 
-    Raises EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization, or
-    int8 weights where only the torch model could serve.
+    Raises EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
+    int8 weights where only the torch model could serve, or oneDNN where it has no kernels.
     """
     if config.quantization not in _WEIGHTS:
         raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")
@@ -43,12 +46,15 @@ def pack_for_native(
     except (_NotNativeError, KernelBuildError) as reason:
         if config.quantization != "none":
             raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
-        if not isinstance(reason, _NotWantedError):
-            logger.warning(
-                "the torch model computes, because %s; decoding takes about twice as long as with the native step, "
-                "and an answer may depend on what else is in its batch",
-                reason,
-            )
+        packed = _prepack(config, model)
+        logger.log(
+            logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
+            "the torch model computes%s, because %s; on a CPU decoding takes about %s as long as with the native step, "
+            "and an answer may depend on what else is in its batch",
+            " with weights packed for oneDNN" if packed else "",
+            reason,
+            "twice" if packed else "three times",
+        )
         return None
     weights = _WEIGHTS[config.quantization]
     logger.info(
@@ -60,12 +66,24 @@ def pack_for_native(
     return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)
 
 
+def _prepack(config: EngineConfig, model: CausalLM) -> bool:
+    """Whether the weights of `model` are packed for oneDNN now. Raises EngineError if they should be and cannot."""
+    if config.cpu_kernels == "torch":
+        return False
+    if config.device == "cpu" and isinstance(model, PanguForCausalLM) and can_prepack(model.dtype):
+        model.prepack(map_tensor(ModelFolder(config.model_path).weight_files(), EMBEDDING))
+        return True
+    if config.cpu_kernels == "onednn":
+        raise EngineError(f"--cpu-kernels onednn is not possible here: there are no such kernels for {config.dtype}")
+    return False
+
+
 def _prepare(
     config: EngineConfig, model: CausalLM, progress: Callable[[str], None], compilers: tuple[str, ...]
 ) -> tuple[PanguForCausalLM, PanguConfig, KernelBuild]:
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
-    if config.cpu_kernels == "torch":
+    if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
     if not isinstance(model, PanguForCausalLM):

@@ -91,9 +91,8 @@ class Worker:
         if isinstance(model, PackedModel):
             return model.numerics
         backend = select_backend(self._attention_spec())
-        return ";".join(
-            (backend.numerics, f"torch-{torch.__version__}", self._device.instruction_set(), self._config.dtype)
-        )
+        versions = (f"torch-{torch.__version__}", model.kernels, self._device.instruction_set())
+        return ";".join((backend.numerics, *versions, self._config.dtype))
 
     def _attention_spec(self) -> AttentionSpec:
         model = self.model

@@ -12,6 +12,8 @@ from models.layers.rms_norm import RMSNorm
 from models.layers.rope import RotaryTable
 from models.pangu.config import PanguConfig
 
+EMBEDDING = "model.embed_tokens.weight"
+
 RopeRows = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -73,6 +75,10 @@ class DecoderLayer:
         x += self.mlp(self.mlp_norm(x))
         return x
 
+    def linears(self) -> tuple[Linear, ...]:
+        """All its matrices."""
+        return (self.attention.qkv, self.attention.out, self.mlp.gate_up, self.mlp.down)
+
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Views to fill, by their names in a checkpoint."""
         norms = {
@@ -93,17 +99,19 @@ class PanguForCausalLM:
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = dtype
-        self._embedding = torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
+        self.kernels = "torch"
         self._layers = [DecoderLayer(config, i, dtype=dtype, device=device) for i in range(config.num_layers)]
         self._norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self._head = self._embedding if config.tie_word_embeddings else torch.empty_like(self._embedding)
+        self._head = Linear(config.hidden_size, [config.vocab_size], bias=False, dtype=dtype, device=device)
+        self._tied = config.tie_word_embeddings
+        self._embedding = self._head.weight if self._tied else torch.empty_like(self._head.weight)
         self._rope = RotaryTable(
             config.head_dim, config.max_position_embeddings, config.rope_theta, config.rope_scaling, device
         )
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """input_ids, positions [T] int64 -> final hidden states [T, hidden], normed."""
-        x = functional.embedding(input_ids, self._embedding)
+        x = functional.embedding(input_ids, self._embedding).to(self.dtype)
         rows = self._rope.rows(positions)
         for layer in self._layers:
             x = layer(x, self._rope, rows, context)
@@ -111,18 +119,29 @@ class PanguForCausalLM:
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """hidden [R, hidden] -> logits [R, vocab] float32."""
-        return functional.linear(hidden, self._head).float()
+        return self._head(hidden).float()
+
+    def prepack(self, embedding: torch.Tensor) -> None:
+        """Put all matrices into the order of oneDNN's kernels; see `Linear.prepack`.
+
+        embedding: [vocab, hidden] in any dtype, the same as the model's: where the head is tied to it, rows are looked
+        up there from now on, so that it may be a mapped file and nothing is held twice.
+        """
+        for linear in (self._head, *(linear for layer in self._layers for linear in layer.linears())):
+            linear.prepack()
+        if self._tied:
+            self._embedding = embedding
+        self.kernels = "onednn"
 
     def slots(self) -> dict[str, torch.Tensor]:
         """Every tensor that a checkpoint must give, by its name there, as a view to copy into."""
-        slots = {"model.embed_tokens.weight": self._embedding, "model.norm.weight": self._norm.weight}
-        if self._head is not self._embedding:
-            slots["lm_head.weight"] = self._head
+        slots = {EMBEDDING: self._embedding, "model.norm.weight": self._norm.weight}
+        if not self._tied:
+            slots |= self._head.slots(["lm_head"])
         for index, layer in enumerate(self._layers):
             slots |= layer.slots(f"model.layers.{index}")
         return slots
 
     def ignores(self, name: str) -> bool:
         """Whether a checkpoint may hold this tensor needlessly: rotary tables, and the second copy of a tied head."""
-        tied = self._head is self._embedding
-        return name.endswith("rotary_emb.inv_freq") or (tied and name == "lm_head.weight")
+        return name.endswith("rotary_emb.inv_freq") or (self._tied and name == "lm_head.weight")

@@ -130,7 +130,8 @@ def test_what_the_native_step_cannot_do_the_torch_model_does_and_the_log_says_wh
     model: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture, changes: dict[str, object], reason: str
 ) -> None:
     driver = WorkerDriver(model, config=changed(config, **changes))
-    assert f"the torch model computes, because {reason}" in caplog.text
+    assert "the torch model computes" in caplog.text
+    assert f"because {reason}" in caplog.text
     assert len(driver.generate(PROMPT[:20], 2)) == 2
     driver.executor.close()
 
@@ -143,17 +144,6 @@ def test_a_model_whose_heads_have_another_size_is_left_to_torch(
     worker.load()
     assert "because the kernels are made for head_dim 64 and 128, not 16" in caplog.text
     worker.close()
-
-
-def test_without_a_compiler_the_torch_model_is_left_whole(
-    model: Path, config: EngineConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    network = load_bfloat16(model)
-    empty = changed(config, cache_dir=tmp_path)
-    assert pack_for_native(empty, network, lambda _: None, threads=1, compilers=("no-such-compiler",)) is None
-    assert "there is no C++ compiler on PATH" in caplog.text
-    assert "takes about twice as long" in caplog.text
-    assert all(slot.isfinite().all() for slot in network.slots().values())
 
 
 def test_the_log_says_that_the_native_step_computes(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,106 @@
+"""The torch model with weights packed for oneDNN, which serves where no compiler is; the plain one is its oracle."""
+
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.worker.worker import Worker
+from models.dense_context import DenseContext
+from models.folder import ModelFolder
+from models.layers.linear import can_prepack
+from models.pangu.model import EMBEDDING, PanguForCausalLM
+from models.weights import map_tensor
+from tests.integration.worker_driver import WorkerDriver
+from tests.native_rig import load_bfloat16
+from tests.tiny_models import make_tiny_model
+
+PROMPT = tuple(range(20, 60))
+
+
+def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> EngineConfig:
+    return EngineConfig(model, "tiny", None, b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels)
+
+
+def logits(model: PanguForCausalLM, ids: torch.Tensor) -> torch.Tensor:
+    return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext()))
+
+
+def prepacked(folder: Path) -> PanguForCausalLM:
+    assert can_prepack(torch.bfloat16), "these tests need a CPU for which oneDNN has bfloat16 kernels"
+    model = load_bfloat16(folder)
+    model.prepack(map_tensor(ModelFolder(folder).weight_files(), EMBEDDING))
+    return model
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("architecture", ["LlamaForCausalLM", "PanguEmbeddedForCausalLM"])
+def test_packed_weights_give_the_logits_of_the_plain_ones(tmp_path: Path, architecture: str, tied: bool) -> None:
+    """From a checkpoint in float32: the rows that a tied embedding is mapped from are rounded as the plain ones are."""
+    bias = architecture == "PanguEmbeddedForCausalLM"
+    folder = make_tiny_model(tmp_path / "model", architecture=architecture, bias=bias, tied=tied, hidden=96, heads=6)
+    for rows in (1, 7, 40):
+        ids = torch.arange(20, 20 + rows)
+        expected = logits(load_bfloat16(folder), ids)
+        torch.testing.assert_close(logits(prepacked(folder), ids), expected, rtol=0.02, atol=0.03)
+
+
+def test_on_the_real_model_the_next_tokens_are_the_same(model_path: Path) -> None:
+    ids = torch.randint(1000, 40_000, (200,), generator=torch.Generator().manual_seed(3))
+    plain, packed = logits(load_bfloat16(model_path), ids), logits(prepacked(model_path), ids)
+    divergence = (plain.softmax(-1) * (plain.log_softmax(-1) - packed.log_softmax(-1))).sum(-1)
+    assert float(divergence.mean()) < 0.001
+    assert float((plain.argmax(-1) == packed.argmax(-1)).float().mean()) > 0.97
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_no_weight_is_held_twice(tmp_path: Path, tied: bool) -> None:
+    folder = make_tiny_model(tmp_path / "model", tied=tied)
+    model = load_bfloat16(folder)
+    linears = [model._head, *(linear for layer in model._layers for linear in layer.linears())]
+    plain = [weakref.ref(linear.weight) for linear in linears]
+    assert len(plain) == 2 * 4 + 1
+    model.prepack(map_tensor(ModelFolder(folder).weight_files(), EMBEDDING))
+    assert [weight() for weight in plain if weight() is not None] == []
+
+
+def test_a_tensor_that_no_file_holds_is_named(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model")
+    with pytest.raises(Exception, match=r"the tensor lm_tail.weight is in none of the files in .*model"):
+        map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")
+
+
+def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = make_tiny_model(tmp_path / "model", hidden=192, heads=3, kv_heads=1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    driver = WorkerDriver(folder, config=config(folder, tmp_path / "cache"))
+    assert "the torch model computes with weights packed for oneDNN, because there is no C++ compiler" in caplog.text
+    assert "decoding takes about twice as long as with the native step" in caplog.text
+    plain = WorkerDriver(folder, config=config(folder, None, "torch"))
+    assert driver.generate(PROMPT, 5) == plain.generate(PROMPT, 5)
+    driver.executor.close()
+    plain.executor.close()
+
+
+def test_its_blocks_are_not_taken_for_those_of_the_plain_model(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model")
+    names = []
+    for kernels in ("onednn", "torch"):
+        worker = Worker(config(folder, None, kernels))
+        worker.load()
+        names.append(worker.numerics_id())
+        worker.close()
+    assert ";onednn;" in names[0]
+    assert ";torch;" in names[1]
+
+
+def test_where_there_are_no_such_kernels_the_setting_is_refused(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model")
+    worker = Worker(EngineConfig(folder, "tiny", None, b"secret", dtype="float32", cpu_kernels="onednn"))
+    with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):
+        worker.load()

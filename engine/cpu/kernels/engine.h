@@ -26,7 +26,6 @@ struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden]
     Buffer<float> product;      // [rows][the columns of one multiplication]
     Buffer<Best> best;          // [samples]
-    Buffer<bf16> decoded;       // [the largest depth][kPanel]: one panel of int8 weights
     AttentionScratch attention;
     Sampler sampler;
 };
@@ -141,8 +140,7 @@ private:
             const Left x = norm(weights.attention_norm);
             const Range panels = share(qkv_width / kPanel);
             const int first = panels.begin * kPanel, columns = (panels.end - panels.begin) * kPanel;
-            multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width},
-                     own.decoded.data());
+            multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width});
             if (weights.qkv_bias != nullptr)
                 for (int row = 0; row < rows; ++row)
                     add(weights.qkv_bias + first, columns,
@@ -185,7 +183,7 @@ private:
             for (int panel = panels.begin; panel < panels.end; panel += at_once) {
                 const int first = panel * kPanel, columns = std::min(at_once, panels.end - panel) * kPanel;
                 float* product = own.product.data();
-                multiply(left, rows, right, first, columns, {product, columns}, own.decoded.data());
+                multiply(left, rows, right, first, columns, {product, columns});
                 for (int row = 0; row < rows; ++row) {
                     float* values = product + static_cast<ptrdiff_t>(row) * columns;
                     if (bias != nullptr) add(bias + first, columns, values);
@@ -201,8 +199,7 @@ private:
             for (int panel = panels.begin; panel < panels.end; panel += at_once) {
                 const int count = std::min(at_once, panels.end - panel), columns = 2 * count * kPanel;
                 float* product = own.product.data();
-                multiply(x, rows, matrix(weights.gate_up, hidden), 2 * panel * kPanel, columns, {product, columns},
-                         own.decoded.data());
+                multiply(x, rows, matrix(weights.gate_up, hidden), 2 * panel * kPanel, columns, {product, columns});
                 for (int row = 0; row < rows; ++row)
                     for (int i = 0; i < count; ++i) {
                         const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
@@ -218,7 +215,7 @@ private:
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             const Range panels = share((model.vocab + kPanel - 1) / kPanel);
             compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panels.begin, panels.end,
-                           {own.product.data(), own.decoded.data()}, own.best.data(), engine.head_rows_.data());
+                           own.product.data(), own.best.data(), engine.head_rows_.data());
             barrier();
             for (int i = thread; i < input.samples; i += engine.pool_.size()) choose(i);
         }
@@ -246,12 +243,10 @@ private:
         partial_values_.reserve(plan.partials * head_dim);
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
         const int group = model_.heads / model_.kv_heads;
-        const int deepest = std::max({model_.hidden, model_.intermediate, model_.heads * model_.head_dim});
         for (ThreadScratch& scratch : scratch_) {
             scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);
-            if (model_.int8 != 0) scratch.decoded.reserve(static_cast<size_t>(deepest) * kPanel);
             scratch.attention.reserve(std::max(kTileRows, group), model_.head_dim);
         }
     }

@@ -37,20 +37,15 @@ struct HeadRow {
     float* drawn_from;
 };
 
-struct HeadScratch {
-    float* piece;   // [rows][kHeadColumns]
-    bf16* decoded;  // as `multiply` wants it
-};
-
-// Columns [first_panel, end_panel) of the head. rows [num_rows]; best [num_rows].
+// Columns [first_panel, end_panel) of the head. piece: scratch [num_rows][kHeadColumns]; best, rows [num_rows].
 inline void compute_logits(Left hidden, int num_rows, const Weights& head, int vocab, int first_panel, int end_panel,
-                           HeadScratch scratch, Best* best, const HeadRow* rows) {
+                           float* piece, Best* best, const HeadRow* rows) {
     const int end = end_panel * kPanel;
     for (int first = first_panel * kPanel; first < end; first += kHeadColumns) {
         const int columns = std::min(kHeadColumns, end - first), known = std::min(columns, vocab - first);
-        multiply(hidden, num_rows, head, first, columns, {scratch.piece, kHeadColumns}, scratch.decoded);
+        multiply(hidden, num_rows, head, first, columns, {piece, kHeadColumns});
         for (int row = 0; row < num_rows; ++row) {
-            float* logits = scratch.piece + row * kHeadColumns;
+            float* logits = piece + row * kHeadColumns;
             for (int i = 0; i < rows[row].num_barred; ++i) {
                 const int column = rows[row].barred[i] - first;
                 if (column >= 0 && column < known) logits[column] = -std::numeric_limits<float>::infinity();

@@ -1,7 +1,7 @@
 // int8 weights: groups of 32 along the depth share a scale per column, in float16.
 //
 // A panel of 32 columns is, group after group, 32 scales and 16 pairs of the depth with 64 bytes each: 1088 bytes for
-// 1024 weights. A weight is sign and magnitude, at most 127, which bf16 holds exactly.
+// 1024 weights. A weight is an integer from -127 to 127, which bf16 holds exactly.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ constexpr std::array<uint8_t, 128> bf16_bytes(int index) {
     return bytes;
 }
 
-// Bytes to bf16: the low and the high byte of each magnitude come from tables, the sign goes to the top.
+// A byte is sign and magnitude: the low and the high byte of its bf16 come from tables, the sign goes to the top.
 class Int8Decoder {
 public:
     Int8Decoder() {
@@ -66,6 +66,9 @@ public:
         pairs[1] = (Pair)_mm512_unpackhi_epi8(low, high);
     }
 
+    static uint8_t encode(int value) { return static_cast<uint8_t>(value < 0 ? 0x80 - value : value); }
+    static int value(uint8_t byte) { return byte & 0x80 ? 0x80 - byte : byte; }
+
     // Where decode expects a weight: unpacking goes by pieces of 128 bits, four columns of either half.
     static int byte_of(int column, int odd) { return column % 16 / 4 * 16 + column / 16 * 8 + column % 4 * 2 + odd; }
 
@@ -73,35 +76,22 @@ private:
     __m512i low_[2], high_[2];
 };
 #else
+// A byte is in two's complement: shifts separate the two of a pair, and give them their signs.
 class Int8Decoder {
 public:
     void decode(const uint8_t* bytes, Pair* pairs) const {
-        typedef uint16_t Halves __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
+        typedef int16_t Halves __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
         for (int v = 0; v < kPairVectors; ++v) {
-            const Halves both = reinterpret_cast<const Halves*>(bytes)[v];
-            const Ints words = __builtin_convertvector(both, Ints);
-            pairs[v] = {signed_value(words & 0xff), signed_value(words >> 8)};
+            const Ints both = __builtin_convertvector(reinterpret_cast<const Halves*>(bytes)[v], Ints);
+            pairs[v] = {__builtin_convertvector(both << 24 >> 24, Vec), __builtin_convertvector(both >> 8, Vec)};
         }
     }
 
+    static uint8_t encode(int value) { return static_cast<uint8_t>(value); }
+    static int value(uint8_t byte) { return static_cast<int8_t>(byte); }
     static int byte_of(int column, int odd) { return 2 * column + odd; }
-
-private:
-    static Vec signed_value(Ints byte) {
-        const Words magnitude = (Words)__builtin_convertvector(byte & 0x7f, Vec);
-        return (Vec)(magnitude | (Words)(byte & 0x80) << 24);
-    }
 };
 #endif
-
-// Write pairs of one group as bf16, in the layout of Panels.
-inline void store_pair(bf16* to, Pair pair) {
-#if EBB_BF16_DOT
-    _mm512_storeu_si512(to, (__m512i)pair);
-#else
-    store_words(to, ((Words)pair.even >> 16) | ((Words)pair.odd & 0xffff0000u));
-#endif
-}
 
 // Scales of columns [first, first + kLanes) of a group: float16 to float, subnormal numbers too.
 inline Vec load_scales(const uint8_t* group, int first) {
@@ -146,8 +136,8 @@ inline void pack_rows_int8(const bf16* source, int rows, int depth, uint8_t* pac
             const float scale = half_to_float(half);
             for (int k = 0; k < kGroup; ++k) {
                 const float value = scale > 0.f ? std::nearbyint(to_float(values[k]) / scale) : 0.f;
-                const uint8_t magnitude = static_cast<uint8_t>(std::min(std::fabs(value), 127.f));
-                pair_bytes(group, k / 2)[Int8Decoder::byte_of(column, k % 2)] = magnitude | (value < 0.f ? 0x80 : 0);
+                pair_bytes(group, k / 2)[Int8Decoder::byte_of(column, k % 2)] =
+                    Int8Decoder::encode(static_cast<int>(std::clamp(value, -127.f, 127.f)));
             }
         }
     }
@@ -161,8 +151,7 @@ inline void unpack_row(const Int8Panels& matrix, int column, float* to) {
         std::memcpy(&half, group + column % kPanel * sizeof half, sizeof half);
         for (int k = 0; k < kGroup; ++k) {
             const uint8_t byte = pair_bytes(group, k / 2)[Int8Decoder::byte_of(column % kPanel, k % 2)];
-            const float magnitude = static_cast<float>(byte & 0x7f) * half_to_float(half);
-            to[index * kGroup + k] = byte & 0x80 ? -magnitude : magnitude;
+            to[index * kGroup + k] = static_cast<float>(Int8Decoder::value(byte)) * half_to_float(half);
         }
     }
 }

@@ -16,10 +16,10 @@ struct Weights {
     Int8Panels int8_panels() const { return {static_cast<const uint8_t*>(data), depth}; }
 };
 
-// out [rows, columns] = left times columns [first, first + columns). `decoded` is scratch for [depth, kPanel].
-inline void multiply(Left left, int rows, const Weights& right, int first, int columns, Out out, bf16* decoded) {
+// out [rows, columns] = left times columns [first, first + columns).
+inline void multiply(Left left, int rows, const Weights& right, int first, int columns, Out out) {
     if (right.int8)
-        multiply(left, rows, right.int8_panels(), first, columns, out, decoded);
+        multiply(left, rows, right.int8_panels(), first, columns, out);
     else
         multiply(left, rows, right.bf16_panels(), first, columns, out);
 }

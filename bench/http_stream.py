@@ -59,7 +59,7 @@ async def post_stream(
     port = parts.port or (443 if secure else 80)
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(stall_seconds):
-        transport, _ = await loop.create_connection(lambda: arrivals, parts.hostname, port, ssl=secure)
+        transport, _ = await loop.create_connection(lambda: arrivals, parts.hostname or "", port, ssl=secure)
     try:
         while not arrivals.closed.done():
             left = arrivals.last_event + stall_seconds - time.perf_counter()

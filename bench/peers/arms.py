@@ -85,7 +85,8 @@ def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
 
     resident = resident_tokens(plan.turns)
     serving = launch(_POOL, plan.longest)
-    scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK))
+    # One block more: vLLM keeps one for itself.
+    scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
     launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}
     return Arm(VLLM, BF16, launches, fixed_length)
 

@@ -101,8 +101,9 @@ class Contest:
         server.freeze()
 
     def _find(self, arm: Arm, setup: Setup) -> PeerServer | None:
-        """The server of that launch; setups with equal launches share one."""
-        return next((server for server in self._servers if server.launch == arm.launches.get(setup)), None)
+        """The arm's server of that launch; setups with equal launches share one."""
+        launch = arm.launches.get(setup)
+        return next((each for each in self._servers if each.name == arm.name and each.launch == launch), None)
 
 
 async def other_load() -> float:

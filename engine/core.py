@@ -87,7 +87,7 @@ class EngineCore:
         if step.output.total_tokens:
             if step.follows_at_once:
                 self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
-            self.step_seconds.observe(result.seconds)
+            self.step_seconds.observe(result.seconds / step.output.passes)
             self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
             self.pace.note(step.output, result.seconds)
             self._last_ended = result.ended

@@ -97,14 +97,13 @@ class LLMEngine:
                 if (news := self._count(self._outputs.finish(request, "error", STEP_FAILED))) is not None
             ]
         with self.core.trace.span(Track.OUTPUT, "outputs"):
-            return [self._process(update) for update in updates]
+            return [output for update in updates if (output := self._process(update)) is not None]
 
-    def _process(self, update: TokenUpdate) -> RequestOutput:
+    def _process(self, update: TokenUpdate) -> RequestOutput | None:
         output, stopped = self._outputs.process(update)
         if stopped:
-            self.core.finish_request(output.request_id, "stop")
-        self._count(output)
-        return output
+            self.core.finish_request(update.request.request_id, "stop")
+        return self._count(output)
 
     def _count(self, output: RequestOutput | None) -> RequestOutput | None:
         if output is None:

@@ -15,6 +15,7 @@ class _Progress:
     detokenizer: Detokenizer
     stop: StopStrings
     first_token: float | None = None
+    num_tokens: int = 0
 
 
 class OutputProcessor:
@@ -31,14 +32,20 @@ class OutputProcessor:
             request, Detokenizer(self._token_bytes), StopStrings(request.sampling.stop)
         )
 
-    def process(self, update: TokenUpdate) -> tuple[RequestOutput, bool]:
-        """(output, whether a stop string ended the request here, so that the scheduler must end it too)."""
+    def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
+        """(output, whether a stop string ended the request here, so that the scheduler must end it too).
+
+        No output for a token that was computed behind a stop string.
+        """
         request, token_id = update.request, update.token_id
-        progress = self._progress[request.request_id]
+        progress = self._progress.get(request.request_id)
+        if progress is None:
+            return None, False
         if token_id is None:
             return self._finished(progress, "", (), update.finish_reason or "abort"), False
         if progress.first_token is None:
             progress.first_token = self._clock()
+        progress.num_tokens += 1
         ended_by_token = update.finish_reason == "stop"
         text, stopped = self._advance(progress, token_id, is_stop_token=ended_by_token)
         if stopped:
@@ -54,8 +61,7 @@ class OutputProcessor:
 
     def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[str, bool]:
         text = "" if is_stop_token else progress.detokenizer.push(token_id)
-        produced = len(progress.request.output_token_ids)
-        if produced <= progress.request.sampling.min_tokens:
+        if progress.num_tokens <= progress.request.sampling.min_tokens:
             return progress.stop.flush() + text, False
         return progress.stop.push(text)
 
@@ -81,7 +87,7 @@ class OutputProcessor:
         first = progress.first_token if progress.first_token is not None else now
         return Usage(
             prompt_tokens=request.num_prompt_tokens,
-            completion_tokens=len(request.output_token_ids),
+            completion_tokens=progress.num_tokens,
             kv=request.receipt or KVReceipt(computed=request.num_prompt_tokens),
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,

@@ -10,7 +10,7 @@ class StepPace:
     """Remembers the last step; the next one of the same shape is expected to take as long. Seconds throughout."""
 
     def __init__(self) -> None:
-        self._shape: tuple[int, int] | None = None
+        self._shape: tuple[int, int, int] | None = None
         self._seconds = 0.0
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
@@ -24,5 +24,5 @@ class StepPace:
         return max(0.0, self._seconds - max(LEAD_SECONDS, LEAD_SHARE * self._seconds))
 
 
-def _shape(step: SchedulerOutput) -> tuple[int, int]:
-    return step.total_tokens, len(step.num_scheduled_tokens)
+def _shape(step: SchedulerOutput) -> tuple[int, int, int]:
+    return step.total_tokens, len(step.num_scheduled_tokens), step.passes

@@ -88,6 +88,12 @@ class Request:
         limit = self.sampling.max_tokens
         return limit is not None and len(self.output_token_ids) + self.samples_in_flight >= limit
 
+    @property
+    def num_wanted_tokens(self) -> int:
+        """Tokens that it still wants beside those that steps in flight will produce. Needs `max_tokens`."""
+        assert self.sampling.max_tokens is not None
+        return self.sampling.max_tokens - len(self.output_token_ids) - self.samples_in_flight
+
     def key_before(self, index: int) -> BlockKey:
         """The parent of block `index`: the key of the block before it, or the root."""
         return self.block_keys[index - 1] if index else self.root_key

@@ -42,6 +42,8 @@ class SchedulerOutput:
     dropped_request_ids: the worker forgets these before anything else (finished, aborted or preempted).
     copies: within the device, done first; loads: host -> device, done before the forward pass; stores: device -> host,
     done after it.
+    passes: how often the forward pass is made, each over the tokens of the one before; more than once only where
+    everybody decodes.
     A request samples a token in this step when its computed tokens reach all of its known tokens.
     """
 
@@ -53,24 +55,25 @@ class SchedulerOutput:
     copies: tuple[BlockCopy, ...] = ()
     loads: tuple[TransferJob, ...] = ()
     stores: tuple[TransferJob, ...] = ()
+    passes: int = 1
 
     @property
     def total_tokens(self) -> int:
-        """Rows of the forward pass; 0 means that only blocks move."""
+        """Rows of a forward pass; 0 means that only blocks move."""
         return sum(self.num_scheduled_tokens.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRunnerOutput:
-    """The result of one step. `sampled_token_ids` lacks the requests that did not sample.
+    """The result of one step. sampled_token_ids: a token of each pass; it lacks the requests that did not sample.
 
-    started, ended: of the forward pass and the sampling, without the transfers, in seconds on the worker's monotonic
+    started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
     clock, of which only differences mean anything; both 0 if nothing was computed. received, sent: of the whole step,
     on the same clock.
     """
 
     step_id: int
-    sampled_token_ids: Mapping[str, int]
+    sampled_token_ids: Mapping[str, tuple[int, ...]]
     transfers: tuple[TransferResult, ...] = ()
     started: float = 0.0
     ended: float = 0.0
@@ -79,5 +82,5 @@ class ModelRunnerOutput:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the forward pass."""
+        """Wall time of all forward passes."""
         return self.ended - self.started

@@ -16,6 +16,7 @@ from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
+from engine.scheduling.multi_step import passes_of_step
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
@@ -30,11 +31,13 @@ class SchedulerLimits:
     """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step.
 
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts.
+    decode_passes: forward passes of one step while nobody waits.
     """
 
     max_num_seqs: int
     max_num_batched_tokens: int
     itl_target: float = 0.0
+    decode_passes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +154,26 @@ class Scheduler:
         now = self._clock()
         self._expire(now)
         loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
-        draft = StepDraft(now, self._budget())
+        draft = StepDraft(now, self._budget(), self._passes())
         all_have_room = self._schedule_running(draft)
         self._collect_loads(now)
         if all_have_room:
             self._schedule_waiting(draft)
         if self.tiering is not None:
             loads += self.tiering.tiers.take_loads()
-        self._last_step_tokens = sum(draft.counts.values())
+        self._last_step_tokens = draft.passes * sum(draft.counts.values())
         if not (draft.counts or loads or stores or self._states.has_dropped):
             return None
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
         new, cached = tuple(draft.new), tuple(draft.cached)
-        return SchedulerOutput(next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores)
+        return SchedulerOutput(
+            next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores, draft.passes
+        )
+
+    def _passes(self) -> int:
+        if self.limits.decode_passes == 1 or len(self._queue) or self._states.num_loading:
+            return 1
+        return passes_of_step(self.limits.decode_passes, self._states.running, self.blocks)
 
     def _budget(self) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
@@ -183,9 +193,9 @@ class Scheduler:
             if count <= 0:
                 continue
             num_blocks = len(request.blocks)
-            if self._room.grow(request, request.num_computed_tokens + count, draft):
+            if self._room.grow(request, request.num_computed_tokens + count + draft.passes - 1, draft):
                 draft.add_cached(request, count, num_blocks)
-                self._queue.charge(request, count)
+                self._queue.charge(request, count + draft.passes - 1)
             else:
                 all_have_room = False
         return all_have_room and self.num_preemptions == preempted_before
@@ -233,33 +243,34 @@ class Scheduler:
         self.blocks.end_copies(output.copies)
         if self.tiering is not None:
             self.tiering.complete(result.transfers)
-        self.cost.note(output, result.seconds)
+        self.cost.note(output, result.seconds / output.passes)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)
-            if request is None:
-                continue
-            update = self._update_request(request, count, result.sampled_token_ids.get(request_id))
-            if update is not None:
-                updates.append(update)
+            if request is not None:
+                updates += self._update_request(request, count, result.sampled_token_ids.get(request_id, ()))
         return updates
 
-    def _update_request(self, request: Request, count: int, token_id: int | None) -> TokenUpdate | None:
+    def _update_request(self, request: Request, count: int, token_ids: tuple[int, ...]) -> list[TokenUpdate]:
         request.steps_in_flight -= 1
-        if token_id is not None:
-            request.samples_in_flight -= 1
+        request.samples_in_flight -= len(token_ids)
+        updates: list[TokenUpdate] = []
+        reason = None
+        for token_id in token_ids:
             request.output_token_ids.append(token_id)
+            reason = self._finish_reason(request, token_id)
+            updates.append(TokenUpdate(request, token_id, reason))
+            if reason is not None:
+                # What later passes computed behind its end is nobody's.
+                break
         if request.status is RequestStatus.RUNNING:
-            request.num_confirmed_tokens += count
+            request.num_confirmed_tokens += count + max(0, len(updates) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:
                 self.tiering.offer(published)
-        if token_id is None:
-            return None
-        reason = self._finish_reason(request, token_id)
         if reason is not None:
             self.finish_request(request.request_id, reason)
-        return TokenUpdate(request, token_id, reason)
+        return updates
 
     def _finish_reason(self, request: Request, token_id: int) -> FinishReason | None:
         sampling, produced = request.sampling, len(request.output_token_ids)

@@ -9,10 +9,14 @@ from engine.scheduling.output import CachedRequestData, NewRequestData
 
 @dataclass(slots=True)
 class StepDraft:
-    """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order."""
+    """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order.
+
+    passes: forward passes; a request that decodes computes a token in each.
+    """
 
     now: float
     budget: SchedulingBudget
+    passes: int = 1
     counts: dict[str, int] = field(default_factory=dict)
     new: list[NewRequestData] = field(default_factory=list)
     cached: list[CachedRequestData] = field(default_factory=list)
@@ -41,9 +45,9 @@ class StepDraft:
     def _take(self, request: Request, count: int) -> None:
         self.budget.take(count)
         self.counts[request.request_id] = count
-        request.num_computed_tokens += count
+        request.num_computed_tokens += count + self.passes - 1
         request.steps_in_flight += 1
         if request.started is None:
             request.started = self.now
-        if request.num_pending_tokens == 0:
-            request.samples_in_flight += 1
+        if request.num_pending_tokens + self.passes == 1:
+            request.samples_in_flight += self.passes

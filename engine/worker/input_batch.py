@@ -153,6 +153,8 @@ class InputBatch:
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
     def append(self, request_ids: Iterable[str], tokens: Iterable[int]) -> None:
-        """Add each request's own sample, so that the next step can be built before the scheduler has seen it."""
+        """Add each request's own sample, so that what follows can be built before the scheduler has seen it."""
         for request_id, token in zip(request_ids, tokens, strict=True):
-            self._state(request_id).token_ids.append(token)
+            state = self._state(request_id)
+            state.num_computed_tokens = len(state.token_ids)
+            state.token_ids.append(token)

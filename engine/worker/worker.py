@@ -131,12 +131,16 @@ class Worker:
         self._batch.update(step)
         self._cache.copy_within(step.copies)
         transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
-        forward = ForwardPass({}, 0.0, 0.0)
+        passes: list[ForwardPass] = []
         if step.num_scheduled_tokens:
-            forward = self._runner.run(self._batch, step.num_scheduled_tokens)
+            passes = [self._runner.run(self._batch, step.num_scheduled_tokens) for _ in range(step.passes)]
         transfers += self._cache.run(step.stores)
+        sent = time.perf_counter()
+        if not passes:
+            return ModelRunnerOutput(step.step_id, {}, transfers, received=received, sent=sent)
+        sampled = {name: tuple([each.sampled[name] for each in passes]) for name in passes[0].sampled}
         return ModelRunnerOutput(
-            step.step_id, forward.sampled, transfers, forward.started, forward.ended, received, sent=time.perf_counter()
+            step.step_id, sampled, transfers, passes[0].started, passes[-1].ended, received=received, sent=sent
         )
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from engine.scheduling.output import NewRequestData, SchedulerOutput
 from engine.worker.device import open_device
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
-from tests.integration.worker_driver import GREEDY, WorkerDriver, engine_config
+from tests.integration.worker_driver import GREEDY, WorkerDriver, engine_config, tokens_of
 from tests.tiny_models import make_tiny_model
 
 
@@ -59,13 +59,13 @@ def test_after_a_step_that_failed_the_other_requests_go_on_as_if_nothing_had_bee
     driver = WorkerDriver(model)
     expected = driver.generate(range(20, 50), 6)
     others = NewRequestData("fine", tuple(range(20, 50)), 30, (30, 31, 32), 0, GREEDY)
-    tokens = list(driver.run(driver.plan({"fine": 30}, new=[others])).sampled_token_ids.values())
+    tokens = tokens_of(driver.run(driver.plan({"fine": 30}, new=[others])))
     too_long = NewRequestData("bad", (5, 6, 7), 3, (), 0, GREEDY)
     with pytest.raises(EngineError, match="request bad"):
         driver.run(driver.plan({"bad": 3}, new=[too_long]))
     for done in range(30, 35):
         step = driver.plan({"fine": 1}, cached={"fine": done}, dropped=["bad"] if done == 30 else [])
-        tokens += driver.run(step).sampled_token_ids.values()
+        tokens += tokens_of(driver.run(step))
     driver.executor.close()
     assert tokens == expected
 

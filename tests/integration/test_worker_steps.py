@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ import torch
 
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import NewRequestData
-from tests.integration.worker_driver import GREEDY, WorkerDriver, dense_greedy
+from tests.integration.worker_driver import GREEDY, WorkerDriver, dense_greedy, tokens_of
 from tests.tiny_models import make_tiny_model
 
 PROMPT = tuple(int(token) for token in torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(4)))
@@ -54,8 +55,8 @@ def test_a_request_gets_the_same_tokens_in_company_as_alone(driver: WorkerDriver
         cached = {name: done for name, done in computed.items() if done}
         result = driver.run(driver.plan(scheduled, new=new, cached=cached))
         computed = {name: computed[name] + count for name, count in scheduled.items()}
-        for name, token in result.sampled_token_ids.items():
-            together[name].append(token)
+        for name, tokens in result.sampled_token_ids.items():
+            together[name] += tokens
     assert {name: tokens[:6] for name, tokens in together.items()} == alone
 
 
@@ -79,8 +80,17 @@ def test_steps_queued_before_their_predecessors_result_use_its_sample(driver: Wo
     steps += [driver.plan({"r": 1}, cached={"r": 150 + i}) for i in range(4)]
     futures = [driver.executor.execute(step) for step in steps]
     results = [future.result(timeout=60) for future in futures]
-    assert [result.sampled_token_ids["r"] for result in results] == expected
+    assert [result.sampled_token_ids["r"] for result in results] == [(token,) for token in expected]
     assert [result.step_id for result in results] == [step.step_id for step in steps]
+
+
+def test_several_passes_of_a_step_are_so_many_steps(driver: WorkerDriver) -> None:
+    expected = driver.generate(PROMPT, 12, params=DRAWN)
+    tokens = tokens_of(driver.run(driver.plan({"r": 150}, new=[request("r", PROMPT, 20, DRAWN)])))
+    for done, passes in ((150, 3), (153, 1), (154, 7)):
+        step = driver.plan({"r": 1}, cached={"r": done})
+        tokens += tokens_of(driver.run(replace(step, passes=passes)))
+    assert tokens == expected
 
 
 def test_only_a_step_that_reaches_the_last_token_samples(driver: WorkerDriver) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.scheduling.output import NewRequestData
-from tests.integration.worker_driver import BLOCK, GREEDY, WorkerDriver
+from tests.integration.worker_driver import BLOCK, GREEDY, WorkerDriver, tokens_of
 from tests.tiny_models import make_tiny_model
 
 PROMPT = tuple(
@@ -56,9 +56,9 @@ def test_a_load_serves_the_step_that_it_comes_with(driver: WorkerDriver) -> None
     new = NewRequestData("back", PROMPT, len(PROMPT), tuple(range(40, 48)), FULL * BLOCK, GREEDY)
     rest = len(PROMPT) - FULL * BLOCK
     result = driver.run(driver.plan({"back": rest}, new=[new], loads=loads(driver, range(40, 40 + FULL))))
-    restored = [result.sampled_token_ids["back"]]
+    restored = tokens_of(result)
     for done in range(len(PROMPT), len(PROMPT) + 15):
-        restored += driver.run(driver.plan({"back": 1}, cached={"back": done})).sampled_token_ids.values()
+        restored += tokens_of(driver.run(driver.plan({"back": 1}, cached={"back": done})))
     assert restored == on_device
 
 

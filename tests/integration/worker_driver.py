@@ -87,9 +87,14 @@ class WorkerDriver:
             result = self.run(self.plan({"r": size}, new=new, cached={} if new else {"r": computed}))
             new = []
             computed += size
-            tokens += result.sampled_token_ids.values()
+            tokens += tokens_of(result)
         self.run(self.plan(dropped=["r"]))
         return tokens[len(prompt) :]
+
+
+def tokens_of(result: ModelRunnerOutput) -> list[int]:
+    """All that were sampled, request by request."""
+    return [token for tokens in result.sampled_token_ids.values() for token in tokens]
 
 
 def dense_greedy(model: Path, prompt: Sequence[int], count: int) -> list[int]:

@@ -41,12 +41,15 @@ class SchedulerLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.open("fair", patient=True, impatient_server=False)
+        self.open("fair", patient=True, impatient_server=False, passes=1)
 
     @initialize(
-        policy=st.sampled_from(("fcfs", "priority", "fair")), patient=st.booleans(), impatient_server=st.booleans()
+        policy=st.sampled_from(("fcfs", "priority", "fair")),
+        patient=st.booleans(),
+        impatient_server=st.booleans(),
+        passes=st.sampled_from((1, 3)),
     )
-    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool) -> None:
+    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int) -> None:
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(capacity=10)
@@ -54,7 +57,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, redis=True)
         self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
-        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9)
+        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
         self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), self.queue, clock=self.clock)
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()

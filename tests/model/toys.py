@@ -60,11 +60,12 @@ class ToyWorker:
         for copy in output.copies:
             self.device[copy.target_id] = list(self.device[copy.source_id])
         results = [self._copy(job, load=True) for job in output.loads]
-        sampled = {}
-        for request_id, count in output.num_scheduled_tokens.items():
-            token = self._forward(self.requests[request_id], computed[request_id], count)
-            if token is not None:
-                sampled[request_id] = token
+        sampled: dict[str, tuple[int, ...]] = {}
+        for number in range(output.passes):
+            for request_id, count in output.num_scheduled_tokens.items():
+                token = self._forward(self.requests[request_id], computed[request_id] + number, count)
+                if token is not None:
+                    sampled[request_id] = (*sampled.get(request_id, ()), token)
         results += [self._copy(job, load=False) for job in output.stores]
         return ModelRunnerOutput(output.step_id, sampled, tuple(results))
 

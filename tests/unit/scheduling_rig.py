@@ -42,6 +42,7 @@ class Rig:
     max_waiting: int = 100
     policy: QueuePolicy = "fair"
     max_wait: float = 30.0
+    decode_passes: int = 1
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
     now: float = 0.0
@@ -54,7 +55,7 @@ class Rig:
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         tiering = Tiering(self.tiers, self.blocks) if self.tiers else None
-        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step)
+        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
         )
@@ -72,9 +73,10 @@ class Rig:
         priority: int = 0,
         deadline: float = inf,
         start_by: float = inf,
+        stop_token_ids: tuple[int, ...] = (),
     ) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK)
-        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
+        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids)
         request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
         request.deadline, request.start_by = deadline, start_by
         self.scheduler.add_request(request)

@@ -1,0 +1,65 @@
+"""Several forward passes in one step: only when that delays nobody, and never more than is wanted."""
+
+from tests.unit.scheduling_rig import Rig
+
+
+def answers_alone(prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
+    answers = []
+    for prompt in prompts:
+        rig = Rig()
+        request = rig.add(prompt, max_tokens)
+        rig.run()
+        answers.append(request.output_token_ids)
+    return answers
+
+
+def test_streams_get_several_tokens_a_step_and_the_same_ones() -> None:
+    prompts = [[1, 2, 3], [4, 5, 6]]
+    rig = Rig(decode_passes=4)
+    requests = [rig.add(prompt, max_tokens=9) for prompt in prompts]
+    rig.step()
+    output, updates = rig.step()
+    assert output.passes == 4
+    assert [update.request.request_id for update in updates] == ["r0"] * 4 + ["r1"] * 4
+    rig.run()
+    assert [request.output_token_ids for request in requests] == answers_alone(prompts, 9)
+
+
+def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
+    rig = Rig(decode_passes=4)
+    rig.add([1, 2, 3], max_tokens=3)
+    rig.add([4, 5, 6], max_tokens=9)
+    rig.step()
+    assert [rig.step()[0].passes for _ in range(3)] == [2, 4, 2]
+
+
+def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
+    rig = Rig(decode_passes=4, max_tokens_per_step=4)
+    rig.add([1, 2, 3], max_tokens=30)
+    rig.step()
+    assert rig.step()[0].passes == 4
+    rig.add([5] * 6, max_tokens=1)
+    assert [rig.step()[0].passes for _ in range(2)] == [1, 1]
+    assert rig.step()[0].passes == 4
+
+
+def test_without_room_for_all_passes_there_is_one() -> None:
+    rig = Rig(decode_passes=4, pool_blocks=2)
+    rig.add([1, 2, 3], max_tokens=5)
+    rig.step()
+    assert rig.step()[0].passes == 4
+    crowded = Rig(decode_passes=4, pool_blocks=2)
+    crowded.add([1, 2, 3], max_tokens=5)
+    crowded.add([4, 5, 6], max_tokens=2)
+    crowded.step()
+    assert crowded.step()[0].passes == 1
+    crowded.run()
+
+
+def test_tokens_behind_a_stop_token_are_dropped() -> None:
+    [tokens] = answers_alone([[1, 2, 3]], 9)
+    rig = Rig(decode_passes=4)
+    request = rig.add([1, 2, 3], max_tokens=9, stop_token_ids=(tokens[2],))
+    rig.run()
+    assert request.output_token_ids == tokens[:3]
+    assert request.finish_reason == "stop"

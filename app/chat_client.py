@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 
+from app.load.sse import SSEParser
 from engine.errors import EbbError
 
 CONNECT_SECONDS = 5.0
@@ -102,17 +103,10 @@ class ChatClient:
 
 async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
     """The events in a body of type text/event-stream, however it was cut into chunks; comments are left out."""
-    buffer = b""
+    parser = SSEParser()
     async for chunk in chunks:
-        buffer = (buffer + chunk).replace(b"\r\n", b"\n")
-        *frames, buffer = buffer.split(b"\n\n")
-        for frame in frames:
-            fields: dict[str, str] = {}
-            for line in frame.decode().splitlines():
-                name, _, value = line.partition(":")
-                fields[name] = value.removeprefix(" ")
-            if "data" in fields:
-                yield Event(fields.get("event", "message"), json.loads(fields["data"]))
+        for event in parser.feed(chunk):
+            yield Event(event.event, json.loads(event.data))
 
 
 async def _refuse_errors(response: aiohttp.ClientResponse) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from app.load.client import fixed_length
 from bench import arms
-from bench.client import fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import Spread, median, share, spread
 from bench.workbench import Workbench

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from app.load.client import Message, fixed_length
+from app.load.words import plain_words
 from bench import arms
-from bench.client import Message, fixed_length
 from bench.plan import BLOCK_TOKENS
 from bench.server import EbbServer, settle
 from bench.stats import share
 from bench.workbench import Workbench
-from bench.workload import history, plain_words
+from bench.workload import history
 
 _PLACES = ("device", "cpu", "redis")
 

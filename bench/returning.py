@@ -3,8 +3,8 @@
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from app.load.client import Message, fixed_length
 from bench import arms
-from bench.client import Message, fixed_length
 from bench.server import EbbServer, settle
 from bench.stats import median
 from bench.workbench import Workbench

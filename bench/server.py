@@ -13,7 +13,7 @@ from typing import Self
 
 import aiohttp
 
-from bench.client import Generation, LoadClient
+from app.load.client import Generation, LoadClient
 from bench.workload import history
 
 EBB_SERVE = (str(Path(sys.executable).with_name("ebb")), "serve")

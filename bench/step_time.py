@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from app.load.client import fixed_length
+from app.load.rates import steady_gaps
 from bench import arms
-from bench.client import fixed_length
 from bench.server import EbbServer, settle
-from bench.stats import Spread, spread, steady_gaps
+from bench.stats import Spread, spread
 from bench.workbench import Workbench
 from bench.workload import history
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from bench.client import Generation, fixed_length
+from app.load.client import Generation, fixed_length
 from bench.peers.llama_cpp import LlamaCpp
 from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes, whole_blocks
 from bench.peers.server import Launch

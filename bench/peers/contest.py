@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from bench.answer import RequestFailedError, StreamBrokenError
+from app.load.answer import RequestFailedError, StreamBrokenError
 from bench.peers import metrics, suites
 from bench.peers.arms import Arm, Setup
 from bench.peers.points import Point, Trial

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.client import LoadClient
+from app.load.client import LoadClient
 from bench.peers import metrics, suites
 from bench.peers.arms import Setup
 from bench.peers.plan import PeersPlan

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tokenizers import Tokenizer
 
-from bench.workload import WORDS
+from app.load.words import WORDS
 
 
 class PromptMaker:

@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import psutil  # type: ignore[import-untyped]
 
-from bench.client import LoadClient
+from app.load.client import LoadClient
 from bench.server import ServerFailedError, answers_ok, free_port
 
 _PORT = "{port}"

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.answer import Answer, StreamBrokenError
-from bench.client import Generation, LoadClient
+from app.load.answer import Answer, StreamBrokenError
+from app.load.client import Generation, LoadClient
+from app.load.rates import decode_rate
+from app.percentiles import percentile
 from bench.peers.plan import MixedPlan, TurnsPlan
 from bench.peers.prompts import PromptMaker, make_chats
-from bench.stats import median, percentile
+from bench.stats import median
 
 FixedLength = Callable[[int], Generation]
 """How a server is asked for an answer of so many tokens in which an end is never sampled."""
@@ -30,13 +32,6 @@ async def measure_decode(
     prompts = [make.words(prompt_tokens, f"{seed}/{stream}") for stream in range(streams)]
     answers = await asyncio.gather(*(_generate(client, prompt, tokens) for prompt in prompts))
     return decode_rate(answers)
-
-
-def decode_rate(answers: Sequence[Answer]) -> float:
-    """Tokens behind the first of each answer, over the time in which any was still to come. Pure."""
-    began = min(answer.sent + answer.ttft for answer in answers)
-    ended = max(answer.sent + answer.total for answer in answers)
-    return sum(answer.tokens - 1 for answer in answers) / (ended - began)
 
 
 async def measure_ttft(

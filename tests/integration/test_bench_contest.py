@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from bench.client import Generation
+from app.load.client import Generation
 from bench.peers import metrics
 from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest

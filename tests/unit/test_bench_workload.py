@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from bench.workload import WORDS, WorkloadShape, history, make_chats, passage, question
+from app.load.words import WORDS
+from bench.workload import WorkloadShape, history, make_chats, passage, question
 
 
 def _digest(shape: WorkloadShape) -> str:

@@ -51,9 +51,11 @@ async def post_stream(
     """The status and the body's pieces, on a connection of its own that the server closes.
 
     Raises TimeoutError when no event comes for `stall_seconds` (comments are none), OSError if the connection fails,
-    and ValueError if what comes is not HTTP.
+    and ValueError if what comes is not HTTP, or `url` names no host.
     """
     parts = urlsplit(url)
+    if parts.hostname is None:
+        raise ValueError(f"{url!r} names no host")
     arrivals = _Arrivals(_request(parts.path, parts.netloc, body, headers))
     secure = ssl.create_default_context() if parts.scheme == "https" else None
     port = parts.port or (443 if secure else 80)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.http_stream import read_response
+from app.load.http_stream import read_response
 
 CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

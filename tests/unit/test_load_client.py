@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bench.answer import RequestFailedError, StreamBrokenError, TierTokens, TokenUsage
-from bench.client import Generation, LoadClient, fixed_length
+from app.load.answer import RequestFailedError, StreamBrokenError, TierTokens, TokenUsage
+from app.load.client import Generation, LoadClient, fixed_length
 
 Play = Callable[["Scene"], Awaitable[None]]
 USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}

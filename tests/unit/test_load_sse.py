@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.sse import SSEEvent, SSEParser
+from app.load.sse import SSEEvent, SSEParser
 
 STREAM = (
     "\ufeff: hello\r\n"

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import aiohttp
 
-from bench.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
-from bench.http_stream import Piece, post_stream
-from bench.prometheus import parse_metrics
-from bench.sse import SSEParser
+from app.load.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
+from app.load.http_stream import Piece, post_stream
+from app.load.prometheus import parse_metrics
+from app.load.sse import SSEParser
 
 Message = Mapping[str, str]
 """{"role": ..., "content": ...}"""

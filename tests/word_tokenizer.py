@@ -4,7 +4,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
 
-from bench.workload import WORDS
+from app.load.words import WORDS
 
 UNKNOWN = "[UNK]"
 

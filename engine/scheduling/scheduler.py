@@ -17,6 +17,7 @@ from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.multi_step import passes_of_step
+from engine.scheduling.ending import reason_to_end
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
@@ -258,7 +259,7 @@ class Scheduler:
         reason = None
         for token_id in token_ids:
             request.output_token_ids.append(token_id)
-            reason = self._finish_reason(request, token_id)
+            reason = reason_to_end(request, token_id)
             updates.append(TokenUpdate(request, token_id, reason))
             if reason is not None:
                 # What later passes computed behind its end is nobody's.
@@ -271,14 +272,6 @@ class Scheduler:
         if reason is not None:
             self.finish_request(request.request_id, reason)
         return updates
-
-    def _finish_reason(self, request: Request, token_id: int) -> FinishReason | None:
-        sampling, produced = request.sampling, len(request.output_token_ids)
-        if token_id in sampling.stop_token_ids and produced > sampling.min_tokens:
-            return "stop"
-        if sampling.max_tokens is not None and produced >= sampling.max_tokens:
-            return "length"
-        return None
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
         """A step raised: its requests end with "error", its copies count as failed. Returns the requests."""

@@ -2,7 +2,9 @@
 
 import pytest
 
+from engine.sampling_params import SamplingParams
 from engine.scheduling.deadlines import Deadlines
+from engine.scheduling.ending import reason_to_end
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 from tests.unit.scheduling_rig import bare_request
@@ -90,6 +92,17 @@ def test_the_pace_forgets() -> None:
     for now in range(500):
         pace.note(500.0 + now / 10, others_wait=True)
     assert pace.seconds_each == pytest.approx(0.1, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "min_tokens", "ends"),
+    [([7], 0, None), ([9], 0, "stop"), ([9], 1, None), ([7, 9], 1, "stop"), ([7, 7, 7], 0, "length")],
+)
+def test_a_request_ends_with_a_stop_token_or_its_last_one(tokens: list[int], min_tokens: int, ends: str | None) -> None:
+    request = bare_request(0)
+    request.sampling = SamplingParams(max_tokens=3, min_tokens=min_tokens, stop_token_ids=(9,))
+    request.output_token_ids = tokens
+    assert reason_to_end(request, tokens[-1]) == ends
 
 
 @pytest.mark.parametrize(

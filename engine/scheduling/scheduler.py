@@ -16,8 +16,8 @@ from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
-from engine.scheduling.multi_step import passes_of_step
 from engine.scheduling.ending import reason_to_end
+from engine.scheduling.multi_step import passes_of_step
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue

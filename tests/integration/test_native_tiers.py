@@ -82,8 +82,11 @@ class Exactness:
                 assert (rest.token_ids, rest.logits) == (whole.token_ids[cut:], whole.logits[cut:])
             llm.engine.check()
 
-    def check_preempted(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> None:
-        """All at once with too little room, with nothing below the device to keep what preempted requests lose."""
+    def check_preempted(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> int:
+        """All at once with too little room, with nothing below the device to keep what preempted requests lose.
+
+        Returns how many were recomputed.
+        """
         config = replace(
             self.config,
             tiers=None,
@@ -95,8 +98,8 @@ class Exactness:
         with LLM(config) as llm:
             answers = self._ask_in_batches(llm)
         assert all(answer.kv.cached == 0 for answer in answers)
-        assert sum(answer.recomputed for answer in answers) >= len(answers) // 4
         check_same(answers, expected)
+        return sum(answer.recomputed for answer in answers)
 
     def _ask(self, llm: LLM, prompt: Sequence[int], count: int = ANSWER) -> Answer:
         return ask_together(llm, self.recorder, [prompt], count)[0]
@@ -144,9 +147,11 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
     expected = exactness.check_in_one_run()
     exactness.recorder.threads = 1
     exactness.check_after_a_restart(expected)
+    recomputed = 0
     for chunk in chunks:
         threads: Threads = 1 if chunk == 16 else 2
-        exactness.check_preempted(expected, chunk=chunk, blocks=blocks, threads=threads)
+        recomputed += exactness.check_preempted(expected, chunk=chunk, blocks=blocks, threads=threads)
+    assert recomputed, "nobody was preempted: the room is not too little"
 
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])

@@ -10,16 +10,12 @@ from app.chat_client import ChatClient, NoServerError, RefusedError
 from app.config import Settings
 
 POLL_SECONDS = 0.5
-UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
-"""Fit to listen on; a client has to go to this machine itself."""
 
 
 def chat(settings: Settings) -> int:
     """Read messages from standard input until its end (Ctrl-D), print the answers as they come. Exit status."""
-    host = "127.0.0.1" if settings.host in UNSPECIFIED_ADDRESSES else settings.host
-    url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
     with asyncio.Runner() as runner:
-        client = runner.run(_open(url))
+        client = runner.run(_open(settings.client_url))
         try:
             return _converse(runner, client)
         except NoServerError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
+from app.bench_plan import BENCH_OPTIONS, BenchPlan
 from app.config import OPTIONS, Settings, load_settings
 from app.options import Option, did_you_mean, parse_option
 from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
@@ -20,6 +21,7 @@ examples:
   ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
   ebb chat                                    talk to the running server, in the terminal
   ebb doctor                                  what was found on this machine, what to do about the rest
+  ebb bench --streams 1,8                     how fast the running server is
   ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
 
 Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=2GiB) or a TOML file
@@ -65,6 +67,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
         _Command("doctor", _doctor, "say what was found here, and what to do about what was not", everything),
+        _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
         _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
     )
 
@@ -134,6 +137,12 @@ def _pull(settings: Settings) -> int:
         return 1
     print(folder)
     return 0
+
+
+def _bench(settings: Settings, **plan: Any) -> int:
+    from app.bench import bench
+
+    return bench(settings, BenchPlan(**plan))
 
 
 def _profile(settings: Settings, **plan: Any) -> int:

@@ -26,6 +26,8 @@ from engine.config import EngineConfig, TierConfig
 from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
+UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
+"""Fit to listen on; a client has to go to this machine itself."""
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 
@@ -95,6 +97,12 @@ class Settings:
             prefix_cache=not self.no_prefix_cache,
             cache_dir=self.cache_dir,
         )
+
+    @property
+    def client_url(self) -> str:
+        """Where a client on this machine finds the server."""
+        host = "127.0.0.1" if self.host in UNSPECIFIED_ADDRESSES else self.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def make_directories(self) -> None:
         """Make the state and cache directories, readable by their owner alone. Raises SettingsError."""

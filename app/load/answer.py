@@ -1,5 +1,6 @@
 """One streamed answer: its text, when each piece came, and what the server says that it cost."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +11,16 @@ class RequestFailedError(Exception):
     """The server refused the request, or failed in the middle of its stream. `status` is HTTP's, 200 for the latter."""
 
     def __init__(self, status: int, detail: str) -> None:
-        super().__init__(f"HTTP {status}: {detail[:400]}")
+        """detail: the body of the response; what OpenAI's API would say in it is taken out."""
+        super().__init__(f"HTTP {status}: {_sentence(detail)[:400]}")
         self.status = status
+
+
+def _sentence(detail: str) -> str:
+    try:
+        return str(json.loads(detail)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return detail
 
 
 class StreamBrokenError(Exception):

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 
 from app.load.answer import Answer
 
 
 def decode_rate(answers: Sequence[Answer]) -> float:
-    """Tokens behind the first of each answer, over the time in which any was still to come. Pure."""
+    """Tokens behind the first of each answer, over the time in which any was still to come; infinite if none was."""
     began = min(answer.sent + answer.ttft for answer in answers)
     ended = max(answer.sent + answer.total for answer in answers)
-    return sum(answer.tokens - 1 for answer in answers) / (ended - began)
+    return sum(answer.tokens - 1 for answer in answers) / (ended - began) if ended > began else inf
 
 
 def steady_gaps(streams: Sequence[Sequence[float]]) -> list[float]:

@@ -1,0 +1,73 @@
+"""What `ebb bench` measured, by number of streams, and how it is shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from app.load.answer import Answer
+from app.load.rates import decode_rate, steady_gaps
+from app.percentiles import percentile
+
+HEAD = (
+    f"{'':7} {'decoding':>10}   {'first token':^18}   {'first token, cached':^20}   {'between two tokens':^19}",
+    f"{'streams':>7} {'tokens/s':>10} {'p50':>10} {'p99':>10} {'p50':>10} {'p99':>11} {'p50':>10} {'p99':>10}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """With so many streams: tokens per second of each round that took any time, and times in seconds over all."""
+
+    streams: int
+    rates: tuple[float, ...]
+    cold: tuple[float, ...]
+    cached: tuple[float, ...]
+    gaps: tuple[float, ...]
+
+    @classmethod
+    def of(cls, streams: int, rounds: Sequence[tuple[Sequence[Answer], Sequence[Answer]]]) -> "Level":
+        """rounds: the first tokens behind new prompts, and the answers to the same prompts, cached by then."""
+        return cls(
+            streams=streams,
+            rates=tuple(rate for _, again in rounds if (rate := decode_rate(again)) < inf),
+            cold=tuple(answer.ttft for new, _ in rounds for answer in new),
+            cached=tuple(answer.ttft for _, again in rounds for answer in again),
+            gaps=tuple(gap for _, again in rounds for gap in _gaps(again)),
+        )
+
+    def row(self) -> str:
+        """Its line below HEAD."""
+        times = (value for sample in (self.cold, self.cached, self.gaps) for value in _p50_p99(sample))
+        cold50, cold99, cached50, cached99, gap50, gap99 = map(_milliseconds, times)
+        rate = f"{percentile(self.rates, 50):10,.1f}" if self.rates else f"{'-':>10}"
+        return f"{self.streams:7} {rate} {cold50} {cold99} {cached50} {cached99:>11} {gap50} {gap99}"
+
+    def as_json(self) -> dict[str, object]:
+        """Times in milliseconds."""
+        samples = {"ttft_cold_ms": self.cold, "ttft_cached_ms": self.cached, "itl_ms": self.gaps}
+        named = {
+            name: dict(zip(("p50", "p99"), map(_rounded_ms, _p50_p99(sample)), strict=True))
+            for name, sample in samples.items()
+        }
+        rounds = [round(rate, 2) for rate in self.rates]
+        rate = percentile(rounds, 50) if rounds else None
+        return {"streams": self.streams, "tokens_per_second": rate, "rounds": rounds, **named}
+
+
+def _gaps(answers: Sequence[Answer]) -> Sequence[float]:
+    """While all of them produced; of answers too short for that, all there are."""
+    arrivals = [[answer.sent + at for at in answer.text_times] for answer in answers if answer.text_times]
+    steady = steady_gaps(arrivals) if arrivals else []
+    return steady or [gap for answer in answers for gap in answer.gaps]
+
+
+def _p50_p99(sample: Sequence[float]) -> tuple[float | None, float | None]:
+    return (percentile(sample, 50), percentile(sample, 99)) if sample else (None, None)
+
+
+def _rounded_ms(seconds: float | None) -> float | None:
+    return round(seconds * 1e3, 3) if seconds is not None else None
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return f"{seconds * 1e3:7.1f} ms" if seconds is not None else f"{'-':>10}"

@@ -1,0 +1,126 @@
+"""`ebb bench` against a real server; only the model is made up."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bench.server import EbbServer, ServerSettings
+from tests.integration.api_server import running_server
+from tests.unit.fake_engine import FakeEngine
+
+STUB = (sys.executable, str(Path(__file__).with_name("bench_stub_server.py")))
+COMMAND = (sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", "bench")
+SMALL = ("--streams", "1,3", "--prompt-tokens", "400", "--output-tokens", "6", "--rounds", "2")
+
+
+async def run(*flags: str) -> tuple[int, str, str]:
+    """(exit status, standard output, standard error)."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*COMMAND, *flags, stdout=pipe, stderr=pipe, env=environ)
+    async with asyncio.timeout(60):
+        output, errors = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, output.decode(), errors.decode()
+
+
+async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: Path) -> None:
+    async with EbbServer(ServerSettings("stub"), tmp_path / "state", STUB) as server:
+        url = server.client.base_url
+        status, output, errors = await run("--url", url, *SMALL, "--json", str(tmp_path / "result.json"))
+    assert (status, errors) == (0, "")
+    assert f"stub at {url}: prompts of 400 tokens, answers of 6" in output
+    rows = [line.split() for line in output.splitlines() if " ms " in line]
+    assert [row[0] for row in rows] == ["1", "3"]
+    assert all(len(row) == 2 + 6 * 2 for row in rows)
+
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["model"], result["prompt_tokens"], result["output_tokens"]) == ("stub", 400, 6)
+    for level, streams in zip(result["levels"], (1, 3), strict=True):
+        assert level["streams"] == streams
+        assert len(level["rounds"]) == 2
+        assert level["tokens_per_second"] > 0
+        for sample in ("ttft_cold_ms", "ttft_cached_ms", "itl_ms"):
+            assert 0 < level[sample]["p50"] <= level[sample]["p99"]
+
+
+async def test_prompts_are_as_long_as_the_server_counts_them(tmp_path: Path) -> None:
+    """The made-up engine counts bytes: about six for a word."""
+    async with running_server(tmp_path, FakeEngine()) as server:
+        status, _, _ = await run("--url", server.url, "--streams", "2", "--rounds", "1", "--prompt-tokens", "400")
+        asked = [stream.prompt for stream in server.engine.requests]
+    assert status == 0
+    # Two to count words by; two new ones, and these two again.
+    prompts = asked[2:]
+    assert len(prompts) == 4
+    assert {tuple(prompt) for prompt in prompts[:2]} == {tuple(prompt) for prompt in prompts[2:]}
+    assert [len(prompt) for prompt in prompts] == pytest.approx([400] * 4, rel=0.2)
+
+
+async def test_nobody_there_is_said_in_a_sentence(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server:
+        gone = server.url
+    status, output, errors = await run("--url", gone, *SMALL)
+    assert (status, output) == (1, "")
+    assert errors.startswith(f"ebb: no server answers at {gone} (")
+    assert "Traceback" not in errors
+
+
+async def test_a_refusal_ends_it_with_the_servers_own_words(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server:
+        status, _, errors = await run("--url", server.url, *SMALL[:2], "--prompt-tokens", "100000")
+    assert status == 1
+    assert errors.startswith("ebb: HTTP 400: ")
+    assert "{" not in errors
+
+
+async def test_a_server_that_still_starts_says_so(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine(), ready=False) as server:
+        status, _, errors = await run("--url", server.url)
+    assert status == 1
+    assert "ebb: HTTP 503: The server is starting" in errors
+
+
+async def test_the_key_goes_along_from_the_command_line_or_from_a_file(tmp_path: Path) -> None:
+    keys: list[str | None] = []
+
+    async def models(request: web.Request) -> web.Response:
+        keys.append(request.headers.get("Authorization"))
+        return web.json_response({"error": {"message": "wrong key"}}, status=401)
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    (tmp_path / "key").write_text("from-file\n")
+    for flags in ((), ("--api-key", "typed"), ("--api-key", f"@{tmp_path / 'key'}")):
+        status, _, errors = await run("--host", "127.0.0.1", "--port", str(port), *flags)
+        assert (status, errors) == (1, "ebb: HTTP 401: wrong key\n")
+    await runner.cleanup()
+    assert keys == [None, "Bearer typed", "Bearer from-file"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--streams", "1,x"), "--streams: 'x' is not a whole number"),
+        (("--streams", "0"), "--streams: 0 is not between 1 and 4096"),
+        (("--url", "localhost:8000"), "--url: 'localhost:8000' is not http://host:port"),
+        (("--api-key", "@/proc/none"), "--api-key: /proc/none: No such file"),
+        (("--json", "/proc/none/result.json"), "/proc/none/result.json: there is no such folder"),
+        (("--round", "3"), "unknown argument --round; did you mean --rounds?"),
+    ],
+)
+async def test_a_mistake_is_named_before_anything_is_asked(flags: tuple[str, ...], words: str) -> None:
+    status, _, errors = await run(*flags)
+    assert status == 2
+    assert words in errors
+    assert "Traceback" not in errors

@@ -9,7 +9,7 @@ from app.load.rates import decode_rate, steady_gaps
 from app.percentiles import percentile
 
 HEAD = (
-    f"{'':7} {'decoding':>10}   {'first token':^18}   {'first token, cached':^20}   {'between two tokens':^19}",
+    f"{'':7} {'decoding':>10}   {'first token':^18}   {'first token, cached':^20}      between two tokens",
     f"{'streams':>7} {'tokens/s':>10} {'p50':>10} {'p99':>10} {'p50':>10} {'p99':>11} {'p50':>10} {'p99':>10}",
 )
 

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full lint bench bench-turns bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full lint bench bench-start bench-turns bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -51,6 +51,9 @@ lint: .make/dev ## style, format and types
 
 bench: setup .make/dev ## hold Ebb's own ratios of speeds against those of an earlier version (ARGS=--update)
 	@$(BIN)/python -m bench.alone $(ARGS)
+
+bench-start: setup .make/dev ## measure how long a second start takes, and the memory that it holds
+	@$(BIN)/python -m bench.start $(ARGS)
 
 bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and plot in bench/results
 	@$(BIN)/python -m bench.turns $(ARGS)

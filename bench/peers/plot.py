@@ -1,10 +1,11 @@
 """The plots of `bench.peers`: bars by arm, with the spread of the rounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from bench.peers.arms import Setup
 from bench.peers.metrics import Metric, turn_key
@@ -35,43 +36,45 @@ def draw(report: PeersReport, target: Path) -> None:
     columns, rows = min(count, 2), -(-count // 2)
     figure = Figure(figsize=(5.6 * columns, 3.8 * rows), dpi=144, layout="constrained", facecolor=PAGE)
     axes = iter(figure.subplots(rows, columns, squeeze=False).flat)
+    colours = dict(zip(report.kv_megabytes, _COLOURS, strict=False))
     for title, unit, shown in bars:
-        _bars(next(axes), title, unit, report, shown)
+        _bars(next(axes), title, unit, report, shown, colours)
     for setup in turns:
-        _turns(next(axes), report, setup)
+        _turns(next(axes), report, setup, colours)
     for spare in axes:
         spare.set_axis_off()
+    marks = [Patch(color=colour, label=arm) for arm, colour in colours.items()]
+    figure.legend(handles=marks, loc="outside upper left", ncols=3, frameon=False, fontsize=9, labelcolor=TEXT)
     figure.savefig(target, metadata={"Software": None})
 
 
-def _bars(axes: Axes, title: str, unit: str, report: PeersReport, metrics: Sequence[Metric]) -> None:
+def _bars(
+    axes: Axes, title: str, unit: str, report: PeersReport, metrics: Sequence[Metric], colours: Mapping[str, str]
+) -> None:
     style(axes, title, unit, "")
-    arms = list(report.kv_megabytes)
-    width = _GROUP / len(arms)
-    for place, (arm, colour) in enumerate(zip(arms, _COLOURS, strict=False)):
+    width = _GROUP / len(colours)
+    for place, (arm, colour) in enumerate(colours.items()):
         for group, metric in enumerate(metrics):
             if values := report.record.values(metric.key, arm):
                 middle = median(values)
                 spread = [[middle - min(values)], [max(values) - middle]]
                 at = group - _GROUP / 2 + width * (place + 0.5)
-                label = arm if group == 0 else None
-                axes.bar(at, middle, width=width * 0.9, color=colour, yerr=spread, ecolor=TEXT, label=label)
-                axes.annotate(
-                    f"{middle:,.0f}", (at, max(values)), (0, 2), textcoords="offset points", ha="center", fontsize=6
-                )
+                axes.bar(at, middle, width=width * 0.9, color=colour, yerr=spread, ecolor=TEXT)
+                top = (at, max(values))
+                axes.annotate(f"{middle:,.0f}", top, (0, 2), textcoords="offset points", ha="center", fontsize=6)
     axes.set_xticks(range(len(metrics)), [_short(metric) for metric in metrics])
     axes.margins(y=0.12)
-    axes.legend(frameon=False, fontsize=7, labelcolor=TEXT, loc="upper left")
 
 
-def _turns(axes: Axes, report: PeersReport, setup: Setup) -> None:
-    style(axes, f"Time to first token by turn: {setup.value.partition(', ')[2]}", "ms", "turn")
-    for place, (arm, values) in enumerate(_turn_values(report, setup).items()):
+def _turns(axes: Axes, report: PeersReport, setup: Setup, colours: Mapping[str, str]) -> None:
+    plan = report.plan.turns
+    few = f"KV for {plan.resident_chats} of {plan.chats} chats"
+    style(axes, f"TTFT by turn, {few if setup is Setup.TURNS_SCARCE else 'all in memory'}", "ms", "turn")
+    for arm, values in _turn_values(report, setup).items():
         turns = range(1, len(values) + 1)
-        axes.plot(turns, values, color=_COLOURS[place], marker="o", markersize=4, linewidth=2, label=arm)
-    axes.set_xticks(range(1, report.plan.turns.turns + 1))
+        axes.plot(turns, values, color=colours[arm], marker="o", markersize=4, linewidth=2)
+    axes.set_xticks(range(1, plan.turns + 1))
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="upper left")
 
 
 def _turn_values(report: PeersReport, setup: Setup) -> dict[str, list[float]]:

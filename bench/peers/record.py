@@ -10,10 +10,13 @@ Samples = dict[str, dict[str, dict[int, float]]]
 
 @dataclass(slots=True)
 class Record:
-    """Samples by metric, arm and round. A sample that is missing was not asked for, or failed."""
+    """Samples by metric, arm and round. A sample that is missing was not asked for, or failed.
+
+    rounds_done: part of the run -> the round that it goes on with.
+    """
 
     samples: Samples = field(default_factory=dict)
-    rounds_done: int = 0
+    rounds_done: dict[str, int] = field(default_factory=dict)
 
     def add(self, metric: str, arm: str, round_number: int, value: float) -> None:
         """A second value for the same place replaces the first: a round that is taken up again counts once."""
@@ -38,7 +41,7 @@ class Record:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Record":
         """What `to_json` made and JSON stored. Raises KeyError, ValueError or AttributeError on anything else."""
-        record = cls(rounds_done=int(stored["rounds_done"]))
+        record = cls(rounds_done={part: int(count) for part, count in stored["rounds_done"].items()})
         for metric, arms in stored["samples"].items():
             for arm, values in arms.items():
                 for number, value in values.items():

@@ -68,12 +68,13 @@ def to_markdown(report: PeersReport) -> str:
     """The tables, for people."""
     machine, plan = report.machine, report.plan
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    rounds = max(report.record.rounds_done.values(), default=0)
     serving = ", ".join(f"{arm} {megabytes:,.0f} MB" for arm, megabytes in report.kv_megabytes.items())
     heading = (
         f"# Peers side by side\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} "
         f"core{'s' * (machine.cores > 1)}, {machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; "
         f"{versions}; the same weights, the same HTTP client, {machine.cores} threads each, "
-        f"{report.record.rounds_done} of {plan.rounds} rounds, one server at a time while the others stand still.\n\n"
+        f"{rounds} of {plan.rounds} rounds, one server at a time while the others stand still.\n\n"
         f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the least and the "
         f"greatest round. Memory for KV, part of RSS: {serving}."
     )

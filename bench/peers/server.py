@@ -103,10 +103,13 @@ class PeerServer:
         if self._process is not None:
             _signal_group(self._process.pid, signal.SIGCONT)
 
-    def rss_bytes(self) -> int:
-        """Resident memory of all of its processes; pages that they share count for each."""
-        top = psutil.Process(self._running().pid)
-        return sum(int(each.memory_info().rss) for each in (top, *top.children(recursive=True)))
+    def rss_bytes(self) -> int | None:
+        """Resident memory of all of its processes, pages that they share for each; None if it has ended by itself."""
+        try:
+            top = psutil.Process(self._running().pid)
+            return sum(int(each.memory_info().rss) for each in (top, *top.children(recursive=True)))
+        except psutil.NoSuchProcess:
+            return None
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:

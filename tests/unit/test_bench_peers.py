@@ -20,6 +20,7 @@ from bench.peers.prompts import PromptMaker, make_chats
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
 from bench.peers.selection import ARMS, UNASKED, select
+from bench.peers.sole import BusyError, sole_run
 from bench.peers.suites import mixed_result
 from bench.peers.summary import EBB_BF16, EBB_INT8, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
@@ -150,7 +151,7 @@ def _report(record: Record) -> PeersReport:
 
 def _whole_record() -> Record:
     record = _record({metric.key: {EBB_BF16: [2.0, 2.5, 3.0], VLLM: [1.0, 1.5, 2.0]} for metric in metrics_of(PLAN)})
-    record.rounds_done = 3
+    record.rounds_done["serving"] = 3
     return record
 
 
@@ -160,7 +161,7 @@ def test_an_interrupted_run_goes_on_from_its_json() -> None:
     found = resumed(to_json(_report(record)), PLAN)
 
     assert found == record
-    assert found.rounds_done == 3
+    assert found.rounds_done == {"serving": 3}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"plan": 1}'])
@@ -254,3 +255,13 @@ def test_what_a_text_model_needs_of_vllm_leaves_out_vision_sound_and_extras() ->
     ).replace("\nRequires-Dist: in the", "\n  Requires-Dist: in the")
 
     assert requirements(metadata) == ("2.13.0", ["regex"])
+
+
+def test_two_benchmarks_do_not_run_at_once(tmp_path: Path) -> None:
+    with sole_run(tmp_path / "peers"):
+        with pytest.raises(BusyError, match="another benchmark"), sole_run(tmp_path / "peers"):
+            pytest.fail("both run")
+        with sole_run(tmp_path / "elsewhere"):
+            pass
+    with sole_run(tmp_path / "peers"):
+        pass

@@ -64,7 +64,7 @@ def check_compiler(_settings: Settings) -> Finding:
         found = shutil.which(name)
         if found is not None:
             return Finding("ok", "compiler", found)
-    found = "no C++ compiler found: the torch model computes, which takes twice as long"
+    found = "no C++ compiler found: the torch model computes, which takes 2 to 4 times as long"
     return Finding("warn", "compiler", found, "install g++ or clang++")
 
 

@@ -49,11 +49,11 @@ def pack_for_native(
         packed = _prepack(config, model)
         logger.log(
             logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
-            "the torch model computes%s, because %s; on a CPU decoding takes about %s as long as with the native step, "
+            "the torch model computes%s, because %s; on a CPU decoding takes %s times as long as with the native step, "
             "and an answer may depend on what else is in its batch",
             " with weights packed for oneDNN" if packed else "",
             reason,
-            "twice" if packed else "three times",
+            "2 to 4" if packed else "3 to 5",
         )
         return None
     weights = _WEIGHTS[config.quantization]

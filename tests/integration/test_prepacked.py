@@ -80,7 +80,7 @@ def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
     monkeypatch.setenv("PATH", str(tmp_path))
     driver = WorkerDriver(folder, config=config(folder, tmp_path / "cache"))
     assert "the torch model computes with weights packed for oneDNN, because there is no C++ compiler" in caplog.text
-    assert "decoding takes about twice as long as with the native step" in caplog.text
+    assert "decoding takes 2 to 4 times as long as with the native step" in caplog.text
     plain = WorkerDriver(folder, config=config(folder, None, "torch"))
     assert driver.generate(PROMPT, 5) == plain.generate(PROMPT, 5)
     driver.executor.close()

@@ -1,4 +1,4 @@
-"""Compiled kernels for tests. A pytest plugin."""
+"""Compiled kernels for tests, and `--cpu-kernels`: a narrower CPU than this one. A pytest plugin."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -7,6 +7,24 @@ import pytest
 
 if TYPE_CHECKING:
     from engine.cpu.library import Kernels
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-kernels", default="auto", help="the best instructions that this CPU is taken to have")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    best = config.getoption("--cpu-kernels")
+    if best == "auto":
+        return
+    from engine.cpu import instruction_set
+
+    names = [each.name for each in instruction_set.INSTRUCTION_SETS]
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    patch.setattr(instruction_set, "INSTRUCTION_SETS", instruction_set.INSTRUCTION_SETS[names.index(best) :])
+    # Servers that tests start are processes of their own.
+    patch.setenv("EBB_CPU_KERNELS", best)
 
 
 @pytest.fixture(scope="session")

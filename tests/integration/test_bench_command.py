@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import sys
 from pathlib import Path
 
@@ -47,6 +48,30 @@ async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: P
         assert level["tokens_per_second"] > 0
         for sample in ("ttft_cold_ms", "ttft_cached_ms", "itl_ms"):
             assert 0 < level[sample]["p50"] <= level[sample]["p99"]
+
+
+async def test_in_a_terminal_it_tells_how_many_answers_have_come_and_cleans_up_behind_itself(tmp_path: Path) -> None:
+    terminal, inside = pty.openpty()
+    async with running_server(tmp_path, FakeEngine()) as server:
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            "--url",
+            server.url,
+            "--streams",
+            "3",
+            "--rounds",
+            "1",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=inside,
+        )
+        async with asyncio.timeout(60):
+            assert await process.wait() == 0
+    os.close(inside)
+    shown = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert "3 streams, round 1 of 1: new prompts: 2 of 3 answers" in shown
+    assert "3 streams, round 1 of 1: answers: 3 of 3 answers" in shown
+    assert shown.endswith("\r\x1b[K")
 
 
 async def test_prompts_are_as_long_as_the_server_counts_them(tmp_path: Path) -> None:

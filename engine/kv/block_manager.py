@@ -65,11 +65,15 @@ class BlockManager:
             self.pool.take_tail(tail)
             request.blocks.append(tail)
             return shared, None
-        if full < len(request.block_keys) and full == self.num_matchable(request):
-            source = self.pool.find(request.block_keys[full], request.token_ids(full * size, (full + 1) * size))
-            if source is not None:
-                return self._copy(request, source, len(known))
-        return 0, None
+        source = self.find_last(request)
+        return self._copy(request, source, len(known)) if source is not None else (0, None)
+
+    def find_last(self, request: Request) -> KVCacheBlock | None:
+        """The published block of the tokens behind its table, if they are its last ones and fill it: to be copied."""
+        full, size = len(request.blocks), self.block_size
+        if full != self.num_matchable(request) or full >= len(request.block_keys):
+            return None
+        return self.pool.find(request.block_keys[full], request.token_ids(full * size, (full + 1) * size))
 
     def _copy(self, request: Request, source: KVCacheBlock, count: int) -> tuple[int, BlockCopy | None]:
         """`source` is pinned until `end_copies`."""

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cache_tiers.transfer import TransferResult
+from cache_tiers.transfer import TransferJob, TransferResult
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason
@@ -24,7 +24,7 @@ from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.step_draft import StepDraft
-from engine.scheduling.tiering import Tiering
+from engine.scheduling.tiering import Tiering, stores_of_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Scheduler:
         """The next step's work, or None if there is none to do now."""
         now = self._clock()
         self._expire(now)
-        loads, stores = self.tiering.take_copies(self._last_step_tokens) if self.tiering is not None else ((), ())
+        loads, stores = self._copies()
         draft = StepDraft(now, self._budget(), self._passes())
         all_have_room = self._schedule_running(draft)
         self._collect_loads(now)
@@ -170,6 +170,11 @@ class Scheduler:
         return SchedulerOutput(
             next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores, draft.passes
         )
+
+    def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
+        if self.tiering is None:
+            return (), ()
+        return self.tiering.take_copies(stores_of_step(self._last_step_tokens, others_wait=len(self._queue) > 0))
 
     def _passes(self) -> int:
         if self.limits.decode_passes == 1 or len(self._queue) or self._states.num_loading:

@@ -12,6 +12,18 @@ from engine.request import Request
 from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
+MOST_STORES_AT_REST = 4
+
+
+def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
+    """How many blocks a step may copy down: whoever is in it, or comes meanwhile, waits for them.
+
+    last_step_tokens: what the step before computed. Streams that began together fill their blocks together; spread over
+    steps the copies are not felt. An eighth is eight times the rate at which blocks of 64 fill.
+    """
+    if last_step_tokens:
+        return min(max(1, last_step_tokens // 8), MOST_STORES)
+    return 1 if others_wait else MOST_STORES_AT_REST
 
 
 @dataclass(slots=True)
@@ -49,7 +61,7 @@ class Tiering:
         """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
         device = len(request.blocks)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
-        if not keys or not self.tiers.may_have(keys[0]):
+        if not keys or self._blocks.find_last(request) is not None or not self.tiers.may_have(keys[0]):
             return False
         new = self._blocks.grow(request, (device + len(keys)) * self._blocks.block_size)
         if new is None:
@@ -95,15 +107,10 @@ class Tiering:
         for key, block in published:
             self.tiers.offer(key, block.block_id)
 
-    def take_copies(self, step_tokens: int) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
-        """(loads, stores) for the step that is being put together, before it allocates anything.
-
-        step_tokens: what the last step computed. Streams that began together fill their blocks together; spread over
-        steps the copies are not felt. An eighth is eight times the rate at which blocks of 64 fill.
-        """
+    def take_copies(self, most_stores: int) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
+        """(loads, stores) for the step that is being put together, before it allocates anything."""
         stores = []
-        limit = min(max(1, step_tokens // 8), MOST_STORES) if step_tokens else MOST_STORES
-        for key, job in self.tiers.take_stores(limit):
+        for key, job in self.tiers.take_stores(most_stores):
             block = self._blocks.pool.acquire_published(key)
             assert block is not None
             assert block.block_id == job.block_id

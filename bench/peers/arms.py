@@ -11,7 +11,7 @@ from app.load.client import Generation, fixed_length
 from bench.peers.llama_cpp import LlamaCpp
 from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes, whole_blocks
 from bench.peers.server import Launch
-from bench.peers.suites import FixedLength
+from bench.peers.suites import FixedLength, Pin
 from bench.peers.vllm_cpu import VllmCpu
 from bench.server import EBB_SERVE
 
@@ -38,6 +38,11 @@ class Setup(StrEnum):
     TURNS_SCARCE = "turns, KV for few"
 
 
+def slot(stream: int) -> Mapping[str, object]:
+    """Streams in neighbouring slots of llama.cpp, the only ones that it computes together when each has its own KV."""
+    return {"id_slot": stream}
+
+
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One server with one kind of weights. An arm without a launch for a setup takes no part in what needs it."""
@@ -46,6 +51,7 @@ class Arm:
     weights: str
     launches: Mapping[Setup, Launch]
     fixed_length: FixedLength
+    pin: Pin = lambda _: {}
 
     @property
     def name(self) -> str:
@@ -110,7 +116,7 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
         similar = ("--slot-prompt-similarity", _SLOT_SIMILARITY)
         launches[Setup.TURNS_IN_MEMORY] = launch(turns.chats, turns.chats * whole, *similar)
         launches[Setup.TURNS_SCARCE] = launch(turns.resident_chats, resident_tokens(turns), *similar)
-    return Arm(LLAMA, weights, launches, endless)
+    return Arm(LLAMA, weights, launches, endless, slot)
 
 
 def endless(tokens: int) -> Generation:

@@ -72,7 +72,7 @@ class Contest:
         try:
             seed = f"{number}/{point.name}"
             await suites.warm_up(server.client, self._make, 1, f"{seed}/warm")
-            measured = await point.measure(Trial(server.client, arm.fixed_length, seed))
+            measured = await point.measure(Trial(server.client, arm.fixed_length, arm.pin, seed))
         except (RequestFailedError, StreamBrokenError) as error:
             self._say(f"{where}: FAILED, {error}; starting it again")
             await server.stop()

@@ -8,7 +8,7 @@ from bench.peers import metrics, suites
 from bench.peers.arms import Setup
 from bench.peers.plan import PeersPlan
 from bench.peers.prompts import PromptMaker
-from bench.peers.suites import FixedLength
+from bench.peers.suites import FixedLength, Pin
 
 Measured = Mapping[str, float]
 """Metric -> value."""
@@ -22,6 +22,7 @@ class Trial:
 
     client: LoadClient
     fixed_length: FixedLength
+    pin: Pin
     seed: str
 
 
@@ -56,6 +57,7 @@ def _decode(plan: PeersPlan, make: PromptMaker, streams: int) -> Point:
             streams=streams,
             prompt_tokens=plan.decode_prompt,
             tokens=plan.decode_tokens,
+            pin=trial.pin,
             seed=trial.seed,
         )
         return {metrics.decode_key(streams): rate}
@@ -73,7 +75,7 @@ def _ttft(make: PromptMaker, tokens: int, repeats: int) -> Point:
 
 def _mixed(plan: PeersPlan, make: PromptMaker) -> Point:
     async def measure(trial: Trial) -> Measured:
-        found = await suites.measure_mixed(trial.client, make, plan.mixed, trial.seed)
+        found = await suites.measure_mixed(trial.client, make, plan.mixed, trial.pin, trial.seed)
         return {
             "mixed.throughput": found.tokens_per_second,
             "mixed.itl_p99": found.itl_p99,

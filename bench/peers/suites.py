@@ -1,7 +1,7 @@
 """What is measured of one server at a time: the same requests, and the same counting, for every make."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.load.answer import Answer, StreamBrokenError
@@ -14,6 +14,8 @@ from bench.stats import median
 
 FixedLength = Callable[[int], Generation]
 """How a server is asked for an answer of so many tokens in which an end is never sampled."""
+Pin = Callable[[int], Mapping[str, object]]
+"""The number of a stream -> more fields of its requests: where among a server's slots it is best computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,13 @@ class MixedResult:
 
 
 async def measure_decode(
-    client: LoadClient, make: PromptMaker, *, streams: int, prompt_tokens: int, tokens: int, seed: str
+    client: LoadClient, make: PromptMaker, *, streams: int, prompt_tokens: int, tokens: int, pin: Pin, seed: str
 ) -> float:
     """Tokens per second of `streams` answers that decode together, from the first token of any to the end of all."""
     prompts = [make.words(prompt_tokens, f"{seed}/{stream}") for stream in range(streams)]
-    answers = await asyncio.gather(*(_generate(client, prompt, tokens) for prompt in prompts))
+    answers = await asyncio.gather(
+        *(_generate(client, prompt, tokens, pin(stream)) for stream, prompt in enumerate(prompts))
+    )
     return decode_rate(answers)
 
 
@@ -46,17 +50,21 @@ async def measure_ttft(
     return median(cold) * 1e3, median(hit) * 1e3
 
 
-async def measure_mixed(client: LoadClient, make: PromptMaker, plan: MixedPlan, seed: str) -> MixedResult:
+async def measure_mixed(client: LoadClient, make: PromptMaker, plan: MixedPlan, pin: Pin, seed: str) -> MixedResult:
     """Streams decode while prompts of differing lengths arrive at fixed times, which no slow answer puts off."""
     prompts = [make.words(plan.stream_prompt, f"{seed}/stream/{stream}") for stream in range(plan.streams)]
-    streams = [asyncio.create_task(_generate(client, prompt, plan.stream_tokens)) for prompt in prompts]
+    streams = [
+        asyncio.create_task(_generate(client, prompt, plan.stream_tokens, pin(stream)))
+        for stream, prompt in enumerate(prompts)
+    ]
     try:
         async with asyncio.TaskGroup() as group:
             arrivals = []
             for number, length in enumerate(plan.arrivals):
                 await asyncio.sleep(plan.interval)
                 prompt = make.words(length, f"{seed}/arrival/{number}")
-                arrivals.append(group.create_task(_generate(client, prompt, plan.arrival_tokens)))
+                fields = pin(plan.streams + number)
+                arrivals.append(group.create_task(_generate(client, prompt, plan.arrival_tokens, fields)))
         return mixed_result(await asyncio.gather(*streams), [arrival.result() for arrival in arrivals])
     finally:
         for stream in streams:
@@ -107,11 +115,11 @@ async def measure_turns(
 
 async def warm_up(client: LoadClient, make: PromptMaker, streams: int, seed: str) -> None:
     """What libraries do once in a process, and what a stopped process lost of the caches, is no part of a result."""
-    await asyncio.gather(*(_generate(client, make.words(16, f"{seed}/{stream}"), 4) for stream in range(streams)))
+    await asyncio.gather(*(_generate(client, make.words(16, f"{seed}/{stream}"), 4, {}) for stream in range(streams)))
 
 
-async def _generate(client: LoadClient, prompt: Sequence[int], tokens: int) -> Answer:
-    answer = await client.complete(prompt, Generation(tokens))
+async def _generate(client: LoadClient, prompt: Sequence[int], tokens: int, fields: Mapping[str, object]) -> Answer:
+    answer = await client.complete(prompt, Generation(tokens, extra=fields))
     _check_length(answer, tokens)
     return answer
 

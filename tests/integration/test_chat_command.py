@@ -29,6 +29,8 @@ class Terminal:
         self._seen = 0
         self._news = asyncio.Event()
         self._keyboard, inside = pty.openpty()
+        # What runs in the background may have been started with SIGINT ignored, which a child inherits.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self._process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
         os.close(inside)
         asyncio.get_running_loop().add_reader(self._keyboard, self._read)

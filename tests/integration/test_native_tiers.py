@@ -96,14 +96,21 @@ class Exactness:
         with LLM(self._without_reuse(blocks)) as llm:
             for prompt in self.prompts:
                 left = blocks - -(-len(prompt) // BLOCK)
-                earlier = [3 + (at * 11) % 250 for at in range(left * BLOCK - 3)]
+                earlier = [3 + (at * 11) % 250 for at in range(left * BLOCK - ANSWER // 2)]
                 answers.append(ask_together(llm, self.recorder, [earlier, prompt], ANSWER)[1])
         assert all(answer.recomputed for answer in answers)
         check_same(answers, expected)
 
     def _without_reuse(self, blocks: int, *, chunk: int = 512) -> EngineConfig:
-        memory = blocks * block_nbytes(self.config.model_path)
-        return replace(self.config, tiers=None, prefix_cache=False, max_num_batched_tokens=chunk, kv_memory=memory)
+        """With chunks as large as they may be, beside running streams too."""
+        return replace(
+            self.config,
+            tiers=None,
+            prefix_cache=False,
+            max_num_batched_tokens=chunk,
+            itl_target=60.0,
+            kv_memory=blocks * block_nbytes(self.config.model_path),
+        )
 
     def _ask(self, llm: LLM, prompt: Sequence[int], count: int = ANSWER) -> Answer:
         return ask_together(llm, self.recorder, [prompt], count)[0]

@@ -146,14 +146,18 @@ def block_nbytes(folder: Path) -> int:
 def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
     """Random ids; lengths evenly on a logarithmic scale, and some beside the borders of blocks.
 
-    Few are so short that two may begin alike.
+    Each begins with another token, so that none finds anything of another.
     """
     generator = torch.Generator().manual_seed(11)
     shortest = 8
     lengths = (shortest * (longest / shortest) ** torch.rand(count, generator=generator)).int().tolist()
     edges = [length for length in (longest, 65, 128, 250, 64, 1) if length <= longest]
     lengths[: len(edges)] = edges[:count]
-    return [torch.randint(3, vocab, (length,), generator=generator).tolist() for length in lengths]
+    firsts = (torch.randperm(vocab - 3, generator=generator)[:count] + 3).tolist()
+    return [
+        [first, *torch.randint(3, vocab, (length - 1,), generator=generator).tolist()]
+        for first, length in zip(firsts, lengths, strict=True)
+    ]
 
 
 def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int) -> None:

@@ -56,7 +56,7 @@ class Settings:
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
     itl_target: int = 0
-    decode_passes: int = 1
+    decode_passes: int = 4
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: int = 30
     queue_timeout: int = 0
@@ -143,7 +143,7 @@ OPTIONS = (
     Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
     Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
-    Option("decode-passes", integer(1, 64), "N", "tokens of a stream per step while nobody waits (default 1)"),
+    Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),

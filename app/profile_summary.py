@@ -19,14 +19,14 @@ def summary(spans: Sequence[Span]) -> list[str]:
     mixed = [span.seconds for span in passes if span.facts["tokens"] != span.facts["requests"]]
     gaps = [after.started - before.ended for before, after in pairwise(passes)]
     rows = (
-        ("on the model thread", None),
+        ("the model", None),
         ("forward pass, decoding", decodes),
         ("forward pass, with prompts", mixed),
         ("gap between two passes", gaps),
-        ("  prepare: batch, loads", _seconds(spans, Track.MODEL, "prepare")),
-        ("  finish: tokens, stores", _seconds(spans, Track.MODEL, "finish")),
-        ("beside it", None),
+        ("around it", None),
         ("schedule", _seconds(spans, Track.SCHEDULER, "schedule")),
+        ("prepare: batch, arrays", _seconds(spans, Track.WORKER, "prepare")),
+        ("finish: stores, tokens", _seconds(spans, Track.RESULTS, "finish")),
         ("update", _seconds(spans, Track.SCHEDULER, "update")),
         ("outputs", _seconds(spans, Track.OUTPUT, "outputs")),
         ("wake-up of the event loop", _seconds(spans, Track.LOOP, "wake-up")),

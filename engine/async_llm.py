@@ -230,7 +230,7 @@ class AsyncLLMEngine:
         """Wait for `step`. Shortly before it ends, as far as that is known, the next one is scheduled behind it, so
         that the model does not wait for us; what arrives until then is still in it."""
         ended = asyncio.wrap_future(step.future)
-        delay = self._engine.core.pace.time_to_prepare(step.output)
+        delay = self._engine.core.time_to_prepare(step)
         following = None
         if delay is not None:
             await asyncio.wait([ended], timeout=delay)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.outputs import FinishReason
-from engine.pace import StepPace
+from engine.pace import StepPace, time_to_prepare
 from engine.request import Request
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
@@ -95,6 +95,16 @@ class EngineCore:
             updates = self.scheduler.update(step.output, result)
         self._busy = self.scheduler.num_running > 0
         return updates
+
+    def time_to_prepare(self, step: InFlight) -> float | None:
+        """How long to wait before the step behind `step` is begun; None: until it has ended, for nothing is known yet.
+
+        `step` has just been started, or the one before it has just ended.
+        """
+        expected = self.pace.expected_seconds(step.output)
+        if expected is None:
+            expected = self.scheduler.cost.expected_seconds(step.output)
+        return time_to_prepare(expected) if expected else None
 
     @property
     def is_quiet(self) -> bool:

@@ -2,8 +2,9 @@
 
 from engine.scheduling.output import SchedulerOutput
 
-LEAD_SECONDS = 0.004
 LEAD_SHARE = 0.5
+LEAST_LEAD_SECONDS = 0.004
+MOST_LEAD_SECONDS = 0.012
 """The model's threads hold every core, so the loop often wakes up milliseconds after its timer: with 2 ms or 15 % a
 quarter of all steps on two cores was late. A request that comes within the lead waits for one step more."""
 
@@ -19,11 +20,15 @@ class StepPace:
         """`step` took that long."""
         self._shape, self._seconds = _shape(step), seconds
 
-    def time_to_prepare(self, step: SchedulerOutput) -> float | None:
-        """How long after the start of `step` the next one should be scheduled; None if its length is not known."""
-        if _shape(step) != self._shape:
-            return None
-        return max(0.0, self._seconds - max(LEAD_SECONDS, LEAD_SHARE * self._seconds))
+    def expected_seconds(self, step: SchedulerOutput) -> float | None:
+        """How long `step` should take; None if the last one was different."""
+        return self._seconds if _shape(step) == self._shape else None
+
+
+def time_to_prepare(step_seconds: float) -> float:
+    """How long after the start of a step that takes `step_seconds` the next one should be scheduled."""
+    lead = min(max(LEAD_SHARE * step_seconds, LEAST_LEAD_SECONDS), MOST_LEAD_SECONDS)
+    return max(0.0, step_seconds - lead)
 
 
 def _shape(step: SchedulerOutput) -> tuple[int, int, int]:

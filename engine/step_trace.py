@@ -6,30 +6,31 @@ from cache_tiers.transfer import TransferResult
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.tracing import Trace, Track
 
-STEP = "step"
 FORWARD = "forward"
 
 
 def trace_step(trace: Trace, step: SchedulerOutput, result: ModelRunnerOutput) -> None:
-    """The step on the model thread, the forward pass and what lies around it, and its copies one by one.
+    """The forward pass on the model's track, what was done for it before and behind on the worker's, and its copies.
 
-    Of a copy the worker says only how long it took; they run one after the other, loads before the pass, stores behind.
+    Of a copy the worker says only how long it took; loads are drawn before the pass, stores behind.
     """
     requests, tokens = len(step.num_scheduled_tokens), step.total_tokens
-    trace.add(Track.MODEL, STEP, result.received, result.sent, id=step.step_id, requests=requests, tokens=tokens)
-    loads, stores = result.transfers[: len(step.loads)], result.transfers[len(step.loads) :]
-    after_loads = _trace_copies(trace, "load", loads, result.received)
+    trace.add(
+        Track.WORKER, "prepare", result.received, result.prepared, id=step.step_id, requests=requests, tokens=tokens
+    )
+    loading = {job.job_id for job in step.loads}
+    loads = [each for each in result.transfers if each.job_id in loading]
+    stores = [each for each in result.transfers if each.job_id not in loading]
+    loaded = result.started if tokens else result.sent
+    _trace_copies(trace, "load", loads, loaded - sum(each.seconds for each in loads))
     if tokens:
-        trace.add(Track.MODEL, "prepare", result.received, result.started)
         trace.add(Track.MODEL, FORWARD, result.started, result.ended, requests=requests, tokens=tokens)
-        trace.add(Track.MODEL, "finish", result.ended, result.sent)
-    _trace_copies(trace, "store", stores, result.ended if tokens else after_loads)
+        trace.add(Track.RESULTS, "finish", result.ended, result.sent)
+    _trace_copies(trace, "store", stores, result.ended if tokens else loaded)
 
 
-def _trace_copies(trace: Trace, name: str, copies: Sequence[TransferResult], at: float) -> float:
-    """Returns when the last one ended."""
+def _trace_copies(trace: Trace, name: str, copies: Sequence[TransferResult], at: float) -> None:
     for copy in copies:
         facts = {} if copy.error is None else {"error": copy.error}
         trace.add(Track.COPIES, name, at, at + copy.seconds, **facts)
         at += copy.seconds
-    return at

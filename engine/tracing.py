@@ -19,7 +19,9 @@ class Track(Enum):
     """Where a span belongs, by the name that people see; in the order in which they see them."""
 
     SCHEDULER = "scheduler"
-    MODEL = "model thread"
+    WORKER = "worker: prepares steps"
+    MODEL = "model"
+    RESULTS = "worker: results"
     COPIES = "tiers: copies"
     RESTORES = "tiers: restores"
     OUTPUT = "output processing"

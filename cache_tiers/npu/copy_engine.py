@@ -20,6 +20,7 @@ class CopyEngine:
         """host: the CPU tier's whole pool, writable, format 'B'."""
         self._device = device
         self._host = np.frombuffer(host, dtype=np.uint8)
+        self._host_address: int = self._host.ctypes.data
 
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
         """Done when it returns. A job outside either pool is a result with `error`, and moves nothing."""
@@ -38,8 +39,17 @@ class CopyEngine:
             np.copyto(block, slot)
         return TransferResult(job.job_id, time.perf_counter() - started)
 
+    def addresses(self, job: TransferJob) -> tuple[int, int]:
+        """Where to read and where to write, for whoever copies in our place; raises IndexError outside either pool."""
+        self._check(job.host_offset)
+        block, slot = self._device.address(job.block_id), self._host_address + job.host_offset
+        return (block, slot) if job.direction is Direction.STORE else (slot, block)
+
     def _slot(self, offset: int) -> npt.NDArray[np.uint8]:
+        self._check(offset)
+        return self._host[offset : offset + self._device.block_nbytes]
+
+    def _check(self, offset: int) -> None:
         end = offset + self._device.block_nbytes
         if offset < 0 or end > self._host.size:
             raise IndexError(f"host bytes {offset} to {end} are outside the CPU tier's pool of {self._host.size} bytes")
-        return self._host[offset:end]

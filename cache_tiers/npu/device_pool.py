@@ -14,13 +14,22 @@ class DevicePool:
         self.block_nbytes = block_nbytes
         self.num_blocks = memory.nbytes // block_nbytes
         self._blocks = np.frombuffer(memory, dtype=np.uint8).reshape(self.num_blocks, block_nbytes)
+        self._address: int = self._blocks.ctypes.data
 
     def block(self, block_id: int) -> npt.NDArray[np.uint8]:
         """The bytes of one block, writable; raises IndexError for an id outside the pool."""
-        if not 0 <= block_id < self.num_blocks:
-            raise IndexError(f"block {block_id} is outside the device pool of {self.num_blocks} blocks")
+        self._check(block_id)
         block: npt.NDArray[np.uint8] = self._blocks[block_id]
         return block
+
+    def address(self, block_id: int) -> int:
+        """Where it begins in memory; raises IndexError for an id outside the pool."""
+        self._check(block_id)
+        return self._address + block_id * self.block_nbytes
+
+    def _check(self, block_id: int) -> None:
+        if not 0 <= block_id < self.num_blocks:
+            raise IndexError(f"block {block_id} is outside the device pool of {self.num_blocks} blocks")
 
     def copy(self, source_id: int, target_id: int) -> None:
         """Copy one block over another; raises IndexError for an id outside the pool."""

@@ -61,8 +61,14 @@ class RowSampling(ctypes.Structure):
     )
 
 
+class Move(ctypes.Structure):
+    """A block to copy: addresses, and how long it took."""
+
+    _fields_ = (("source", _POINTER), ("target", _POINTER), ("seconds", ctypes.c_double))
+
+
 class StepInput(ctypes.Structure):
-    """One step: counts, and addresses of arrays (int32 unless kernels/interface.h says otherwise)."""
+    """One step: counts, addresses of arrays (int32 unless kernels/interface.h says otherwise), and how it went."""
 
     _fields_ = (
         ("sequences", _INT),
@@ -80,6 +86,14 @@ class StepInput(ctypes.Structure):
         ("logits", _POINTER),
         ("kv", _POINTER),
         ("block_size", ctypes.c_uint64),
+        ("moves", _POINTER),
+        ("copies", _INT),
+        ("loads", _INT),
+        ("stores", _INT),
+        ("done", _INT),
+        ("started", ctypes.c_double),
+        ("ended", ctypes.c_double),
+        ("problem", ctypes.c_char_p),
     )
 
 
@@ -91,7 +105,7 @@ class Addressed(Protocol):
 
 
 class Kernels:
-    """The functions of one library. Every call releases the interpreter's lock while it computes."""
+    """The functions of one library. What takes long releases the interpreter's lock."""
 
     def __init__(self, build: KernelBuild) -> None:
         self.build = build
@@ -106,9 +120,13 @@ class Kernels:
         self._destroy = library.ebb_destroy
         self._destroy.argtypes = [_POINTER]
         self._destroy.restype = None
-        self._step = library.ebb_step
-        self._step.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
-        self._step.restype = ctypes.c_char_p
+        # Over in microseconds: to give the interpreter's lock away and to get it back would take longer.
+        self._submit = ctypes.PyDLL(str(build.path)).ebb_submit
+        self._submit.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
+        self._submit.restype = ctypes.c_char_p
+        self._wait = library.ebb_wait
+        self._wait.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
+        self._wait.restype = ctypes.c_char_p
 
     def pack_rows(
         self, source: Addressed, rows: int, depth: int, packed: Addressed, *, weights: str, first_panel: int, step: int
@@ -127,11 +145,18 @@ class Kernels:
         return handle
 
     def destroy(self, handle: int) -> None:
-        """End the engine's threads and free its scratch memory."""
+        """Compute what was submitted, end the engine's threads and free its scratch memory."""
         self._destroy(handle)
 
-    def step(self, handle: int, step: StepInput) -> None:
-        """Run one step; raises EngineError, and computes nothing, if it cannot be run."""
-        problem: bytes | None = self._step(handle, ctypes.byref(step))
-        if problem is not None:
-            raise EngineError(f"the native step failed: {problem.decode()}")
+    def submit(self, handle: int, step: StepInput) -> None:
+        """Queue a step; it and all that it points to must stay until `wait` returns. Raises EngineError."""
+        _check(self._submit(handle, ctypes.byref(step)))
+
+    def wait(self, handle: int, step: StepInput) -> None:
+        """Until the step is computed; raises EngineError if nothing of it could be."""
+        _check(self._wait(handle, ctypes.byref(step)))
+
+
+def _check(problem: bytes | None) -> None:
+    if problem is not None:
+        raise EngineError(f"the native step failed: {problem.decode()}")

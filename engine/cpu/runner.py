@@ -1,56 +1,78 @@
-"""One step of the model in one native call."""
+"""Passes of the model through the kernels: one native step each, computed while Python does something else."""
 
-import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from engine.cpu.step_arrays import StepArrays
 from engine.cpu.weights import PackedModel
-from engine.worker.forward_pass import ForwardPass
-from engine.worker.input_batch import InputBatch, ScheduledRequest
+from engine.worker.input_batch import ScheduledRequest
+from engine.worker.step_moves import NO_MOVES, StepMoves
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A pass that the kernels have. logits: [wanted, vocab], written by them."""
+
+    scheduled: Sequence[ScheduledRequest]
+    arrays: StepArrays
+    logits: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
     """tokens: of each sampling request. logits: [wanted, vocab] float32, -inf where a token may not be chosen.
 
-    started, ended: around the native call, on time.perf_counter.
+    started, ended: of the computation, on time.perf_counter. move_seconds: of each load, then of each store.
     """
 
     tokens: list[int]
     logits: torch.Tensor
     started: float
     ended: float
+    move_seconds: list[float]
 
 
 class NativeRunner:
-    """What `engine.worker.model_runner.ModelRunner` is for the torch model; threads and memory stay between steps."""
+    """Threads and memory stay between passes. Passes run in the order in which they were started."""
 
     def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
         """kv_cache: bfloat16 [num_blocks, *BlockLayout.shape]; inside a page the kernels' own order holds."""
         self._model = model
-        self._arrays = StepArrays(kv_cache, sequences=32, rows=512, blocks=32, barred=32)
+        self._kv_cache = kv_cache
+        self._free: list[StepArrays] = []
         self._handle = model.kernels.create(model.struct, threads)
         weakref.finalize(self, model.kernels.destroy, self._handle)
 
-    def run(self, batch: InputBatch, num_scheduled_tokens: Mapping[str, int]) -> ForwardPass:
-        """See `ModelRunner.run`."""
-        scheduled = batch.select(num_scheduled_tokens)
-        computed = self.compute(scheduled)
-        sampling_ids = (request.request_id for request in scheduled if request.sampling is not None)
-        sampled = dict(zip(sampling_ids, computed.tokens, strict=True))
-        batch.append(sampled.keys(), sampled.values())
-        return ForwardPass(sampled, computed.started, computed.ended)
+    def start(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
+    ) -> Started:
+        """Hand a pass to the kernels; it must be finished. Raises EngineError, and starts nothing then.
 
-    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
-        """The native call. wanted: ascending indices, among sampling requests, of those whose logits to return."""
-        self._arrays = arrays = self._arrays.with_room_for(scheduled)
-        arrays.fill(scheduled, wanted)
+        wanted: ascending indices, among sampling requests, of those whose logits to return.
+        """
+        arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
+        arrays.fill(scheduled, wanted, moves)
         logits = torch.empty((len(wanted), self._model.vocab_size))
         arrays.input.logits = logits.data_ptr()
-        started = time.perf_counter()
-        self._model.kernels.step(self._handle, arrays.input)
-        return Computed(arrays.chosen(), logits, started, time.perf_counter())
+        self._model.kernels.submit(self._handle, arrays.input)
+        return Started(scheduled, arrays, logits)
+
+    def finish(self, started: Started) -> Computed:
+        """Wait for it; once for each pass. Raises EngineError if the kernels could not run it."""
+        arrays = started.arrays
+        try:
+            self._model.kernels.wait(self._handle, arrays.input)
+            step = arrays.input
+            return Computed(arrays.chosen(), started.logits, step.started, step.ended, arrays.move_seconds())
+        finally:
+            self._free.append(arrays)
+
+    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
+        """Start and finish."""
+        return self.finish(self.start(scheduled, wanted))
+
+    def _new_arrays(self) -> StepArrays:
+        return StepArrays(self._kv_cache, sequences=32, rows=512, blocks=32, barred=32, moves=32)

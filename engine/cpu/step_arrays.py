@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from engine.cpu.library import RowSampling, StepInput
+from engine.cpu.library import Move, RowSampling, StepInput
 from engine.errors import EngineError
 from engine.sampling.sampler import SamplingRow
 from engine.worker.input_batch import ScheduledRequest
+from engine.worker.step_moves import Addresses, StepMoves
 
 PAGE_KEYS: Final = 64
 """Slots of a page: kPageKeys in kernels/kv_pages.h. The only block size that the kernels serve."""
@@ -18,18 +19,21 @@ PAGE_KEYS: Final = 64
 Ints = npt.NDArray[np.int32]
 
 _ROW_SAMPLING: Final = np.dtype(RowSampling)
+_MOVE: Final = np.dtype(Move)
 _SEED_MASK: Final = (1 << 64) - 1
 
 
 class StepArrays:
-    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred.
+    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred, and
+    `moves` blocks moved.
 
-    `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape].
+    `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape]. While the kernels
+    have a step, nobody touches its arrays.
     """
 
-    def __init__(self, kv: torch.Tensor, *, sequences: int, rows: int, blocks: int, barred: int) -> None:
+    def __init__(self, kv: torch.Tensor, *, sequences: int, rows: int, blocks: int, barred: int, moves: int) -> None:
         self._kv = kv
-        self._room = (sequences, rows, blocks, barred)
+        self._room = (sequences, rows, blocks, barred, moves)
         self._token_ids = _ints(rows)
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
@@ -39,6 +43,7 @@ class StepArrays:
         self._barred = _ints(barred)
         self._chosen = _ints(sequences)
         self._logits_index = _ints(sequences)
+        self._moves = np.zeros(moves, dtype=_MOVE)
         self.input = StepInput(
             table_width=blocks,
             token_ids=self._token_ids.ctypes.data,
@@ -52,28 +57,34 @@ class StepArrays:
             logits_index=self._logits_index.ctypes.data,
             kv=kv.data_ptr(),
             block_size=kv.stride(0),
+            moves=self._moves.ctypes.data,
         )
 
-    def with_room_for(self, scheduled: Sequence[ScheduledRequest]) -> "StepArrays":
+    def with_room_for(self, scheduled: Sequence[ScheduledRequest], moves: StepMoves) -> "StepArrays":
         """Itself, or a larger one."""
         needed = (
             len(scheduled),
             sum(len(request.token_ids) for request in scheduled),
-            max(_num_blocks(request) for request in scheduled),
+            max((_num_blocks(request) for request in scheduled), default=0),
             sum(len(request.sampling.barred_ids) for request in scheduled if request.sampling is not None),
+            moves.count,
         )
         if all(want <= have for want, have in zip(needed, self._room, strict=True)):
             return self
-        sequences, rows, blocks, barred = (
+        sequences, rows, blocks, barred, room = (
             have if want <= have else 2 * want for want, have in zip(needed, self._room, strict=True)
         )
-        return StepArrays(self._kv, sequences=sequences, rows=rows, blocks=blocks, barred=barred)
+        return StepArrays(self._kv, sequences=sequences, rows=rows, blocks=blocks, barred=barred, moves=room)
 
-    def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
+    def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
         """wanted: ascending indices, among the sampling requests, of those whose logits are asked for.
 
         Raises EngineError for a row that draws without a seed.
         """
+        self._fill_requests(scheduled, wanted)
+        self._fill_moves(moves)
+
+    def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
         token_ids: list[int] = []
         sample_rows: list[int] = []
         rows: list[SamplingRow] = []
@@ -114,6 +125,19 @@ class StepArrays:
             )
             barred += own
         self._barred[: len(barred)] = barred
+
+    def _fill_moves(self, moves: StepMoves) -> None:
+        self.input.copies, self.input.loads = len(moves.copies), len(moves.loads)
+        self.input.stores = len(moves.stores)
+        if moves.count:
+            pairs: list[Addresses] = [*moves.copies, *moves.loads, *moves.stores]
+            self._moves["source"][: len(pairs)], self._moves["target"][: len(pairs)] = zip(*pairs, strict=True)
+
+    def move_seconds(self) -> list[float]:
+        """How long each load took, then each store."""
+        first, end = self.input.copies, self.input.copies + self.input.loads + self.input.stores
+        seconds: list[float] = self._moves["seconds"][first:end].tolist()
+        return seconds
 
     def chosen(self) -> list[int]:
         """The tokens of the step's sampling requests."""

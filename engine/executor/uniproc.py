@@ -1,4 +1,4 @@
-"""Runs the worker in this process, on one thread of its own."""
+"""Runs the worker in this process, on threads of its own."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,21 +12,27 @@ T = TypeVar("T")
 
 
 class UniProcExecutor:
-    """The model thread is the only one that touches the worker: torch keeps its compute threads per calling thread."""
+    """The model thread is the only one that submits to the worker: torch keeps its compute threads per calling thread.
+
+    A second one waits for the results, so that a step can be submitted while the one before is computed.
+    """
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+        self._model = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+        self._results = ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function` (a method of the worker) on the model thread, and wait for it."""
-        return self._thread.submit(function, *args, **kwargs).result()
+        return self._model.submit(function, *args, **kwargs).result()
 
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Queue one step; steps run in the order of their calls. The future raises what the worker raised."""
-        return self._thread.submit(self._worker.execute, step)
+        submitted = self._model.submit(self._worker.submit, step)
+        return self._results.submit(lambda: submitted.result()())
 
     def close(self) -> None:
-        """Finish the queued steps, release the worker's memory, end the thread."""
-        self._thread.submit(self._worker.close)
-        self._thread.shutdown(wait=True)
+        """Finish the queued steps, release the worker's memory, end the threads."""
+        self._results.shutdown(wait=True)
+        self._model.submit(self._worker.close)
+        self._model.shutdown(wait=True)

@@ -16,13 +16,25 @@ class StepCost:
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
         """`step` took that long."""
-        decodes = sum(count == 1 for count in step.num_scheduled_tokens.values())
-        prompt_tokens = step.total_tokens - decodes
+        decodes, prompt_tokens = _kinds_of_tokens(step)
         if prompt_tokens == 0 and decodes:
             self.decode_seconds = _average(self.decode_seconds, seconds)
         elif prompt_tokens >= SMALLEST_CHUNK:
             base = (self.decode_seconds or 0.0) if decodes else 0.0
             self.token_seconds = _average(self.token_seconds, max(seconds - base, 0.0) / prompt_tokens)
+
+    def expected_seconds(self, step: SchedulerOutput) -> float | None:
+        """How long `step` should take; None until the costs of what is in it are known."""
+        decodes, prompt_tokens = _kinds_of_tokens(step)
+        base = self.decode_seconds if decodes else 0.0
+        more = self.token_seconds if prompt_tokens else 0.0
+        return None if base is None or more is None else base * step.passes + more * prompt_tokens
+
+
+def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:
+    """Sequences with a single token, and tokens of all others."""
+    decodes = sum(count == 1 for count in step.num_scheduled_tokens.values())
+    return decodes, step.total_tokens - decodes
 
 
 def prompt_tokens_beside(cost: StepCost, target_seconds: float, room: int) -> int:

@@ -5,6 +5,17 @@ from collections.abc import Iterable
 from engine.kv.block_manager import BlockManager
 from engine.request import Request
 
+LONGEST_STEP_SECONDS = 0.05
+"""Of a step with several passes, where no target for the time between tokens is set: 20 pieces of text a second look
+like a steady stream, and who comes in meanwhile waits no longer than that."""
+
+
+def passes_within(most: int, pass_seconds: float | None, longest_seconds: float) -> int:
+    """At most `most`, and as many as `longest_seconds` hold, but at least 1. pass_seconds: None if not known yet."""
+    if pass_seconds is None:
+        return 1
+    return max(1, min(most, int(longest_seconds / pass_seconds))) if pass_seconds > 0 else most
+
 
 def passes_of_step(most: int, running: Iterable[Request], blocks: BlockManager) -> int:
     """At most `most`; 1 unless all who run only decode, want that many tokens more, and find room for them.

@@ -68,8 +68,8 @@ class ModelRunnerOutput:
     """The result of one step. sampled_token_ids: a token of each pass; it lacks the requests that did not sample.
 
     started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
-    clock, of which only differences mean anything; both 0 if nothing was computed. received, sent: of the whole step,
-    on the same clock.
+    clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the
+    worker began with the step, when it had handed it to the model, and when the result was whole; on the same clock.
     """
 
     step_id: int
@@ -78,6 +78,7 @@ class ModelRunnerOutput:
     started: float = 0.0
     ended: float = 0.0
     received: float = 0.0
+    prepared: float = 0.0
     sent: float = 0.0
 
     @property

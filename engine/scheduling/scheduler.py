@@ -17,7 +17,7 @@ from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.ending import reason_to_end
-from engine.scheduling.multi_step import passes_of_step
+from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
@@ -32,7 +32,7 @@ class SchedulerLimits:
     """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step.
 
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts.
-    decode_passes: forward passes of one step while nobody waits.
+    decode_passes: most forward passes of one step while nobody waits.
     """
 
     max_num_seqs: int
@@ -177,9 +177,11 @@ class Scheduler:
         return self.tiering.take_copies(stores_of_step(self._last_step_tokens, others_wait=len(self._queue) > 0))
 
     def _passes(self) -> int:
-        if self.limits.decode_passes == 1 or len(self._queue) or self._states.num_loading:
+        longest = self.limits.itl_target or LONGEST_STEP_SECONDS
+        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds, longest)
+        if most == 1 or len(self._queue) or self._states.num_loading:
             return 1
-        return passes_of_step(self.limits.decode_passes, self._states.running, self.blocks)
+        return passes_of_step(most, self._states.running, self.blocks)
 
     def _budget(self) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens

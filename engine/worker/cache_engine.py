@@ -10,6 +10,9 @@ from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.errors import EngineError
 from engine.worker.device import Device
+from engine.worker.step_moves import Addresses
+
+NO_CPU_TIER = "there is no CPU tier"
 
 
 class CacheEngine:
@@ -39,8 +42,20 @@ class CacheEngine:
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
         """All jobs, done when it returns; one that fails is a result with `error`, never an exception."""
         if self._copies is None:
-            return tuple(TransferResult(job.job_id, 0.0, "there is no CPU tier") for job in jobs)
+            return tuple(TransferResult(job.job_id, 0.0, NO_CPU_TIER) for job in jobs)
         return self._copies.run(jobs)
+
+    def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
+        """For kernels that copy themselves; raises EngineError where the device's memory is not the host's."""
+        if self._pool is None:
+            raise EngineError(f"a {self._device_name} device's blocks have no address here")
+        return [(self._pool.address(copy.source_id), self._pool.address(copy.target_id)) for copy in copies]
+
+    def transfer_addresses(self, job: TransferJob) -> Addresses:
+        """For kernels that copy themselves; raises IndexError if the job is not possible."""
+        if self._copies is None:
+            raise IndexError(NO_CPU_TIER)
+        return self._copies.addresses(job)
 
     def close(self) -> None:
         """Let go of the host pool, so that its owner can free it."""

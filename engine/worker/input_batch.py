@@ -16,20 +16,25 @@ from engine.scheduling.output import CachedRequestData, NewRequestData, Schedule
 
 @dataclass(slots=True)
 class RequestState:
-    """token_ids also holds the worker's own samples, which the scheduler may not have seen yet."""
+    """token_ids also holds the worker's own samples, which the scheduler may not have seen yet.
+
+    The last one may still be computed: then ~i (negative) stands for sample i of pass number `expected_of`.
+    """
 
     token_ids: list[int]
     prompt_len: int
     block_ids: list[int]
     num_computed_tokens: int
     sampling: SamplingParams
+    expected_of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRequest:
     """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
 
-    block_ids may be longer than they need. sampling: None unless the last of them samples a token.
+    ~i in place of the last token stands for sample i of the pass before. block_ids may be longer than they need.
+    sampling: None unless the last token samples one.
     """
 
     request_id: str
@@ -55,6 +60,21 @@ class StepInput:
     sampling_rows: tuple[SamplingRow, ...]
 
 
+class ExpectedTokens:
+    """The samples of a pass that is still computed, and where they belong."""
+
+    def __init__(self, states: Mapping[str, RequestState]) -> None:
+        """states: in the order of the samples; the last token of each stands for its sample."""
+        self._places = [(name, state, len(state.token_ids) - 1) for name, state in states.items()]
+
+    def fill(self, tokens: Iterable[int]) -> dict[str, int]:
+        """The pass has ended: put its tokens in place. By request id. May be called from any thread."""
+        sampled: dict[str, int] = {}
+        for (name, state, index), token in zip(self._places, tokens, strict=True):
+            state.token_ids[index] = sampled[name] = token
+        return sampled
+
+
 class InputBatch:
     """Requests by id. Owned by the model thread."""
 
@@ -62,6 +82,7 @@ class InputBatch:
         self._block_size = block_size
         self._device = device
         self._requests: dict[str, RequestState] = {}
+        self._passes = 0
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -144,6 +165,8 @@ class InputBatch:
                 f"request {request_id}: tokens {state.num_computed_tokens} to {end} were scheduled, "
                 f"but {len(state.token_ids)} are known"
             )
+        if state.token_ids[end - 1] < 0 and state.expected_of != self._passes:
+            raise EngineError(f"request {request_id}: its token {end - 1} was scheduled before it is known")
         if end > len(state.block_ids) * self._block_size:
             raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {end} tokens")
 
@@ -158,3 +181,17 @@ class InputBatch:
             state = self._state(request_id)
             state.num_computed_tokens = len(state.token_ids)
             state.token_ids.append(token)
+
+    def expect(self, scheduled: Iterable[ScheduledRequest]) -> ExpectedTokens:
+        """The same before the samples are there: these requests are computed now, and the next pass is built on it."""
+        self._passes += 1
+        sampling: dict[str, RequestState] = {}
+        for request in scheduled:
+            if request.sampling is None:
+                continue
+            state = self._state(request.request_id)
+            state.num_computed_tokens = len(state.token_ids)
+            state.token_ids.append(~len(sampling))
+            state.expected_of = self._passes
+            sampling[request.request_id] = state
+        return ExpectedTokens(sampling)

@@ -11,6 +11,7 @@ from cache_tiers.transfer import TransferResult
 from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
 from engine.config import EngineConfig
+from engine.cpu.native_step import NativeStep
 from engine.cpu.runner import NativeRunner
 from engine.cpu.selection import pack_for_native
 from engine.cpu.weights import PackedModel
@@ -18,7 +19,7 @@ from engine.errors import EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.device import open_device
-from engine.worker.forward_pass import ForwardPass
+from engine.worker.forward_pass import ForwardPass, step_output
 from engine.worker.host_resources import usable_cores
 from engine.worker.input_batch import InputBatch
 from engine.worker.model_runner import ModelRunner
@@ -32,7 +33,7 @@ _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 class Worker:
-    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `execute` per step, all from one thread."""
+    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `submit` per step, all from one thread."""
 
     def __init__(
         self,
@@ -119,29 +120,38 @@ class Worker:
             raise EngineError("the KV cache is not allocated")
         self._cache.attach_host_pool(host_pool)
 
-    def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
-        """Copies, loads, then the forward pass, then stores; done when it returns.
+    def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
+        """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
+        call it once, from any one thread, in the order of the steps. The native step is computed meanwhile, any other
+        has been computed then.
 
-        Raises EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests must
-        then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
+        Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
+        must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
         """
         if self._cache is None or self._runner is None:
             raise EngineError("the KV cache is not allocated")
         received = time.perf_counter()
         self._batch.update(step)
-        self._cache.copy_within(step.copies)
-        transfers: tuple[TransferResult, ...] = self._cache.run(step.loads)
+        if isinstance(self._runner, NativeRunner):
+            return NativeStep(step, self._runner, self._batch, self._cache, received).collect
+        output = self._execute(step, self._runner, self._cache, received)
+        return lambda: output
+
+    def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
+        """The same, and wait."""
+        return self.submit(step)()
+
+    def _execute(
+        self, step: SchedulerOutput, runner: ModelRunner, cache: CacheEngine, received: float
+    ) -> ModelRunnerOutput:
+        cache.copy_within(step.copies)
+        transfers: tuple[TransferResult, ...] = cache.run(step.loads)
+        prepared = time.perf_counter()
         passes: list[ForwardPass] = []
         if step.num_scheduled_tokens:
-            passes = [self._runner.run(self._batch, step.num_scheduled_tokens) for _ in range(step.passes)]
-        transfers += self._cache.run(step.stores)
-        sent = time.perf_counter()
-        if not passes:
-            return ModelRunnerOutput(step.step_id, {}, transfers, received=received, sent=sent)
-        sampled = {name: tuple([each.sampled[name] for each in passes]) for name in passes[0].sampled}
-        return ModelRunnerOutput(
-            step.step_id, sampled, transfers, passes[0].started, passes[-1].ended, received=received, sent=sent
-        )
+            passes = [runner.run(self._batch, step.num_scheduled_tokens) for _ in range(step.passes)]
+        transfers += cache.run(step.stores)
+        return step_output(step, passes, transfers, received=received, prepared=prepared)
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import torch
 
-from engine.cpu.runner import Computed, NativeRunner
+from engine.cpu.runner import Computed, NativeRunner, Started
 from engine.cpu.weights import PackedModel
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
 from engine.worker.input_batch import ScheduledRequest
+from engine.worker.step_moves import NO_MOVES, StepMoves
 from tests.native_rig import Threads
 
 
@@ -51,12 +52,17 @@ class _RecordingRunner(NativeRunner):
         super().__init__(model, kv_cache, threads=threads)
         self._recorder = recorder
 
-    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
+    def start(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
+    ) -> Started:
         assert not wanted
-        computed = super().compute(scheduled, range(sum(request.sampling is not None for request in scheduled)))
+        return super().start(scheduled, range(sum(request.sampling is not None for request in scheduled)), moves)
+
+    def finish(self, started: Started) -> Computed:
+        computed = super().finish(started)
         assert computed.tokens == computed.logits.argmax(dim=-1).tolist()
         sampled = iter(computed.logits)
-        for request in scheduled:
+        for request in started.scheduled:
             self._recorder.note(request, None if request.sampling is None else next(sampled))
         return computed
 

@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.config import EngineConfig
 from engine.cpu.library import Kernels
 from engine.cpu.runner import NativeRunner
@@ -46,6 +48,12 @@ def driver(model: Path, config: EngineConfig) -> Iterator[WorkerDriver]:
     driver.executor.close()
 
 
+def kv_blocks(driver: WorkerDriver) -> torch.Tensor:
+    cache = driver.worker._cache
+    assert cache is not None
+    return cache.kv_cache.view(torch.int16)
+
+
 def changed(config: EngineConfig, **changes: object) -> EngineConfig:
     fields = {name: getattr(config, name) for name in EngineConfig.__dataclass_fields__}
     return EngineConfig(**{**fields, **changes})
@@ -78,6 +86,66 @@ def test_greedy_and_drawn_rows_of_one_step_get_what_they_get_alone(driver: Worke
     driver.run(driver.plan(dropped=params))
     alone = {name: driver.generate(prompts[name], 1, params=params[name])[0] for name in params}
     assert together == {name: (token,) for name, token in alone.items()}
+
+
+@pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
+@pytest.mark.parametrize("passes", [1, 3])
+def test_steps_submitted_before_their_predecessors_result_use_its_sample(
+    driver: WorkerDriver, passes: int, params: SamplingParams
+) -> None:
+    expected = driver.generate(PROMPT, 13, params=params)
+    first = NewRequestData("r", PROMPT, len(PROMPT), tuple(range(20, 28)), 0, params)
+    steps = [driver.plan({"r": len(PROMPT)}, new=[first])]
+    steps += [
+        replace(driver.plan({"r": 1}, cached={"r": len(PROMPT) + at}), passes=passes) for at in range(0, 12, passes)
+    ]
+    futures = [driver.executor.execute(step) for step in steps]
+    tokens = [token for future in futures for token in future.result(timeout=60).sampled_token_ids["r"]]
+    assert tokens == expected
+
+
+def test_block_moves_keep_their_place_among_steps_that_are_submitted_at_once(driver: WorkerDriver) -> None:
+    """Block 0 goes out while later steps are queued that write over it, and comes back elsewhere behind them."""
+    expected = driver.generate(PROMPT, 2, blocks=range(8))
+    other = NewRequestData("other", PROMPT[100:300], 200, (0, 30, 31, 32), 0, GREEDY)
+    again = NewRequestData("again", PROMPT, len(PROMPT), (40, *range(1, 8)), 384, GREEDY)
+    steps = [
+        driver.plan(stores=[TransferJob(1, Direction.STORE, 0, driver.block_nbytes)]),
+        driver.plan({"other": 200}, new=[other]),
+        driver.plan({"again": 16}, new=[again], loads=[TransferJob(2, Direction.LOAD, 40, driver.block_nbytes)]),
+        replace(driver.plan({"again": 1}, cached={"again": 400}), copies=(BlockCopy(40, 41),)),
+    ]
+    results = [future.result(timeout=60) for future in [driver.executor.execute(step) for step in steps]]
+    assert [result.sampled_token_ids.get("again") for result in results[2:]] == [(token,) for token in expected]
+    assert [each.error for result in results for each in result.transfers] == [None, None]
+    assert all(each.seconds > 0 for result in results for each in result.transfers)
+    kv = kv_blocks(driver)
+    assert torch.equal(kv[40], kv[41])
+    assert not torch.equal(kv[40], kv[0])
+
+
+def test_a_move_that_is_not_possible_fails_alone(driver: WorkerDriver) -> None:
+    jobs = [TransferJob(1, Direction.STORE, 9999, 0), TransferJob(2, Direction.STORE, 0, 0)]
+    results = {each.job_id: each.error for each in driver.run(driver.plan(stores=jobs)).transfers}
+    assert results.pop(2) is None
+    assert "block 9999 is outside" in str(results[1])
+
+
+def test_the_steps_behind_one_that_failed_fail_with_it_and_the_others_go_on(driver: WorkerDriver) -> None:
+    expected = driver.generate(PROMPT, 2)
+    bad = NewRequestData("bad", (5, 259, 7), 3, (20,), 0, GREEDY)
+    steps = [
+        driver.plan({"bad": 3}, new=[bad]),
+        driver.plan({"bad": 1}, cached={"bad": 3}),
+        driver.plan({"r": 400}, new=[NewRequestData("r", PROMPT, 400, tuple(range(8)), 0, GREEDY)], dropped=["bad"]),
+        driver.plan({"r": 1}, cached={"r": 400}),
+    ]
+    futures = [driver.executor.execute(step) for step in steps]
+    with pytest.raises(EngineError, match="not in the vocabulary"):
+        futures[0].result(timeout=60)
+    with pytest.raises(EngineError, match="the step before chose no such token"):
+        futures[1].result(timeout=60)
+    assert [future.result(timeout=60).sampled_token_ids["r"] for future in futures[2:]] == [(t,) for t in expected]
 
 
 def test_no_stop_token_is_sampled_before_min_tokens(driver: WorkerDriver) -> None:
@@ -200,6 +268,6 @@ def test_a_runner_that_is_dropped_ends_its_threads(model: Path, kernels: Kernels
     before = threads()
     runner = NativeRunner(model_of_kernels, kv, threads=4)
     started = threads() - before
-    assert len(started) == 3
+    assert len(started) == 4
     del runner
     until(lambda: not started & threads())

@@ -59,6 +59,7 @@ class SchedulerLife(RuleBasedStateMachine):
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
         self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), self.queue, clock=self.clock)
+        self.scheduler.cost.decode_seconds = 0.0  # Until it knows that, it makes one pass a step.
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from engine.scheduling.chunking import (
@@ -36,6 +38,15 @@ def test_a_prompt_alone_teaches_its_whole_cost() -> None:
     cost.note(step(0, 500), 0.1)
     assert cost.token_seconds == pytest.approx(0.0002)
     assert cost.decode_seconds is None
+
+
+def test_a_step_is_expected_to_take_what_its_parts_cost(cost: StepCost) -> None:
+    assert cost.expected_seconds(step(8, 0)) == pytest.approx(0.010)
+    assert cost.expected_seconds(replace(step(8, 0), passes=3)) == pytest.approx(0.030)
+    assert cost.expected_seconds(step(8, 50)) == pytest.approx(0.015)
+    assert cost.expected_seconds(step(0, 50)) == pytest.approx(0.005)
+    assert StepCost().expected_seconds(step(1, 0)) is None
+    assert StepCost().expected_seconds(step(0, 50)) is None
 
 
 def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:

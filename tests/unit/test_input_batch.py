@@ -57,6 +57,34 @@ def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> Non
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 1)
 
 
+def test_the_next_step_can_be_built_before_the_sample_is_there() -> None:
+    batch = batch_with(new("part", range(6), (0, 1)), new("a", range(4), (2, 4)), new("b", range(3), (3,)))
+    expected = batch.expect(batch.select({"part": 5, "a": 4, "b": 3}))
+    news = tuple(CachedRequestData(name, (), done) for name, done in (("a", 4), ("b", 3)))
+    batch.update(SchedulerOutput(2, cached_requests=news))
+    (late,) = batch.select({"b": 1})
+    assert (late.token_ids, late.context_len) == ([~1], 3)
+    assert expected.fill([70, 71]) == {"a": 70, "b": 71}
+    assert [request.token_ids for request in batch.select({"b": 1, "a": 1})] == [[71], [70]]
+
+
+def test_a_token_can_stand_for_a_sample_of_the_pass_before_and_of_no_other() -> None:
+    batch = batch_with(new("a", range(4), (0,)), new("b", range(9), (1, 2, 3)))
+    batch.expect(batch.select({"a": 4}))
+    batch.expect(batch.select({"b": 3}))
+    with pytest.raises(EngineError, match="request a: its token 4 was scheduled before it is known"):
+        batch.select({"a": 1})
+
+
+def test_samples_of_a_request_that_was_dropped_meanwhile_do_no_harm() -> None:
+    batch = batch_with(new("a", range(4), (0,)))
+    expected = batch.expect(batch.select({"a": 4}))
+    again = new("a", range(100, 104), (1,))
+    batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
+    assert expected.fill([70]) == {"a": 70}
+    assert batch.select({"a": 4})[0].token_ids == [100, 101, 102, 103]
+
+
 def test_a_preempted_request_comes_back_under_its_id_in_one_step() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     batch.append(["a"], [77])

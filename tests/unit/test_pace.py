@@ -1,4 +1,6 @@
-from engine.pace import StepPace
+import pytest
+
+from engine.pace import StepPace, time_to_prepare
 from engine.scheduling.output import SchedulerOutput
 
 
@@ -6,23 +8,20 @@ def step(**counts: int) -> SchedulerOutput:
     return SchedulerOutput(0, num_scheduled_tokens=counts)
 
 
-def test_nothing_is_prepared_ahead_of_a_step_of_unknown_length() -> None:
+def test_a_step_like_the_last_one_is_expected_to_take_as_long() -> None:
     pace = StepPace()
-    assert pace.time_to_prepare(step(a=1)) is None
+    assert pace.expected_seconds(step(a=1)) is None
     pace.note(step(a=1, b=1), 0.02)
-    assert pace.time_to_prepare(step(a=1)) is None
-    assert pace.time_to_prepare(step(a=2)) is None
+    assert pace.expected_seconds(step(a=1)) is None
+    assert pace.expected_seconds(step(a=2)) is None
+    assert pace.expected_seconds(step(c=1, d=1)) == 0.02
 
 
-def test_the_next_step_is_prepared_while_one_like_the_last_still_runs() -> None:
-    pace = StepPace()
-    pace.note(step(a=1, b=1), 0.02)
-    delay = pace.time_to_prepare(step(c=1, d=1))
-    assert delay is not None
-    assert 0 < delay <= 0.02 - 0.004
+@pytest.mark.parametrize("seconds", [0.005, 0.01, 0.02, 0.2])
+def test_the_next_step_is_prepared_while_one_still_runs_but_not_long_before_its_end(seconds: float) -> None:
+    lead_ms = round(1e3 * (seconds - time_to_prepare(seconds)), 6)
+    assert 4 <= lead_ms <= 12
 
 
 def test_a_step_shorter_than_the_preparation_is_followed_at_once() -> None:
-    pace = StepPace()
-    pace.note(step(a=1), 0.001)
-    assert pace.time_to_prepare(step(a=1)) == 0.0
+    assert time_to_prepare(0.001) == 0.0

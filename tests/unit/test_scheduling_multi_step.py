@@ -1,6 +1,32 @@
 """Several forward passes in one step: only when that delays nobody, and never more than is wanted."""
 
+import pytest
+
+from engine.scheduling.multi_step import passes_within
 from tests.unit.scheduling_rig import Rig
+
+
+@pytest.mark.parametrize(
+    ("pass_seconds", "passes"), [(0.0, 4), (0.007, 4), (0.0125, 4), (0.017, 2), (0.03, 1), (0.3, 1), (None, 1)]
+)
+def test_passes_are_as_many_as_the_longest_step_holds_and_one_until_that_is_known(
+    pass_seconds: float | None, passes: int
+) -> None:
+    assert passes_within(4, pass_seconds, 0.05) == passes
+
+
+def knowing(rig: Rig) -> Rig:
+    """Passes take no time here, and its scheduler knows that from the start."""
+    rig.scheduler.cost.decode_seconds = 0.0
+    return rig
+
+
+def test_a_slow_model_makes_one_pass_a_step() -> None:
+    rig = Rig(decode_passes=4)
+    rig.add([1, 2, 3], max_tokens=9)
+    rig.step()
+    rig.scheduler.cost.decode_seconds = 0.3
+    assert rig.step()[0].passes == 1
 
 
 def answers_alone(prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
@@ -15,7 +41,7 @@ def answers_alone(prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
 
 def test_streams_get_several_tokens_a_step_and_the_same_ones() -> None:
     prompts = [[1, 2, 3], [4, 5, 6]]
-    rig = Rig(decode_passes=4)
+    rig = knowing(Rig(decode_passes=4))
     requests = [rig.add(prompt, max_tokens=9) for prompt in prompts]
     rig.step()
     output, updates = rig.step()
@@ -26,7 +52,7 @@ def test_streams_get_several_tokens_a_step_and_the_same_ones() -> None:
 
 
 def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
-    rig = Rig(decode_passes=4)
+    rig = knowing(Rig(decode_passes=4))
     rig.add([1, 2, 3], max_tokens=3)
     rig.add([4, 5, 6], max_tokens=9)
     rig.step()
@@ -34,7 +60,7 @@ def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
 
 
 def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
-    rig = Rig(decode_passes=4, max_tokens_per_step=4)
+    rig = knowing(Rig(decode_passes=4, max_tokens_per_step=4))
     rig.add([1, 2, 3], max_tokens=30)
     rig.step()
     assert rig.step()[0].passes == 4
@@ -44,11 +70,11 @@ def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
 
 
 def test_without_room_for_all_passes_there_is_one() -> None:
-    rig = Rig(decode_passes=4, pool_blocks=2)
+    rig = knowing(Rig(decode_passes=4, pool_blocks=2))
     rig.add([1, 2, 3], max_tokens=5)
     rig.step()
     assert rig.step()[0].passes == 4
-    crowded = Rig(decode_passes=4, pool_blocks=2)
+    crowded = knowing(Rig(decode_passes=4, pool_blocks=2))
     crowded.add([1, 2, 3], max_tokens=5)
     crowded.add([4, 5, 6], max_tokens=2)
     crowded.step()
@@ -58,7 +84,7 @@ def test_without_room_for_all_passes_there_is_one() -> None:
 
 def test_tokens_behind_a_stop_token_are_dropped() -> None:
     [tokens] = answers_alone([[1, 2, 3]], 9)
-    rig = Rig(decode_passes=4)
+    rig = knowing(Rig(decode_passes=4))
     request = rig.add([1, 2, 3], max_tokens=9, stop_token_ids=(tokens[2],))
     rig.run()
     assert request.output_token_ids == tokens[:3]

@@ -71,6 +71,7 @@ RESULT = ModelRunnerOutput(
     started=11.0,
     ended=15.0,
     received=10.0,
+    prepared=10.25,
     sent=17.0,
 )
 
@@ -80,13 +81,12 @@ def test_a_step_is_its_forward_pass_and_what_lies_around_it_with_its_copies_one_
     trace_step(recorder, STEP, RESULT)
     spans = [(span.track, span.name, span.started, span.ended) for span in recorder.take()]
     assert sorted(spans, key=lambda span: (span[0].value, span[2], -span[3])) == [
-        (Track.MODEL, "step", 10.0, 17.0),
-        (Track.MODEL, "prepare", 10.0, 11.0),
         (Track.MODEL, "forward", 11.0, 15.0),
-        (Track.MODEL, "finish", 15.0, 17.0),
-        (Track.COPIES, "load", 10.0, 10.5),
-        (Track.COPIES, "load", 10.5, 10.75),
+        (Track.COPIES, "load", 10.25, 10.75),
+        (Track.COPIES, "load", 10.75, 11.0),
         (Track.COPIES, "store", 15.0, 16.0),
+        (Track.WORKER, "prepare", 10.0, 10.25),
+        (Track.RESULTS, "finish", 15.0, 17.0),
     ]
 
 
@@ -95,8 +95,8 @@ def test_a_step_that_only_moves_blocks_has_no_forward_pass() -> None:
     moves = SchedulerOutput(4, loads=STEP.loads, stores=STEP.stores)
     trace_step(recorder, moves, ModelRunnerOutput(4, {}, RESULT.transfers, received=10.0, sent=12.0))
     spans = recorder.take()
-    assert [span.name for span in spans] == ["step", "load", "load", "store"]
-    assert (spans[-1].started, spans[-1].ended, spans[-1].facts) == (10.75, 11.75, {"error": "no room"})
+    assert [span.name for span in spans] == ["prepare", "load", "load", "store"]
+    assert (spans[-1].started, spans[-1].ended, spans[-1].facts) == (12.0, 13.0, {"error": "no room"})
 
 
 def test_the_events_are_those_that_trace_viewers_read(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_the_events_are_those_that_trace_viewers_read(tmp_path: Path) -> None:
     assert (begin["ts"], end["ts"], begin["args"]) == (0.0, 2000.0, {"cpu": 2})
     # What lies inside comes behind what it lies in, as viewers want it.
     assert (step["ph"], step["name"], step["ts"], step["dur"]) == ("X", "step", 1000.0, 2000.0)
-    assert (forward["name"], forward["tid"]) == ("forward", threads["model thread"])
+    assert (forward["name"], forward["tid"]) == ("forward", threads["model"])
 
 
 def test_a_trace_without_spans_is_still_one() -> None:

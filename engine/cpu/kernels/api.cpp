@@ -2,7 +2,7 @@
 #include <exception>
 #include <new>
 
-#include "engine.h"
+#include "queue.h"
 
 using namespace ebb;
 
@@ -20,23 +20,30 @@ EBB_EXPORT void ebb_pack_rows_int8(const bf16* source, int32_t rows, int32_t dep
     pack_rows_int8(source, rows, depth, packed, first_panel, step);
 }
 
-EBB_EXPORT Engine* ebb_create(const Model* model, int32_t threads) {
+EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads) {
     try {
-        return new Engine(*model, threads);
+        return new StepQueue(*model, threads);
     } catch (const std::exception&) {
         return nullptr;
     }
 }
 
-EBB_EXPORT void ebb_destroy(Engine* engine) { delete engine; }
+EBB_EXPORT void ebb_destroy(StepQueue* queue) { delete queue; }
 
-// Null, or what went wrong; nothing was computed then.
-EBB_EXPORT const char* ebb_step(Engine* engine, const StepInput* input) {
+// Null, or why the step was not taken.
+EBB_EXPORT const char* ebb_submit(StepQueue* queue, StepInput* step) {
     try {
-        return engine->step(*input);
+        queue->submit(step);
+        return nullptr;
     } catch (const std::bad_alloc&) {
         return "out of memory";
     }
+}
+
+// Null when the step has been computed, or what went wrong; nothing was computed then.
+EBB_EXPORT const char* ebb_wait(StepQueue* queue, StepInput* step) {
+    queue->wait(step);
+    return step->problem;
 }
 
 }  // extern "C"

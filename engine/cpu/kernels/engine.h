@@ -1,21 +1,24 @@
 // One step of the decoder, run by all threads together, phase after phase with a barrier between them.
 //
-// Exactness: a value depends on its own row's tokens alone. Threads divide columns, rows and attention tasks, and none
-// of these divisions changes an operation on a row. The residual stream is float32.
+// Exactness: a value depends on its own row's tokens alone. Threads divide columns, rows and attention tasks, some of it
+// as chance will have it, and none of these divisions changes an operation on a row. The residual stream is float32.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "attention.h"
 #include "buffer.h"
 #include "head.h"
 #include "interface.h"
+#include "moves.h"
 #include "plan.h"
 #include "rows.h"
 #include "sampling.h"
+#include "shares.h"
 #include "threads.h"
 #include "weights.h"
 
@@ -32,16 +35,27 @@ struct ThreadScratch {
 
 class Engine {
 public:
-    Engine(const Model& model, int threads) : model_(model), pool_(threads), scratch_(threads) {}
+    Engine(const Model& model, int threads) : model_(model), pool_(threads), shares_(threads), scratch_(threads) {}
 
-    // Null, or what is wrong with the step, of which then nothing is computed.
-    const char* step(const StepInput& step) {
+    // Where `problem` is set, nothing was computed or moved.
+    void step(StepInput& step) {
+        try {
+            step.problem = run(step);
+            last_chosen_.assign(step.chosen, step.chosen + (step.problem == nullptr ? step.samples : 0));
+        } catch (const std::bad_alloc&) {
+            step.problem = "out of memory";
+            last_chosen_.clear();
+        }
+    }
+
+private:
+    const char* run(StepInput& step) {
         const StepPlan plan(step, model_, pool_.size());
-        for (int row = 0; row < plan.rows; ++row)
-            if (step.token_ids[row] < 0 || step.token_ids[row] >= model_.vocab)
-                return "a token id is not in the vocabulary";
+        if (const char* problem = resolve(step.token_ids, plan.rows)) return problem;
         reserve(plan, step.samples);
         prepare_head(step);
+        shares_.reset();
+        last_chosen_.reserve(step.samples);
         auto job = [&](int thread) {
             const FloatMode mode;
             if (model_.head_dim == 64)
@@ -53,9 +67,23 @@ public:
         return nullptr;
     }
 
-private:
+    // Put what the step before chose in the place of what stands for it.
+    const char* resolve(int32_t* token_ids, int rows) const {
+        for (int row = 0; row < rows; ++row) {
+            int32_t& id = token_ids[row];
+            if (id < 0) {
+                if (static_cast<size_t>(~id) >= last_chosen_.size()) return "the step before chose no such token";
+                id = last_chosen_[~id];
+            }
+            if (id >= model_.vocab) return "a token id is not in the vocabulary";
+        }
+        return nullptr;
+    }
+
     // With so few rows every thread norms all of them for itself: cheaper than a barrier.
     static constexpr int kOwnNormRows = 8;
+    // Panels of the head that a thread takes at once.
+    static constexpr int kHeadPanels = 16;
 
     struct Range {
         int begin, end;
@@ -65,7 +93,7 @@ private:
     struct Run {
         Engine& engine;
         const StepPlan& plan;
-        const StepInput& input;
+        StepInput& input;
         int thread;
 
         const Model& model = engine.model_;
@@ -75,8 +103,25 @@ private:
         const int attention_width = model.heads * kHeadDim;
         const int qkv_width = (model.heads + 2 * model.kv_heads) * kHeadDim;
         const KvCache cache{input.kv, input.block_size, model.kv_heads, kHeadDim};
+        unsigned phase = 0;
 
         void all() {
+            Move* const loads = input.moves + input.copies;
+            move(input.moves, input.copies);
+            move(loads, input.loads);
+            if (thread == 0) input.started = seconds_now();
+            if (rows > 0) compute();
+            if (thread == 0) input.ended = seconds_now();
+            move(loads + input.loads, input.stores);
+        }
+
+        void move(Move* moves, int count) {
+            if (count == 0) return;
+            make_moves(moves, count, input.block_size * sizeof(bf16), thread, engine.pool_.size());
+            barrier();
+        }
+
+        void compute() {
             embed();
             barrier();
             for (int layer = 0; layer < model.layers; ++layer) {
@@ -93,6 +138,7 @@ private:
                 barrier();
             }
             if (input.samples > 0) sample();
+            barrier();
         }
 
         Weights matrix(const void* data, int depth) const { return {data, depth, model.int8 != 0}; }
@@ -103,6 +149,11 @@ private:
             const int threads = engine.pool_.size();
             return {static_cast<int>(static_cast<long>(count) * thread / threads),
                     static_cast<int>(static_cast<long>(count) * (thread + 1) / threads)};
+        }
+
+        template <typename Work>
+        void each(int count, int at_once, Work&& work) {
+            engine.shares_.each(phase++, thread, count, at_once, work);
         }
 
         float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
@@ -138,13 +189,14 @@ private:
 
         void project_qkv(const LayerWeights& weights) {
             const Left x = norm(weights.attention_norm);
-            const Range panels = share(qkv_width / kPanel);
-            const int first = panels.begin * kPanel, columns = (panels.end - panels.begin) * kPanel;
-            multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width});
-            if (weights.qkv_bias != nullptr)
+            each(qkv_width / kPanel, 4, [&](int panel, int end) {
+                const int first = panel * kPanel, columns = (end - panel) * kPanel;
+                multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width});
+                if (weights.qkv_bias == nullptr) return;
                 for (int row = 0; row < rows; ++row)
                     add(weights.qkv_bias + first, columns,
                         engine.qkv_.data() + static_cast<ptrdiff_t>(row) * qkv_width + first);
+            });
             // Nobody takes attention tasks before the barrier.
             if (thread == 0) engine.next_task_.store(0, std::memory_order_relaxed);
             barrier();
@@ -179,9 +231,8 @@ private:
         // residual += left times right + bias.
         void add_product(Left left, const Weights& right, const float* bias) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
-            const Range panels = share(hidden / kPanel);
-            for (int panel = panels.begin; panel < panels.end; panel += at_once) {
-                const int first = panel * kPanel, columns = std::min(at_once, panels.end - panel) * kPanel;
+            each(hidden / kPanel, at_once, [&](int panel, int end) {
+                const int first = panel * kPanel, columns = (end - panel) * kPanel;
                 float* product = own.product.data();
                 multiply(left, rows, right, first, columns, {product, columns});
                 for (int row = 0; row < rows; ++row) {
@@ -189,15 +240,14 @@ private:
                     if (bias != nullptr) add(bias + first, columns, values);
                     add(values, columns, residual(row) + first);
                 }
-            }
+            });
         }
 
         void gate_and_up(const LayerWeights& weights) {
             const Left x = norm(weights.mlp_norm);
             const int at_once = rows == 1 ? 2 : 1;
-            const Range panels = share(model.intermediate / kPanel);
-            for (int panel = panels.begin; panel < panels.end; panel += at_once) {
-                const int count = std::min(at_once, panels.end - panel), columns = 2 * count * kPanel;
+            each(model.intermediate / kPanel, at_once, [&](int panel, int end) {
+                const int count = end - panel, columns = 2 * count * kPanel;
                 float* product = own.product.data();
                 multiply(x, rows, matrix(weights.gate_up, hidden), 2 * panel * kPanel, columns, {product, columns});
                 for (int row = 0; row < rows; ++row)
@@ -207,24 +257,23 @@ private:
                                engine.gated_.data() + static_cast<ptrdiff_t>(row) * model.intermediate +
                                    (panel + i) * kPanel);
                     }
-            }
+            });
         }
 
         void sample() {
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
-            const Range panels = share((model.vocab + kPanel - 1) / kPanel);
-            compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panels.begin, panels.end,
-                           own.product.data(), own.best.data(), engine.head_rows_.data());
+            each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
+                compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panel, end,
+                               own.product.data(), own.best.data(), engine.head_rows_.data());
+            });
             barrier();
             for (int i = thread; i < input.samples; i += engine.pool_.size()) choose(i);
         }
 
         void choose(int i) {
-            // Threads hold ascending ranges of ids, so the first of equal ones has the lowest.
             Best best;
-            for (ThreadScratch& scratch : engine.scratch_)
-                if (scratch.best.data()[i].logit > best.logit) best = scratch.best.data()[i];
+            for (ThreadScratch& scratch : engine.scratch_) best.update(scratch.best.data()[i]);
             float* drawn_from = engine.head_rows_[i].drawn_from;
             input.chosen[i] = drawn_from == nullptr
                                   ? best.id
@@ -271,12 +320,14 @@ private:
 
     const Model model_;
     ThreadPool pool_;
+    Shares shares_;
     std::vector<ThreadScratch> scratch_;
     Buffer<float> residual_, qkv_, partial_values_;
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
     Buffer<float> drawn_from_;  // [rows that draw][vocab]
     std::vector<HeadRow> head_rows_;
+    std::vector<int32_t> last_chosen_;  // of the step before; none if it failed
     std::atomic<size_t> next_task_{0};
 };
 

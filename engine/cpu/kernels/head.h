@@ -13,16 +13,19 @@ struct Best {
     float logit = -std::numeric_limits<float>::infinity();
     int id = 0;
 
-    // Ids ascend from call to call, so the lowest of equal ones stays.
+    // Of equal logits the lowest id stays, in whatever order the pieces come.
     void update(const float* logits, int count, int first_id) {
-        Vec highest = broadcast(logit);
+        Vec highest = broadcast(-std::numeric_limits<float>::infinity());
         int i = 0;
         for (; i + kLanes <= count; i += kLanes) highest = maximum(load(logits + i), highest);
         float top = maximum_lane(highest);
         for (; i < count; ++i) top = std::max(top, logits[i]);
-        if (!(top > logit)) return;
-        logit = top;
-        id = first_id + static_cast<int>(std::find(logits, logits + count, top) - logits);
+        if (top > logit || (top == logit && first_id < id))
+            *this = {top, first_id + static_cast<int>(std::find(logits, logits + count, top) - logits)};
+    }
+
+    void update(const Best& other) {
+        if (other.logit > logit || (other.logit == logit && other.id < id)) *this = other;
     }
 };
 

@@ -49,12 +49,20 @@ struct RowSampling {
     int32_t first_barred;  // where its ids begin in StepInput.barred
 };
 
-// One step over B sequences; the rows of sequence i follow those of sequence i - 1.
+// Copy one block.
+struct Move {
+    const void* source;
+    void* target;
+    double seconds;  // written
+};
+
+// One step over B sequences; the rows of sequence i follow those of sequence i - 1. Without sequences it only moves
+// blocks.
 struct StepInput {
     int32_t sequences;
     int32_t samples;
     int32_t table_width;
-    const int32_t* token_ids;     // [rows]
+    int32_t* token_ids;           // [rows]; ~i (negative) stands for what sample i of the step before chose
     const int32_t* query_lens;    // [sequences], each at least 1
     const int32_t* context_lens;  // [sequences]
     const int32_t* block_tables;  // [sequences, table_width]
@@ -66,6 +74,13 @@ struct StepInput {
     float* logits;                // [rows that want them, vocab], written; -inf where barred
     bf16* kv;                     // the first block
     uint64_t block_size;          // elements from one block to the next
+    Move* moves;                  // first the copies, then the loads, then the stores
+    int32_t copies;               // within the device, made first
+    int32_t loads;                // made before anything is computed
+    int32_t stores;               // made when all is computed
+    int32_t done;                 // written under the queue's lock
+    double started, ended;        // written: from the loads' end to the last choice, seconds on a monotonic clock
+    const char* problem;          // written: null, or why nothing was computed
 };
 
 }  // namespace ebb

@@ -1,0 +1,24 @@
+// Whole blocks from one place in memory to another, shared out among the threads.
+#pragma once
+
+#include <chrono>
+#include <cstring>
+
+#include "interface.h"
+
+namespace ebb {
+
+inline double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The moves of one kind do not depend on each other.
+inline void make_moves(Move* moves, int count, size_t block_bytes, int thread, int threads) {
+    for (int i = thread; i < count; i += threads) {
+        const double started = seconds_now();
+        std::memcpy(moves[i].target, moves[i].source, block_bytes);
+        moves[i].seconds = seconds_now() - started;
+    }
+}
+
+}  // namespace ebb

@@ -1,0 +1,75 @@
+"""A scheduler's step on its way through the kernels."""
+
+import time
+
+from engine.cpu.runner import NativeRunner, Started
+from engine.errors import EngineError
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.cache_engine import CacheEngine
+from engine.worker.forward_pass import ForwardPass, step_output
+from engine.worker.input_batch import ExpectedTokens, InputBatch
+from engine.worker.step_moves import PlannedTransfers, StepMoves
+
+
+class NativeStep:
+    """Submitted when it is made; `collect` once, from any thread.
+
+    Block moves travel with the passes, copies and loads with the first one, stores with the last one: so they keep
+    their place between the step before and the step behind, whoever submits those when.
+    """
+
+    def __init__(
+        self, step: SchedulerOutput, runner: NativeRunner, batch: InputBatch, cache: CacheEngine, received: float
+    ) -> None:
+        """Raises EngineError if the step cannot be run; nothing of it is under way then."""
+        self._step = step
+        self._runner = runner
+        self._received = received
+        self._copies = cache.copy_addresses(step.copies)
+        self._loads = PlannedTransfers(step.loads, cache.transfer_addresses)
+        self._stores = PlannedTransfers(step.stores, cache.transfer_addresses)
+        self._passes: list[tuple[Started, ExpectedTokens]] = []
+        try:
+            for number in range(step.passes):
+                scheduled = batch.select(step.num_scheduled_tokens)
+                started = runner.start(scheduled, moves=self._moves(number))
+                self._passes.append((started, batch.expect(scheduled)))
+        except BaseException:
+            # The kernels still use the arrays of those that were started.
+            self._finish_all()
+            raise
+        self._prepared = time.perf_counter()
+
+    def _moves(self, number: int) -> StepMoves:
+        first, last = number == 0, number == self._step.passes - 1
+        return StepMoves(
+            self._copies if first else (),
+            self._loads.addresses if first else (),
+            self._stores.addresses if last else (),
+        )
+
+    def collect(self) -> ModelRunnerOutput:
+        """Wait for it. Raises EngineError if the kernels could not run it."""
+        passes, seconds = self._finish_all()
+        loaded = len(self._loads.addresses)
+        transfers = self._loads.results(seconds[:loaded]) + self._stores.results(seconds[loaded:])
+        if not self._step.num_scheduled_tokens:
+            passes = []
+        return step_output(self._step, passes, transfers, received=self._received, prepared=self._prepared)
+
+    def _finish_all(self) -> tuple[list[ForwardPass], list[float]]:
+        """Every pass is waited for, whatever became of the others."""
+        passes: list[ForwardPass] = []
+        seconds: list[float] = []
+        failure: EngineError | None = None
+        for started, expected in self._passes:
+            try:
+                computed = self._runner.finish(started)
+            except EngineError as error:
+                failure = failure or error
+                continue
+            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended))
+            seconds += computed.move_seconds
+        if failure is not None:
+            raise failure
+        return passes, seconds

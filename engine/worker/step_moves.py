@@ -1,0 +1,48 @@
+"""The block copies of one step as addresses, for kernels that make them in their place among the computations."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cache_tiers.transfer import TransferJob, TransferResult
+
+Addresses = tuple[int, int]
+"""Of the block to read, and of the block to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMoves:
+    """copies: within the device, made first. loads: before anything is computed. stores: when all is computed."""
+
+    copies: Sequence[Addresses] = ()
+    loads: Sequence[Addresses] = ()
+    stores: Sequence[Addresses] = ()
+
+    @property
+    def count(self) -> int:
+        """Blocks."""
+        return len(self.copies) + len(self.loads) + len(self.stores)
+
+
+NO_MOVES = StepMoves()
+
+
+class PlannedTransfers:
+    """Transfers of one direction with their `addresses`; one that is not possible has failed already."""
+
+    def __init__(self, jobs: Iterable[TransferJob], find: Callable[[TransferJob], Addresses]) -> None:
+        """find: raises IndexError, which says why, for a job that is not possible."""
+        self.addresses: list[Addresses] = []
+        self._jobs: list[TransferJob] = []
+        self._failed: list[TransferResult] = []
+        for job in jobs:
+            try:
+                self.addresses.append(find(job))
+            except IndexError as error:
+                self._failed.append(TransferResult(job.job_id, 0.0, str(error)))
+            else:
+                self._jobs.append(job)
+
+    def results(self, seconds: Iterable[float]) -> tuple[TransferResult, ...]:
+        """seconds: of each pair of addresses."""
+        moved = (TransferResult(job.job_id, took) for job, took in zip(self._jobs, seconds, strict=True))
+        return (*moved, *self._failed)

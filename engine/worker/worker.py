@@ -132,10 +132,10 @@ class Worker:
             raise EngineError("the KV cache is not allocated")
         received = time.perf_counter()
         self._batch.update(step)
-        if isinstance(self._runner, NativeRunner):
-            return NativeStep(step, self._runner, self._batch, self._cache, received).collect
-        output = self._execute(step, self._runner, self._cache, received)
-        return lambda: output
+        if isinstance(self._runner, ModelRunner):
+            output = self._execute(step, self._runner, self._cache, received)
+            return lambda: output
+        return NativeStep(step, self._runner, self._batch, self._cache, received).collect
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """The same, and wait."""

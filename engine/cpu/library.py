@@ -126,7 +126,7 @@ class Kernels:
         self._submit.restype = ctypes.c_char_p
         self._wait = library.ebb_wait
         self._wait.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
-        self._wait.restype = ctypes.c_char_p
+        self._wait.restype = None
 
     def pack_rows(
         self, source: Addressed, rows: int, depth: int, packed: Addressed, *, weights: str, first_panel: int, step: int
@@ -150,13 +150,10 @@ class Kernels:
 
     def submit(self, handle: int, step: StepInput) -> None:
         """Queue a step; it and all that it points to must stay until `wait` returns. Raises EngineError."""
-        _check(self._submit(handle, ctypes.byref(step)))
+        problem: bytes | None = self._submit(handle, ctypes.byref(step))
+        if problem is not None:
+            raise EngineError(f"the native step was not taken: {problem.decode()}")
 
     def wait(self, handle: int, step: StepInput) -> None:
-        """Until the step is computed; raises EngineError if nothing of it could be."""
-        _check(self._wait(handle, ctypes.byref(step)))
-
-
-def _check(problem: bytes | None) -> None:
-    if problem is not None:
-        raise EngineError(f"the native step failed: {problem.decode()}")
+        """Until the step has ended; `step.problem` says whether it was computed. From one thread at a time."""
+        self._wait(handle, ctypes.byref(step))

@@ -58,7 +58,9 @@ class NativeStep:
         return step_output(self._step, passes, transfers, received=self._received, prepared=self._prepared)
 
     def _finish_all(self) -> tuple[list[ForwardPass], list[float]]:
-        """Every pass is waited for, whatever became of the others."""
+        """Every pass is waited for, whatever became of the others: first for the last one, to be woken only once."""
+        if self._passes:
+            self._runner.wait(self._passes[-1][0])
         passes: list[ForwardPass] = []
         seconds: list[float] = []
         failure: EngineError | None = None

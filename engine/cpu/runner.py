@@ -8,6 +8,7 @@ import torch
 
 from engine.cpu.step_arrays import StepArrays
 from engine.cpu.weights import PackedModel
+from engine.errors import EngineError
 from engine.worker.input_batch import ScheduledRequest
 from engine.worker.step_moves import NO_MOVES, StepMoves
 
@@ -60,12 +61,18 @@ class NativeRunner:
         self._model.kernels.submit(self._handle, arrays.input)
         return Started(scheduled, arrays, logits)
 
+    def wait(self, started: Started) -> None:
+        """Until it has ended, and with it all that were started before."""
+        self._model.kernels.wait(self._handle, started.arrays.input)
+
     def finish(self, started: Started) -> Computed:
         """Wait for it; once for each pass. Raises EngineError if the kernels could not run it."""
         arrays = started.arrays
         try:
-            self._model.kernels.wait(self._handle, arrays.input)
+            self.wait(started)
             step = arrays.input
+            if step.problem is not None:
+                raise EngineError(f"the native step failed: {step.problem.decode()}")
             return Computed(arrays.chosen(), started.logits, step.started, step.ended, arrays.move_seconds())
         finally:
             self._free.append(arrays)

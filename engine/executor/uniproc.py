@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 class UniProcExecutor:
-    """The model thread is the only one that submits to the worker: torch keeps its compute threads per calling thread.
+    """Whatever computes while it is submitted runs on the model thread: torch keeps its compute threads per thread.
 
-    A second one waits for the results, so that a step can be submitted while the one before is computed.
+    Another thread waits for the results, so that a step can be submitted while the one before is computed.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -28,8 +28,16 @@ class UniProcExecutor:
 
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Queue one step; steps run in the order of their calls. The future raises what the worker raised."""
-        submitted = self._model.submit(self._worker.submit, step)
-        return self._results.submit(lambda: submitted.result()())
+        if not self._worker.computes_elsewhere:
+            submitted = self._model.submit(self._worker.submit, step)
+            return self._results.submit(lambda: submitted.result()())
+        # To fill some arrays takes less time than to wake a thread that does.
+        try:
+            return self._results.submit(self._worker.submit(step))
+        except Exception as error:
+            failed: Future[ModelRunnerOutput] = Future()
+            failed.set_exception(error)
+            return failed
 
     def close(self) -> None:
         """Finish the queued steps, release the worker's memory, end the threads."""

@@ -122,8 +122,7 @@ class Worker:
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
-        call it once, from any one thread, in the order of the steps. The native step is computed meanwhile, any other
-        has been computed then.
+        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then.
 
         Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
         must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
@@ -137,8 +136,13 @@ class Worker:
             return lambda: output
         return NativeStep(step, self._runner, self._batch, self._cache, received).collect
 
+    @property
+    def computes_elsewhere(self) -> bool:
+        """Whether `submit` only hands a step over, to the kernels' own threads; then any thread may call it."""
+        return isinstance(self._model, PackedModel)
+
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
-        """The same, and wait."""
+        """Submit a step, and wait."""
         return self.submit(step)()
 
     def _execute(

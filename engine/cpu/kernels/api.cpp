@@ -40,10 +40,6 @@ EBB_EXPORT const char* ebb_submit(StepQueue* queue, StepInput* step) {
     }
 }
 
-// Null when the step has been computed, or what went wrong; nothing was computed then.
-EBB_EXPORT const char* ebb_wait(StepQueue* queue, StepInput* step) {
-    queue->wait(step);
-    return step->problem;
-}
+EBB_EXPORT void ebb_wait(StepQueue* queue, const StepInput* step) { queue->wait(step); }
 
 }  // extern "C"

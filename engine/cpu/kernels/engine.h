@@ -37,19 +37,28 @@ class Engine {
 public:
     Engine(const Model& model, int threads) : model_(model), pool_(threads), shares_(threads), scratch_(threads) {}
 
-    // Where `problem` is set, nothing was computed or moved.
-    void step(StepInput& step) {
+    // Where `problem` is set, nothing was computed or moved. begun() is called once, when the threads are at work, if they
+    // ever are, or at the latest when the step ends.
+    template <typename Begun>
+    void step(StepInput& step, Begun&& begun) {
+        bool is_called = false;
+        const auto once = [&] {
+            if (!is_called) begun();
+            is_called = true;
+        };
         try {
-            step.problem = run(step);
+            step.problem = run(step, once);
             last_chosen_.assign(step.chosen, step.chosen + (step.problem == nullptr ? step.samples : 0));
         } catch (const std::bad_alloc&) {
             step.problem = "out of memory";
             last_chosen_.clear();
         }
+        once();
     }
 
 private:
-    const char* run(StepInput& step) {
+    template <typename Begun>
+    const char* run(StepInput& step, Begun& begun) {
         const StepPlan plan(step, model_, pool_.size());
         if (const char* problem = resolve(step.token_ids, plan.rows)) return problem;
         reserve(plan, step.samples);
@@ -58,6 +67,7 @@ private:
         last_chosen_.reserve(step.samples);
         auto job = [&](int thread) {
             const FloatMode mode;
+            if (thread == pool_.size() - 1) begun();
             if (model_.head_dim == 64)
                 Run<64>{*this, plan, step, thread}.all();
             else

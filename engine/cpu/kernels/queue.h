@@ -37,31 +37,56 @@ public:
         submitted_.notify_one();
     }
 
+    // Steps end in the order in which they were submitted. One thread waits at a time.
     void wait(const StepInput* step) {
         std::unique_lock lock(mutex_);
+        awaited_ = step;
         ended_.wait(lock, [step] { return step->done != 0; });
     }
 
 private:
+    // A thread that wakes up takes the core of one that computes. So whoever waits for a step is woken when the next one
+    // has begun, where other threads take over what lies about, and only for the step that it waits for.
     void serve() {
-        std::unique_lock lock(mutex_);
-        while (true) {
-            submitted_.wait(lock, [this] { return closed_ || !steps_.empty(); });
-            if (steps_.empty()) return;
-            StepInput* step = steps_.front();
-            steps_.pop_front();
-            lock.unlock();
-            engine_.step(*step);
-            lock.lock();
-            step->done = 1;
-            ended_.notify_all();
+        StepInput* ended = nullptr;
+        while (StepInput* step = next(ended)) {
+            engine_.step(*step, [&] { end(ended); });
+            ended = step;
         }
+    }
+
+    // The next step, or null when there will be none. If it is not there yet, the one before ends here.
+    StepInput* next(StepInput*& ended) {
+        std::unique_lock lock(mutex_);
+        if (steps_.empty()) {
+            lock.unlock();
+            end(ended);
+            ended = nullptr;
+            lock.lock();
+        }
+        submitted_.wait(lock, [this] { return closed_ || !steps_.empty(); });
+        if (steps_.empty()) return nullptr;
+        StepInput* step = steps_.front();
+        steps_.pop_front();
+        return step;
+    }
+
+    void end(StepInput* step) {
+        if (step == nullptr) return;
+        bool awaited;
+        {
+            const std::lock_guard lock(mutex_);
+            step->done = 1;
+            awaited = step == awaited_;
+        }
+        if (awaited) ended_.notify_one();
     }
 
     Engine engine_;
     std::mutex mutex_;
     std::condition_variable submitted_, ended_;
     std::deque<StepInput*> steps_;
+    const StepInput* awaited_ = nullptr;
     bool closed_ = false;
     std::thread thread_;  // the last member: it uses the others
 };

@@ -7,7 +7,8 @@ from dataclasses import astuple, dataclass
 from typing import NewType
 
 BlockKey = NewType("BlockKey", bytes)
-"""32 bytes: sha256(parent key + the block's token ids), rooted in the namespace's digest."""
+"""32 bytes: sha256(parent key + the block's token ids), rooted in the namespace's digest. A block that is only partly
+filled has fewer ids, and so another key than every full one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,12 @@ class KeyNamespace:
 def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
     """Keys of the full blocks of `token_ids`, which follow `parent`; a partial tail has no key."""
     keys: list[BlockKey] = []
-    pack = struct.Struct(f"<{block_size}I").pack
     for start in range(0, len(token_ids) - block_size + 1, block_size):
-        parent = BlockKey(hashlib.sha256(parent + pack(*token_ids[start : start + block_size])).digest())
+        parent = block_key(parent, token_ids[start : start + block_size])
         keys.append(parent)
     return keys
+
+
+def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
+    """The key of a block, full or partly filled, that follows `parent`."""
+    return BlockKey(hashlib.sha256(parent + struct.pack(f"<{len(token_ids)}I", *token_ids)).digest())

@@ -9,8 +9,8 @@ class KVCacheBlock:
     """A block id with its bookkeeping; the bytes lie in the device pool.
 
     ref_count: requests and copies that use it; at 0 it stands in the free list, still findable by `key`.
-    key: set once the block is full and published.
-    tail_of: set while it is free and partly filled: the key of the block before it, so that a request can go on in it.
+    key: set once the block is full and published, or left behind partly filled.
+    tail_of: set in the second case: the key of the block before it, so that a request can go on in it.
     token_ids: whose KV it holds, in either case.
     """
 

@@ -1,6 +1,6 @@
 """Block tables of requests: prefix match, growth, publication of what fills, return."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.transfer import BlockCopy
@@ -18,6 +18,11 @@ class BlockManager:
         self.block_nbytes = block_nbytes
         self.prefix_cache = prefix_cache
         self._copied: dict[int, KVCacheBlock] = {}
+        self._on_tail: Callable[[KVCacheBlock], None] = lambda _: None
+
+    def watch_tails(self, on_tail: Callable[[KVCacheBlock], None]) -> None:
+        """`on_tail` is told of each partly filled block that is left behind, before anybody can take it."""
+        self._on_tail = on_tail
 
     @property
     def num_copied(self) -> int:
@@ -104,8 +109,8 @@ class BlockManager:
         request.blocks.extend(new)
         return new
 
-    def publish_full(self, request: Request) -> list[tuple[BlockKey, KVCacheBlock]]:
-        """Publish the blocks that are full by now; returns those that became findable through this request."""
+    def publish_full(self, request: Request) -> list[int]:
+        """Publish the blocks that are full by now; returns the indices of those that are found through this request."""
         if not self.prefix_cache:
             return []
         size = self.block_size
@@ -115,11 +120,13 @@ class BlockManager:
             request.block_keys += extend_keys(
                 request.key_before(known), request.token_ids(known * size, full * size), size
             )
-        published = []
-        for index in range(request.num_published_blocks, full):
-            block, key = request.blocks[index], request.block_keys[index]
-            if self.pool.publish(block, key, request.token_ids(index * size, (index + 1) * size)):
-                published.append((key, block))
+        published = [
+            index
+            for index in range(request.num_published_blocks, full)
+            if self.pool.publish(
+                request.blocks[index], request.block_keys[index], request.token_ids(index * size, (index + 1) * size)
+            )
+        ]
         request.num_published_blocks = max(request.num_published_blocks, full)
         return published
 
@@ -136,6 +143,7 @@ class BlockManager:
             block = request.blocks[full]
             if block.key is None and block.ref_count == 1:
                 self.pool.leave_tail(block, request.key_before(full), tail_ids)
+                self._on_tail(block)
         self.shrink(request, 0)
         request.num_published_blocks = 0
 

@@ -3,18 +3,18 @@
 Invariants, tested by `check`:
 - a block is in the free list if and only if its ref count is 0;
 - `_by_key[k].key == k`: a key leads to one block, and that block carries it;
-- `_tails[k].tail_of == k`: a tail is partly filled and free; whoever takes it is its only writer;
+- `_tails[k].tail_of == k`: a tail is partly filled, and nobody writes in it; whoever takes it is its only writer;
 - a block in use is never given to anyone else, and its key never changes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, block_key
 from engine.kv.block import FreeBlockQueue, KVCacheBlock
 
 
 class BlockPool:
-    """`on_evict(key)` is told when a published block loses its content to a new owner."""
+    """`on_evict(key)` is told when what was found by `key` is given to a new owner, or forgotten."""
 
     def __init__(self, num_blocks: int, *, on_evict: Callable[[BlockKey], None] | None = None) -> None:
         self._blocks = [KVCacheBlock(i) for i in range(num_blocks)]
@@ -52,7 +52,7 @@ class BlockPool:
         return [self._take() for _ in range(count)]
 
     def find(self, key: BlockKey, token_ids: Sequence[int]) -> KVCacheBlock | None:
-        """The published block of `key`, if its token ids are equal too."""
+        """The block that is found by `key`, if its token ids are equal too."""
         block = self._by_key.get(key)
         return block if block is not None and block.token_ids == tuple(token_ids) else None
 
@@ -68,7 +68,7 @@ class BlockPool:
             assert block.ref_count > 0, f"{block!r} released by nobody's owner"
             block.ref_count -= 1
             if block.ref_count == 0:
-                if block.key is None and block.tail_of is None:
+                if block.key is None:
                     self._free.push_front(block)
                 else:
                     self._free.push_back(block)
@@ -90,25 +90,30 @@ class BlockPool:
             self.acquire(block)
         return block
 
-    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> None:
-        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on."""
+    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> BlockKey:
+        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on.
+
+        Returns its key.
+        """
         assert block.key is None
         assert block.ref_count == 1
         former = self._tails.get(parent)
         if former is not None:
-            former.tail_of, former.token_ids = None, ()
-        block.tail_of, block.token_ids = parent, token_ids
-        self._tails[parent] = block
+            self._forget(former)
+        key = block_key(parent, token_ids)
+        block.key, block.tail_of, block.token_ids = key, parent, token_ids
+        self._by_key[key] = self._tails[parent] = block
+        return key
 
     def find_tail(self, parent: BlockKey) -> KVCacheBlock | None:
-        """The free block that was partly filled behind `parent`."""
-        return self._tails.get(parent)
+        """The block that was partly filled behind `parent`, if it is free."""
+        tail = self._tails.get(parent)
+        return tail if tail is not None and tail.ref_count == 0 else None
 
     def take_tail(self, block: KVCacheBlock) -> None:
         """Become the only user of a tail."""
         assert block.tail_of is not None
-        del self._tails[block.tail_of]
-        block.tail_of, block.token_ids = None, ()
+        self._forget(block)
         self.acquire(block)
 
     def check(self) -> None:
@@ -119,18 +124,23 @@ class BlockPool:
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
         assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
-        assert all(block.tail_of == key and block.ref_count == 0 for key, block in self._tails.items()), "a wrong tail"
+        assert all(block.tail_of == key for key, block in self._tails.items()), "a wrong tail"
+        assert len(self._tails) == sum(b.tail_of is not None for b in self._blocks), "a tail cannot be found"
         assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
 
     def _take(self) -> KVCacheBlock:
         block = self._free.pop_front()
         if block.key is not None:
-            key, block.key, block.token_ids = block.key, None, ()
-            del self._by_key[key]
-            if self._on_evict is not None:
-                self._on_evict(key)
-        elif block.tail_of is not None:
-            del self._tails[block.tail_of]
-            block.tail_of, block.token_ids = None, ()
+            self._forget(block)
         block.ref_count = 1
         return block
+
+    def _forget(self, block: KVCacheBlock) -> None:
+        key = block.key
+        assert key is not None
+        del self._by_key[key]
+        if block.tail_of is not None:
+            del self._tails[block.tail_of]
+        block.key, block.tail_of, block.token_ids = None, None, ()
+        if self._on_evict is not None:
+            self._on_evict(key)

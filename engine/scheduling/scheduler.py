@@ -275,7 +275,7 @@ class Scheduler:
             request.num_confirmed_tokens += count + max(0, len(updates) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:
-                self.tiering.offer(published)
+                self.tiering.offer(request, published)
         if reason is not None:
             self.finish_request(request.request_id, reason)
         return updates

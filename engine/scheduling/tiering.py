@@ -1,6 +1,7 @@
 """Where the scheduler meets the tiers: device blocks are pinned here for as long as bytes move in or out of them."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
@@ -8,11 +9,13 @@ from cache_tiers.manager import LoadOutcome, TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_manager import BlockManager
+from engine.kv.stored_tails import StoredTail, StoredTails
 from engine.request import Request
 from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
 MOST_STORES_AT_REST = 4
+MOST_TAILS = 4096
 
 
 def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
@@ -28,9 +31,20 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
 
 @dataclass(slots=True)
 class _Restoring:
+    """tail: the last block of the load, if that is only partly filled."""
+
     request: Request
     num_device_blocks: int
+    num_blocks: int
+    tail: StoredTail | None
     aborted: bool = False
+
+    def restored(self, outcome: LoadOutcome, block_size: int) -> int:
+        """Tokens whose KV is there now; at least one of the request is left to be computed."""
+        tokens = (self.num_device_blocks + outcome.num_blocks) * block_size
+        if self.tail is not None and outcome.num_blocks == self.num_blocks:
+            tokens -= block_size - self.tail.num_tokens
+        return min(tokens, self.request.num_tokens - 1)
 
 
 class Tiering:
@@ -45,6 +59,8 @@ class Tiering:
         self._blocks = blocks
         self._trace = trace
         self._restoring: dict[str, _Restoring] = {}
+        self._tails = StoredTails(most=MOST_TAILS, least=max(1, blocks.block_size // 8))
+        blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
 
     @property
@@ -60,15 +76,35 @@ class Tiering:
     def begin(self, request: Request) -> bool:
         """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
         device = len(request.blocks)
-        keys = request.block_keys[device : self._blocks.num_loadable(request)]
+        tail = self._find_tail(request, device)
+        keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
+        if tail is not None:
+            keys.append(tail.key)
         if not keys or self._blocks.find_last(request) is not None or not self.tiers.may_have(keys[0]):
             return False
         new = self._blocks.grow(request, (device + len(keys)) * self._blocks.block_size)
         if new is None:
             return False
-        self._restoring[request.request_id] = _Restoring(request, device)
+        self._restoring[request.request_id] = _Restoring(request, device, len(keys), tail)
         self.tiers.begin_load(request.request_id, keys, [block.block_id for block in new])
         return True
+
+    def _find_tail(self, request: Request, device: int) -> StoredTail | None:
+        """The last of its blocks that is known to have gone down partly filled, unless the device still has it."""
+        size = self._blocks.block_size
+        for index in range(self._blocks.num_loadable(request), device - 1, -1):
+            known = request.token_ids(index * size, min((index + 1) * size, request.num_tokens - 1))
+            tail = self._tails.find(index, request.key_before(index), known)
+            if tail is not None:
+                on_device = index == device and self._blocks.pool.find_tail(request.key_before(index)) is not None
+                return None if on_device else tail
+        return None
+
+    def _offer_tail(self, block: KVCacheBlock) -> None:
+        assert block.key is not None
+        assert block.tail_of is not None
+        if self._tails.add(block.tail_of, block.token_ids):
+            self.tiers.offer(block.key, block.block_id)
 
     def abort(self, request: Request) -> None:
         """Its blocks return to the pool once no copy can touch them any more."""
@@ -83,9 +119,8 @@ class Tiering:
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
-            kept = restoring.num_device_blocks + outcome.num_blocks
-            self._blocks.shrink(request, kept)
-            restored = min(kept * self._blocks.block_size, request.num_tokens - 1)
+            self._blocks.shrink(request, restoring.num_device_blocks + outcome.num_blocks)
+            restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
             self._blocks.publish_full(request)
             if restoring.aborted:
@@ -102,10 +137,11 @@ class Tiering:
             kept -= 1
         return kept
 
-    def offer(self, published: list[tuple[BlockKey, KVCacheBlock]]) -> None:
-        """Blocks that just became full."""
-        for key, block in published:
-            self.tiers.offer(key, block.block_id)
+    def offer(self, request: Request, indices: Iterable[int]) -> None:
+        """Blocks of its table that just became full."""
+        for index in indices:
+            self._tails.drop(request.key_before(index))
+            self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
 
     def take_copies(self, most_stores: int) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
         """(loads, stores) for the step that is being put together, before it allocates anything."""

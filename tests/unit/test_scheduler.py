@@ -160,6 +160,48 @@ def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed
     assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 16, 3)
 
 
+def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -> None:
+    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
+    first = rig.add(range(16), max_tokens=4)
+    rig.run()
+    rig.add(range(100, 131), max_tokens=1)
+    rig.run()
+    second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
+    rig.run()
+    assert second.receipt is not None
+    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 19, 3)
+    assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
+
+
+def test_of_a_partly_filled_block_below_only_the_common_beginning_is_kept() -> None:
+    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
+    first = rig.add(range(16), max_tokens=4)
+    rig.run()
+    rig.add(range(100, 131), max_tokens=1)
+    rig.run()
+    other = rig.add([*range(16), *first.output_token_ids[:2], 49, 48, 47], max_tokens=2)
+    rig.run()
+    assert other.receipt is not None
+    assert (other.receipt.cpu, other.receipt.computed) == (18, 3)
+    assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
+
+
+def test_a_block_that_became_full_is_found_in_place_of_what_it_was() -> None:
+    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
+    first = rig.add(range(16), max_tokens=4)
+    rig.run()
+    history = [*range(16), *first.output_token_ids]
+    second = rig.add([*history, 5], max_tokens=4)
+    rig.run()
+    rig.add(range(100, 131), max_tokens=1)
+    rig.run()
+    third = rig.add([*history, 5, *second.output_token_ids, 9], max_tokens=1)
+    rig.run()
+    assert third.receipt is not None
+    assert (third.receipt.cpu, third.receipt.computed) == (24, 2)
+    assert third.output_token_ids == expected_output(third.prompt_token_ids, third.sampling, VOCAB)
+
+
 def test_after_a_restart_the_prefix_comes_from_redis() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)

@@ -83,16 +83,21 @@ class Request:
         return self.num_tokens + self.samples_in_flight - self.num_computed_tokens
 
     @property
+    def num_produced_tokens(self) -> int:
+        """Tokens of the answer, counting those that steps in flight will produce."""
+        return len(self.output_token_ids) + self.samples_in_flight
+
+    @property
     def will_reach_max_tokens(self) -> bool:
         """Whether the steps in flight already produce its last token."""
         limit = self.sampling.max_tokens
-        return limit is not None and len(self.output_token_ids) + self.samples_in_flight >= limit
+        return limit is not None and self.num_produced_tokens >= limit
 
     @property
     def num_wanted_tokens(self) -> int:
         """Tokens that it still wants beside those that steps in flight will produce. Needs `max_tokens`."""
         assert self.sampling.max_tokens is not None
-        return self.sampling.max_tokens - len(self.output_token_ids) - self.samples_in_flight
+        return self.sampling.max_tokens - self.num_produced_tokens
 
     def key_before(self, index: int) -> BlockKey:
         """The parent of block `index`: the key of the block before it, or the root."""

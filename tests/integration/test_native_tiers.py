@@ -60,7 +60,7 @@ class Exactness:
 
             self._fill_device(llm)
             from_cpu = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.cpu for answer in from_cpu] == self._restorable()
+            assert [answer.kv.cpu for answer in from_cpu] == [restorable(prompt, tail=True) for prompt in self.prompts]
             check_same(from_cpu, expected)
 
             self._fill_device(llm)
@@ -74,7 +74,7 @@ class Exactness:
         """What was in memory is gone: from Redis; and answers that go on where they were cut off."""
         with LLM(self.config) as llm:
             from_redis = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.redis for answer in from_redis] == self._restorable()
+            assert [answer.kv.redis for answer in from_redis] == [restorable(prompt) for prompt in self.prompts]
             check_same(from_redis, expected)
             cut = ANSWER // 2
             for prompt, whole in zip(self.prompts, expected, strict=True):
@@ -119,15 +119,23 @@ class Exactness:
         batches = [self.prompts[at : at + STREAMS] for at in range(0, len(self.prompts), STREAMS)]
         return [answer for batch in batches for answer in ask_together(llm, self.recorder, batch, ANSWER)]
 
-    def _restorable(self) -> list[int]:
-        """Tokens of each prompt in whole blocks; the last token of a prompt is always computed."""
-        return [min(len(prompt) // BLOCK * BLOCK, len(prompt) - 1) for prompt in self.prompts]
-
     def _fill_device(self, llm: LLM) -> None:
         """Compute other prompts until nothing else is left on the device."""
         length = 8 * BLOCK
         for salt in range(llm.engine.stats().blocks_total // 8 + 1):
             self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(length)], 1)
+
+
+def restorable(prompt: Sequence[int], *, tail: bool = False) -> int:
+    """Tokens of a prompt that has been answered which come from below: whole blocks, and with `tail` what its answer
+    left of a partly filled one. The last token of a prompt is always computed."""
+    whole = len(prompt) // BLOCK * BLOCK
+    beyond = len(prompt) - 1 - whole
+    # The KV of the answer's last token was never needed.
+    is_full = len(prompt) + ANSWER - 1 >= whole + BLOCK
+    if tail and not is_full and beyond >= BLOCK // 8:
+        return whole + beyond
+    return min(whole, len(prompt) - 1)
 
 
 def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:

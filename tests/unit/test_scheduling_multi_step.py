@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.scheduling.multi_step import passes_within
+from engine.scheduling.multi_step import FIRST_TOKENS, passes_within
 from tests.unit.scheduling_rig import Rig
 
 
@@ -39,11 +39,17 @@ def answers_alone(prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
     return answers
 
 
-def test_streams_get_several_tokens_a_step_and_the_same_ones() -> None:
+def begin(rig: Rig) -> None:
+    """The first tokens, which come one by one."""
+    for _ in range(FIRST_TOKENS):
+        assert rig.step()[0].passes == 1
+
+
+def test_streams_get_several_tokens_a_step_and_the_same_ones_but_the_first_one_by_one() -> None:
     prompts = [[1, 2, 3], [4, 5, 6]]
     rig = knowing(Rig(decode_passes=4))
     requests = [rig.add(prompt, max_tokens=9) for prompt in prompts]
-    rig.step()
+    assert [rig.step()[0].passes for _ in range(4)] == [1, 1, 1, 1]
     output, updates = rig.step()
     assert output.passes == 4
     assert [update.request.request_id for update in updates] == ["r0"] * 4 + ["r1"] * 4
@@ -53,16 +59,24 @@ def test_streams_get_several_tokens_a_step_and_the_same_ones() -> None:
 
 def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
     rig = knowing(Rig(decode_passes=4))
-    rig.add([1, 2, 3], max_tokens=3)
-    rig.add([4, 5, 6], max_tokens=9)
-    rig.step()
+    rig.add([1, 2, 3], max_tokens=6)
+    rig.add([4, 5, 6], max_tokens=12)
+    begin(rig)
     assert [rig.step()[0].passes for _ in range(3)] == [2, 4, 2]
+
+
+def test_who_has_just_begun_gets_its_tokens_one_by_one_and_so_do_the_others() -> None:
+    rig = knowing(Rig(decode_passes=4))
+    rig.add([1, 2, 3], max_tokens=30)
+    begin(rig)
+    rig.add([4, 5, 6], max_tokens=30)
+    assert [rig.step()[0].passes for _ in range(5)] == [1, 1, 1, 1, 4]
 
 
 def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
     rig = knowing(Rig(decode_passes=4, max_tokens_per_step=4))
     rig.add([1, 2, 3], max_tokens=30)
-    rig.step()
+    begin(rig)
     assert rig.step()[0].passes == 4
     rig.add([5] * 6, max_tokens=1)
     assert [rig.step()[0].passes for _ in range(2)] == [1, 1]
@@ -70,14 +84,14 @@ def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
 
 
 def test_without_room_for_all_passes_there_is_one() -> None:
-    rig = knowing(Rig(decode_passes=4, pool_blocks=2))
-    rig.add([1, 2, 3], max_tokens=5)
-    rig.step()
+    rig = knowing(Rig(decode_passes=4, pool_blocks=3))
+    rig.add([1, 2, 3], max_tokens=8)
+    begin(rig)
     assert rig.step()[0].passes == 4
-    crowded = knowing(Rig(decode_passes=4, pool_blocks=2))
-    crowded.add([1, 2, 3], max_tokens=5)
-    crowded.add([4, 5, 6], max_tokens=2)
-    crowded.step()
+    crowded = knowing(Rig(decode_passes=4, pool_blocks=4))
+    crowded.add([1, 2, 3], max_tokens=8)
+    crowded.add([4, 5, 6], max_tokens=8)
+    begin(crowded)
     assert crowded.step()[0].passes == 1
     crowded.run()
 

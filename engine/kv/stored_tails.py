@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey, block_key
 
+
 @dataclass(frozen=True, slots=True)
 class StoredTail:
     """index: of the block in its request. num_tokens: how many of its tokens are the request's too."""

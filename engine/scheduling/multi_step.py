@@ -10,7 +10,7 @@ LONGEST_STEP_SECONDS = 0.05
 like a steady stream, and who comes in meanwhile waits no longer than that."""
 
 FIRST_TOKENS = 4
-"""The first tokens of an answer come one by one: its text may begin with the second or third, and somebody waits for it."""
+"""The first tokens of an answer come one by one: its text may begin with the second or third, which somebody awaits."""
 
 
 def passes_within(most: int, pass_seconds: float | None, longest_seconds: float) -> int:

@@ -266,7 +266,7 @@ def test_an_abort_while_loading_keeps_the_blocks_until_the_copies_are_over() -> 
 def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_device() -> None:
     store = ToyStore(capacity=32, refuses=True)
     rig = Rig(max_tokens_per_step=64, store=store)
-    rig.add(range(17), max_tokens=1)
+    rig.add(range(16), max_tokens=1)
     rig.run()
     assert rig.tiers is not None
     assert rig.tiers.num_unstored == 4

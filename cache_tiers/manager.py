@@ -68,13 +68,17 @@ class TierManager:
     """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
 
     deadline: a window of a load that has not arrived after that many seconds ends the load; what arrives later stays
-    in the CPU tier for the next one.
+    in the CPU tier for the next one. rest: seconds without a computed step before blocks go down by themselves, so that
+    whoever answers an answer at once does not find the machine copying.
     """
 
-    def __init__(self, store: KVTierStore, *, clock: Callable[[], float], deadline: float, redis: bool) -> None:
+    def __init__(
+        self, store: KVTierStore, *, clock: Callable[[], float], deadline: float, rest: float, redis: bool
+    ) -> None:
         self.store = store
         self._clock = clock
         self._deadline = deadline
+        self._rest = rest
         self._redis = redis
         self._job_ids = itertools.count()
         self._loads: dict[str, _Load] = {}
@@ -84,6 +88,7 @@ class TierManager:
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
         self._retry_at = 0.0
+        self._rested_at = 0.0
 
     # Loads
 
@@ -192,9 +197,17 @@ class TierManager:
         jobs, self._ready_loads = tuple(self._ready_loads), []
         return jobs
 
-    def take_stores(self, limit: int) -> list[tuple[BlockKey, TransferJob]]:
-        """At most `limit` copies for the next step. The caller pins each device block until the job's result came."""
-        if not self._unstored or self._clock() < self._retry_at:
+    def computed(self) -> None:
+        """A step was computed: rest begins anew."""
+        self._rested_at = self._clock() + self._rest
+
+    def take_stores(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob]]:
+        """At most `limit` copies for the next step. The caller pins each device block until the job's result came.
+
+        at_rest: no step is computed now, but for this one perhaps.
+        """
+        now = self._clock()
+        if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
             return []
         batch = list(itertools.islice(self._unstored, limit))
         slots = {slot.key: slot.offset for slot in self.store.reserve(batch)}
@@ -207,7 +220,7 @@ class TierManager:
             elif self.store.contains(key):
                 del self._unstored[key]
         if len(jobs) < len(batch):
-            self._retry_at = self._clock() + STORE_RETRY_SECONDS
+            self._retry_at = now + STORE_RETRY_SECONDS
         return jobs
 
     # Both ways
@@ -235,14 +248,15 @@ class TierManager:
 
     @property
     def has_copies(self) -> bool:
-        """Whether a step is wanted just to move blocks."""
+        """Whether a step is wanted just to move blocks, now or after some rest."""
         return bool(self._ready_loads) or (bool(self._unstored) and self._clock() >= self._retry_at)
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""
+        now = self._clock()
         if self._loads or self._late:
             return 0.001
-        return max(self._retry_at - self._clock(), 0.0) if self._unstored else None
+        return max(self._retry_at - now, self._rested_at - now, 0.0) if self._unstored else None
 
     def check(self) -> None:
         """Raise AssertionError if, with no load and no job under way, something is still held."""

@@ -33,6 +33,7 @@ from models.tokenizer import Tokenizer
 
 # An operation that Redis does not answer ends after 1 s by itself: this is for what else may go wrong on the way.
 LOAD_DEADLINE_SECONDS = 2.0
+STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
 
 Progress = Callable[[str], None]
@@ -176,7 +177,13 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
 def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace) -> Scheduler:
     store, manager = loaded.tiers.store, None
     if store is not None:
-        manager = TierManager(store, clock=clock, deadline=LOAD_DEADLINE_SECONDS, redis=loaded.tiers.redis)
+        manager = TierManager(
+            store,
+            clock=clock,
+            deadline=LOAD_DEADLINE_SECONDS,
+            rest=STORE_REST_SECONDS,
+            redis=loaded.tiers.redis,
+        )
     pool = BlockPool(loaded.num_blocks, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.layout.nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(

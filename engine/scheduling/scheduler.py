@@ -24,7 +24,7 @@ from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.step_draft import StepDraft
-from engine.scheduling.tiering import Tiering, stores_of_step
+from engine.scheduling.tiering import Tiering
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,8 @@ class Scheduler:
     def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
         if self.tiering is None:
             return (), ()
-        return self.tiering.take_copies(stores_of_step(self._last_step_tokens, others_wait=len(self._queue) > 0))
+        at_rest, others_wait = not self._states.running, len(self._queue) > 0
+        return self.tiering.take_copies(self._last_step_tokens, at_rest=at_rest, others_wait=others_wait)
 
     def _passes(self) -> int:
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
@@ -251,6 +252,8 @@ class Scheduler:
         self.blocks.end_copies(output.copies)
         if self.tiering is not None:
             self.tiering.complete(result.transfers)
+            if output.total_tokens:
+                self.tiering.tiers.computed()
         self.cost.note(output, result.seconds / output.passes)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():

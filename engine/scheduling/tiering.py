@@ -21,8 +21,8 @@ MOST_TAILS = 4096
 def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
     """How many blocks a step may copy down: whoever is in it, or comes meanwhile, waits for them.
 
-    last_step_tokens: what the step before computed. Streams that began together fill their blocks together; spread over
-    steps the copies are not felt. An eighth is eight times the rate at which blocks of 64 fill.
+    last_step_tokens: what the step before computed. Streams that began together fill their blocks together;
+    spread over steps the copies are not felt. An eighth is eight times the rate at which blocks of 64 fill.
     """
     if last_step_tokens:
         return min(max(1, last_step_tokens // 8), MOST_STORES)
@@ -143,10 +143,16 @@ class Tiering:
             self._tails.drop(request.key_before(index))
             self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
 
-    def take_copies(self, most_stores: int) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
-        """(loads, stores) for the step that is being put together, before it allocates anything."""
+    def take_copies(
+        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool
+    ) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
+        """(loads, stores) for the step that is being put together, before it allocates anything.
+
+        at_rest: nobody runs.
+        """
         stores = []
-        for key, job in self.tiers.take_stores(most_stores):
+        most = stores_of_step(last_step_tokens, others_wait=others_wait)
+        for key, job in self.tiers.take_stores(most, at_rest=at_rest):
             block = self._blocks.pool.acquire_published(key)
             assert block is not None
             assert block.block_id == job.block_id

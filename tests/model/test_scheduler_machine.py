@@ -54,7 +54,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(capacity=10)
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
-        self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, redis=True)
+        self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, rest=0.0, redis=True)
         self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)

@@ -43,6 +43,7 @@ class Rig:
     policy: QueuePolicy = "fair"
     max_wait: float = 30.0
     decode_passes: int = 1
+    rest: float = 0.0
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
     now: float = 0.0
@@ -51,7 +52,9 @@ class Rig:
 
     def __post_init__(self) -> None:
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host if self.store else {})
-        self.tiers = TierManager(self.store, clock=self.clock, deadline=1.0, redis=True) if self.store else None
+        self.tiers = (
+            TierManager(self.store, clock=self.clock, deadline=1.0, rest=self.rest, redis=True) if self.store else None
+        )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         tiering = Tiering(self.tiers, self.blocks) if self.tiers else None

@@ -277,6 +277,23 @@ def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_devic
     assert len(store.redis) == 4
 
 
+def test_after_an_answer_the_machine_is_left_alone_for_a_moment() -> None:
+    rig = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32), rest=0.5)
+    rig.add(range(16), max_tokens=1)
+    rig.run()
+    assert rig.tiers is not None
+    assert rig.tiers.num_unstored == 4
+    assert rig.scheduler.schedule() is None
+    assert rig.tiers.has_copies
+    assert rig.tiers.next_poll_seconds() == 0.5
+    again = rig.add(range(16), max_tokens=1)
+    output, _ = rig.step()
+    assert (output.total_tokens, output.stores) == (1, ())
+    assert again.receipt is not None
+    rig.now += 0.5
+    assert len(rig.step()[0].stores) + len(rig.step()[0].stores) == 4
+
+
 def test_blocks_that_fill_together_while_streams_run_go_down_one_by_one() -> None:
     rig = Rig(max_tokens_per_step=64, pool_blocks=64, store=ToyStore(capacity=64))
     for start in range(4):

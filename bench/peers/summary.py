@@ -74,6 +74,10 @@ def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
         against = f" ({ratio.peer})" if ratio else ""
         return Target(claim + against, ratio.median if ratio else None, bound, at_least=bound > 1)
 
+    def again(tokens: int, peer: str, arm: str, *, bf16_only: bool = False) -> Target:
+        claim = f"TTFT, {tokens:,} tokens again, over the {peer}"
+        return target(claim, ttft_key(tokens, "hit"), 1.0, arm, bf16_only=bf16_only)
+
     decode = "tok/s at {} stream{} over the best bf16 peer"
     return [
         *(
@@ -83,10 +87,9 @@ def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
         target("int8: tok/s at 1 stream over the best peer", decode_key(1), 1.4, EBB_INT8),
         target("TTFT, 512 tokens cold, over the best peer", ttft_key(512, "cold"), 0.95),
         target("TTFT, 2,048 tokens cold, over the best peer", ttft_key(2_048, "cold"), 0.9),
-        *(
-            target(f"TTFT, {tokens:,} tokens again, over the best peer", ttft_key(tokens, "hit"), 1.0)
-            for tokens in (128, 512, 2_048)
-        ),
+        *(again(tokens, "best bf16 peer", EBB_BF16, bf16_only=True) for tokens in (128, 512, 2_048)),
+        *(again(tokens, "best peer, with int8 weights", EBB_INT8) for tokens in (128, 512, 2_048)),
+        *(again(tokens, "best peer of any weights", EBB_BF16) for tokens in (128, 512, 2_048)),
         target("turns 2 and later, KV for few chats, over the best peer", turns_key(Setup.TURNS_SCARCE), 0.35),
         target("turns 2 and later, all in memory, over the best peer", turns_key(Setup.TURNS_IN_MEMORY), 0.75),
     ]

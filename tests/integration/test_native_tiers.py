@@ -186,7 +186,7 @@ def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
     config = EngineConfig(
         model_path,
         "smollm2",
-        TierConfig(size.pick(small=128, full=1536) << 20, "auto", size.pick(small=256, full=2560) << 20, tmp_path),
+        TierConfig(size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path),
         b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
         quantization=quantization,

@@ -139,7 +139,7 @@ def test_targets_compare_bf16_with_bf16_and_int8_with_everyone() -> None:
 def test_a_target_that_was_not_measured_is_not_met() -> None:
     found = targets(Record(), metrics_of(PLAN))
 
-    assert len(found) == 11
+    assert len(found) == 17
     assert not any(target.met for target in found)
     assert {target.at_least for target in found if target.bound > 1} == {True}
 

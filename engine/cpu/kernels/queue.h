@@ -15,7 +15,7 @@ namespace ebb {
 
 class StepQueue {
 public:
-    StepQueue(const Model& model, int threads) : engine_(model, threads), thread_([this] { serve(); }) {}
+    StepQueue(const Model& model, int threads) : engine_(model, threads), thread_([this, threads] { serve(threads); }) {}
 
     // What was submitted is computed first.
     ~StepQueue() {
@@ -47,7 +47,8 @@ public:
 private:
     // A thread that wakes up takes the core of one that computes. So whoever waits for a step is woken when the next one
     // has begun, where other threads take over what lies about, and only for the step that it waits for.
-    void serve() {
+    void serve(int threads) {
+        keep_to_core(0, threads);
         StepInput* ended = nullptr;
         while (StepInput* step = next(ended)) {
             engine_.step(*step, [&] { end(ended); });

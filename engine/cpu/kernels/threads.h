@@ -22,6 +22,25 @@ inline void pause_core() {
 #endif
 }
 
+// Where every core has its thread, each keeps to its own: otherwise Linux, which wakes a thread where its waker runs if
+// something else has the other core just then, leaves two of them on one core for milliseconds.
+inline void keep_to_core(int thread, int threads) {
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != threads) return;
+    for (int core = 0, number = 0; core < CPU_SETSIZE; ++core)
+        if (CPU_ISSET(core, &allowed) && number++ == thread) {
+            cpu_set_t own;
+            CPU_ZERO(&own);
+            CPU_SET(core, &own);
+            sched_setaffinity(0, sizeof own, &own);
+            return;
+        }
+#else
+    (void)thread, (void)threads;
+#endif
+}
+
 template <typename Condition>
 void spin_until(Condition&& condition) {
     constexpr int kSpins = 2000, kSpinsAfterYield = 500;
@@ -80,6 +99,7 @@ private:
     }
 
     void serve(int thread) {
+        keep_to_core(thread, size_);
         for (unsigned done = 0;; ++done) {
             constexpr int kSpins = 4000;
             for (int spins = 0; jobs_.load(std::memory_order_acquire) == done && spins < kSpins; ++spins) pause_core();

@@ -1,6 +1,6 @@
-"""One device block, and the list of free ones in the order in which they are given away."""
+"""One device block, the list of free ones in the order in which they are given away, and what two have in common."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cache_tiers.block_key import BlockKey
 
@@ -79,3 +79,9 @@ class FreeBlockQueue:
         block.prev_free, block.next_free = before, after
         before.next_free = after.prev_free = block
         self._length += 1
+
+
+def num_equal(one: Sequence[int], other: Sequence[int]) -> int:
+    """Length of the common beginning: tokens whose KV is the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from cache_tiers.block_key import extend_keys
 from cache_tiers.transfer import BlockCopy
-from engine.kv.block import KVCacheBlock
+from engine.kv.block import KVCacheBlock, num_equal
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
 
@@ -65,7 +65,7 @@ class BlockManager:
         if not self.prefix_cache or not known:
             return 0, None
         tail = self.pool.find_tail(request.key_before(full))
-        shared = _num_equal(tail.token_ids, known) if tail is not None else 0
+        shared = num_equal(tail.token_ids, known) if tail is not None else 0
         if tail is not None and shared:
             self.pool.take_tail(tail)
             request.blocks.append(tail)
@@ -146,9 +146,3 @@ class BlockManager:
                 self._on_tail(block)
         self.shrink(request, 0)
         request.num_published_blocks = 0
-
-
-def _num_equal(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """Length of the common beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

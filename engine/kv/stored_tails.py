@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey, block_key
+from engine.kv.block import num_equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,7 @@ class StoredTails:
         token_ids = self._token_ids.get(parent)
         if token_ids is None:
             return None
-        pairs = enumerate(zip(token_ids, known, strict=False))
-        shared = next((at for at, (a, b) in pairs if a != b), min(len(token_ids), len(known)))
+        shared = num_equal(token_ids, known)
         if shared < self._least:
             return None
         self._token_ids.move_to_end(parent)

@@ -253,9 +253,9 @@ class TierManager:
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""
-        now = self._clock()
         if self._loads or self._late:
             return 0.001
+        now = self._clock()
         return max(self._retry_at - now, self._rested_at - now, 0.0) if self._unstored else None
 
     def check(self) -> None:

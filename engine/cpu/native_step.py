@@ -33,7 +33,8 @@ class NativeStep:
             for number in range(step.passes):
                 scheduled = batch.select(step.num_scheduled_tokens)
                 started = runner.start(scheduled, moves=self._moves(number))
-                self._passes.append((started, batch.expect(scheduled)))
+                sampling = [request.request_id for request in scheduled if request.sampling is not None]
+                self._passes.append((started, batch.expect(sampling)))
         except BaseException:
             # The kernels still use the arrays of those that were started.
             self._finish_all()

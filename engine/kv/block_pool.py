@@ -90,11 +90,8 @@ class BlockPool:
             self.acquire(block)
         return block
 
-    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> BlockKey:
-        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on.
-
-        Returns its key.
-        """
+    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> None:
+        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on."""
         assert block.key is None
         assert block.ref_count == 1
         former = self._tails.get(parent)
@@ -103,7 +100,6 @@ class BlockPool:
         key = block_key(parent, token_ids)
         block.key, block.tail_of, block.token_ids = key, parent, token_ids
         self._by_key[key] = self._tails[parent] = block
-        return key
 
     def find_tail(self, parent: BlockKey) -> KVCacheBlock | None:
         """The block that was partly filled behind `parent`, if it is free."""

@@ -32,9 +32,6 @@ class StoredTails:
         self._least = least
         self._token_ids: OrderedDict[BlockKey, tuple[int, ...]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._token_ids)
-
     def add(self, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
         """A block behind `parent` holds these tokens; False if they are too few."""
         if len(token_ids) < self._least:

@@ -61,7 +61,7 @@ class StepInput:
 
 
 class ExpectedTokens:
-    """The samples of a pass that is still computed, and where they belong."""
+    """The samples of a pass, and where they belong once they are there."""
 
     def __init__(self, states: Mapping[str, RequestState]) -> None:
         """states: in the order of the samples; the last token of each stands for its sample."""
@@ -175,23 +175,15 @@ class InputBatch:
         blocks = np.array(block_ids[first : last + 1], dtype=np.int64)
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
-    def append(self, request_ids: Iterable[str], tokens: Iterable[int]) -> None:
-        """Add each request's own sample, so that what follows can be built before the scheduler has seen it."""
-        for request_id, token in zip(request_ids, tokens, strict=True):
-            state = self._state(request_id)
-            state.num_computed_tokens = len(state.token_ids)
-            state.token_ids.append(token)
-
-    def expect(self, scheduled: Iterable[ScheduledRequest]) -> ExpectedTokens:
-        """The same before the samples are there: these requests are computed now, and the next pass is built on it."""
+    def expect(self, request_ids: Iterable[str]) -> ExpectedTokens:
+        """These requests sample, in this order, in the pass that was just selected. The next one can be built on it
+        before the samples are there, and before the scheduler has seen them."""
         self._passes += 1
         sampling: dict[str, RequestState] = {}
-        for request in scheduled:
-            if request.sampling is None:
-                continue
-            state = self._state(request.request_id)
+        for request_id in request_ids:
+            state = self._state(request_id)
             state.num_computed_tokens = len(state.token_ids)
             state.token_ids.append(~len(sampling))
             state.expected_of = self._passes
-            sampling[request.request_id] = state
+            sampling[request_id] = state
         return ExpectedTokens(sampling)

@@ -36,7 +36,6 @@ class ModelRunner:
         if step.sampling_ids:
             rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]
             tokens = self._sampler.sample(self._model.compute_logits(rows), step.sampling_rows)
-            batch.append(step.sampling_ids, tokens)
-            sampled = dict(zip(step.sampling_ids, tokens, strict=True))
+            sampled = batch.expect(step.sampling_ids).fill(tokens)
         self._device.synchronize()
         return ForwardPass(sampled, started, time.perf_counter())

@@ -1,6 +1,7 @@
 import pytest
 
 from engine.errors import OverloadedError
+from engine.request import Request
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
@@ -148,12 +149,23 @@ def test_a_full_queue_refuses() -> None:
         rig.add([3])
 
 
-def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed() -> None:
-    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
-    first = rig.add(range(16), max_tokens=1)
-    rig.run()
+def fill_device(rig: Rig) -> None:
+    """Compute another prompt, for which a pool of 8 blocks has to give up all others."""
     rig.add(range(100, 131), max_tokens=1)
     rig.run()
+
+
+def answered_and_evicted(max_tokens: int) -> tuple[Rig, Request]:
+    """An answer to range(16) whose blocks lie below the device only."""
+    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
+    request = rig.add(range(16), max_tokens=max_tokens)
+    rig.run()
+    fill_device(rig)
+    return rig, request
+
+
+def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed() -> None:
+    rig, first = answered_and_evicted(max_tokens=1)
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
@@ -161,11 +173,7 @@ def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed
 
 
 def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -> None:
-    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
-    first = rig.add(range(16), max_tokens=4)
-    rig.run()
-    rig.add(range(100, 131), max_tokens=1)
-    rig.run()
+    rig, first = answered_and_evicted(max_tokens=4)
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
@@ -174,11 +182,7 @@ def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -
 
 
 def test_of_a_partly_filled_block_below_only_the_common_beginning_is_kept() -> None:
-    rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
-    first = rig.add(range(16), max_tokens=4)
-    rig.run()
-    rig.add(range(100, 131), max_tokens=1)
-    rig.run()
+    rig, first = answered_and_evicted(max_tokens=4)
     other = rig.add([*range(16), *first.output_token_ids[:2], 49, 48, 47], max_tokens=2)
     rig.run()
     assert other.receipt is not None
@@ -193,8 +197,7 @@ def test_a_block_that_became_full_is_found_in_place_of_what_it_was() -> None:
     history = [*range(16), *first.output_token_ids]
     second = rig.add([*history, 5], max_tokens=4)
     rig.run()
-    rig.add(range(100, 131), max_tokens=1)
-    rig.run()
+    fill_device(rig)
     third = rig.add([*history, 5, *second.output_token_ids, 9], max_tokens=1)
     rig.run()
     assert third.receipt is not None

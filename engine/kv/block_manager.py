@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from cache_tiers.block_key import extend_keys
 from cache_tiers.transfer import BlockCopy
-from engine.kv.block import KVCacheBlock, num_equal
+from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
 
@@ -55,8 +55,9 @@ class BlockManager:
         return len(request.blocks)
 
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
-        """Continue in the block behind its full ones: one that another request left partly filled is taken over, a
-        published one is to be copied. Returns the tokens that need no computing, and the copy.
+        """Continue in the block behind its full ones: one that another request left partly filled is taken over if all
+        of it is known; of a published one, and of one that somebody else may continue otherwise, a copy is made.
+        Returns the tokens that need no computing, and the copy.
 
         At least one token of the request is always computed, for its logits.
         """
@@ -64,14 +65,17 @@ class BlockManager:
         known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens - 1))
         if not self.prefix_cache or not known:
             return 0, None
-        tail = self.pool.find_tail(request.key_before(full))
-        shared = num_equal(tail.token_ids, known) if tail is not None else 0
-        if tail is not None and shared:
-            self.pool.take_tail(tail)
-            request.blocks.append(tail)
-            return shared, None
         source = self.find_last(request)
-        return self._copy(request, source, len(known)) if source is not None else (0, None)
+        if source is not None:
+            return self._copy(request, source, len(known))
+        match = self.pool.find_tail(request.key_before(full), known)
+        if match is None:
+            return 0, None
+        if not match.is_whole:
+            return self._copy(request, match.tail, match.num_tokens)
+        self.pool.take_tail(match.tail)
+        request.blocks.append(match.tail)
+        return match.num_tokens, None
 
     def find_last(self, request: Request) -> KVCacheBlock | None:
         """The published block of the tokens behind its table, if they are its last ones and fill it: to be copied."""
@@ -141,8 +145,8 @@ class BlockManager:
         tail_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
         if self.prefix_cache and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
             block = request.blocks[full]
-            if block.key is None and block.ref_count == 1:
-                self.pool.leave_tail(block, request.key_before(full), tail_ids)
+            unshared = block.key is None and block.ref_count == 1
+            if unshared and self.pool.leave_tail(block, request.key_before(full), tail_ids):
                 self._on_tail(block)
         self.shrink(request, 0)
         request.num_published_blocks = 0

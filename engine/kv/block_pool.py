@@ -3,7 +3,8 @@
 Invariants, tested by `check`:
 - a block is in the free list if and only if its ref count is 0;
 - `_by_key[k].key == k`: a key leads to one block, and that block carries it;
-- `_tails[k].tail_of == k`: a tail is partly filled, and nobody writes in it; whoever takes it is its only writer;
+- a block is in `_tails` if and only if it has `tail_of`: it is partly filled, and nobody writes in it; whoever takes it
+  is its only writer;
 - a block in use is never given to anyone else, and its key never changes.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cache_tiers.block_key import BlockKey, block_key
 from engine.kv.block import FreeBlockQueue, KVCacheBlock
+from engine.kv.tail_index import Match, TailIndex
 
 
 class BlockPool:
@@ -22,7 +24,7 @@ class BlockPool:
         for block in self._blocks:
             self._free.push_back(block)
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
-        self._tails: dict[BlockKey, KVCacheBlock] = {}
+        self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict
 
     @property
@@ -90,21 +92,25 @@ class BlockPool:
             self.acquire(block)
         return block
 
-    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> None:
-        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on."""
+    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
+        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on.
+        False if another block already stands for the same tokens."""
         assert block.key is None
         assert block.ref_count == 1
-        former = self._tails.get(parent)
-        if former is not None:
-            self._forget(former)
+        for former in (*self._tails.begun_by(parent, token_ids), *self._tails.too_many(parent)):
+            if former.ref_count == 0 and former.tail_of is not None:
+                self._forget(former)
         key = block_key(parent, token_ids)
+        if key in self._by_key:
+            return False
         block.key, block.tail_of, block.token_ids = key, parent, token_ids
-        self._by_key[key] = self._tails[parent] = block
+        self._by_key[key] = block
+        self._tails.add(parent, block, token_ids)
+        return True
 
-    def find_tail(self, parent: BlockKey) -> KVCacheBlock | None:
-        """The block that was partly filled behind `parent`, if it is free."""
-        tail = self._tails.get(parent)
-        return tail if tail is not None and tail.ref_count == 0 else None
+    def find_tail(self, parent: BlockKey, known: Sequence[int]) -> Match[KVCacheBlock] | None:
+        """The free block that was partly filled behind `parent`, and begins with most of the tokens `known`."""
+        return self._tails.find(parent, known, lambda block: block.ref_count == 0)
 
     def take_tail(self, block: KVCacheBlock) -> None:
         """Become the only user of a tail."""
@@ -120,7 +126,6 @@ class BlockPool:
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
         assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
-        assert all(block.tail_of == key for key, block in self._tails.items()), "a wrong tail"
         assert len(self._tails) == sum(b.tail_of is not None for b in self._blocks), "a tail cannot be found"
         assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
 
@@ -136,7 +141,7 @@ class BlockPool:
         assert key is not None
         del self._by_key[key]
         if block.tail_of is not None:
-            del self._tails[block.tail_of]
+            self._tails.remove(block.tail_of, block)
         block.key, block.tail_of, block.token_ids = None, None, ()
         if self._on_evict is not None:
             self._on_evict(key)

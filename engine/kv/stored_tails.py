@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cache_tiers.block_key import BlockKey, block_key
-from engine.kv.block import num_equal
+from cache_tiers.block_key import BlockKey
+from engine.kv.tail_index import TailIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class StoredTail:
 
 
 class StoredTails:
-    """By the key of the block before it, the newest one's tokens. Of more than `most` the longest unused is forgotten.
+    """By the key of the block before it and by its tokens. Of more than `most` the longest unused is forgotten.
 
     A run of less than `least` tokens is computed sooner than it is stored and fetched.
     """
@@ -30,29 +30,34 @@ class StoredTails:
     def __init__(self, *, most: int, least: int) -> None:
         self._most = most
         self._least = least
-        self._token_ids: OrderedDict[BlockKey, tuple[int, ...]] = OrderedDict()
+        self._tails: TailIndex[BlockKey] = TailIndex()
+        self._parents: OrderedDict[BlockKey, BlockKey] = OrderedDict()
 
-    def add(self, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
-        """A block behind `parent` holds these tokens; False if they are too few."""
+    def add(self, parent: BlockKey, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
+        """The block `key` behind `parent` holds these tokens; False if they are too few."""
         if len(token_ids) < self._least:
             return False
-        self._token_ids[parent] = token_ids
-        self._token_ids.move_to_end(parent)
-        if len(self._token_ids) > self._most:
-            self._token_ids.popitem(last=False)
+        self.drop(parent, token_ids)
+        for oldest in self._tails.too_many(parent):
+            self._forget(oldest)
+        self._tails.add(parent, key, token_ids)
+        self._parents[key] = parent
+        if len(self._parents) > self._most:
+            self._forget(next(iter(self._parents)))
         return True
 
-    def drop(self, parent: BlockKey) -> None:
-        """A full block follows `parent` now."""
-        self._token_ids.pop(parent, None)
+    def drop(self, parent: BlockKey, token_ids: Sequence[int]) -> None:
+        """A block of these tokens follows `parent` now: those that it goes on from are needed no more."""
+        for key in self._tails.begun_by(parent, token_ids):
+            self._forget(key)
 
     def find(self, index: int, parent: BlockKey, known: Sequence[int]) -> StoredTail | None:
-        """Block `index` of a request whose tokens from there on are `known`, as far as it was filled."""
-        token_ids = self._token_ids.get(parent)
-        if token_ids is None:
+        """Block `index` of a request whose tokens from there on are `known`, as far as one was filled with them."""
+        match = self._tails.find(parent, known, lambda _: True)
+        if match is None or match.num_tokens < self._least:
             return None
-        shared = num_equal(token_ids, known)
-        if shared < self._least:
-            return None
-        self._token_ids.move_to_end(parent)
-        return StoredTail(index, block_key(parent, token_ids), shared)
+        self._parents.move_to_end(match.tail)
+        return StoredTail(index, match.tail, match.num_tokens)
+
+    def _forget(self, key: BlockKey) -> None:
+        self._tails.remove(self._parents.pop(key), key)

@@ -96,14 +96,14 @@ class Tiering:
             known = request.token_ids(index * size, min((index + 1) * size, request.num_tokens - 1))
             tail = self._tails.find(index, request.key_before(index), known)
             if tail is not None:
-                on_device = index == device and self._blocks.pool.find_tail(request.key_before(index)) is not None
-                return None if on_device else tail
+                here = self._blocks.pool.find_tail(request.key_before(index), known) if index == device else None
+                return None if here is not None and here.num_tokens >= tail.num_tokens else tail
         return None
 
     def _offer_tail(self, block: KVCacheBlock) -> None:
         assert block.key is not None
         assert block.tail_of is not None
-        if self._tails.add(block.tail_of, block.token_ids):
+        if self._tails.add(block.tail_of, block.key, block.token_ids):
             self.tiers.offer(block.key, block.block_id)
 
     def abort(self, request: Request) -> None:
@@ -140,7 +140,7 @@ class Tiering:
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Blocks of its table that just became full."""
         for index in indices:
-            self._tails.drop(request.key_before(index))
+            self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
             self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
 
     def take_copies(

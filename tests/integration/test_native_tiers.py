@@ -159,7 +159,7 @@ def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
     generator = torch.Generator().manual_seed(11)
     shortest = 8
     lengths = (shortest * (longest / shortest) ** torch.rand(count, generator=generator)).int().tolist()
-    edges = [length for length in (longest, 65, 128, 250, 64, 1) if length <= longest]
+    edges = [length for length in (longest, 65, 40, 13, 128, 250, 64, 1) if length <= longest]
     lengths[: len(edges)] = edges[:count]
     firsts = (torch.randperm(vocab - 3, generator=generator)[:count] + 3).tolist()
     return [
@@ -192,7 +192,7 @@ def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
         quantization=quantization,
         cache_dir=kernels("auto").build.path.parent.parent,
     )
-    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=3, full=200), 49000)
+    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=4, full=200), 49000)
     check_everything(
         Exactness(recorder, config, prompts),
         chunks=size.pick(small=(), full=(16, 64, 512)),

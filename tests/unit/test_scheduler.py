@@ -93,6 +93,19 @@ def test_of_a_turn_that_leaves_the_former_one_only_the_common_beginning_is_kept(
     assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
 
 
+def test_chats_that_begin_alike_and_part_within_a_block_are_each_found_again() -> None:
+    rig = Rig()
+    openings = [[1, 2, 30], [1, 2, 31], [1, 2, 32]]
+    for opening in openings:
+        rig.add(opening, max_tokens=1)
+        rig.run()
+    for opening in openings:
+        turn = rig.add([*opening, 7], max_tokens=1)
+        rig.run()
+        assert turn.receipt is not None
+        assert (turn.receipt.device, turn.receipt.computed) == (3, 1)
+
+
 def test_two_turns_that_follow_one_do_not_write_into_the_same_block() -> None:
     rig = Rig()
     rig.add(range(11), max_tokens=1)

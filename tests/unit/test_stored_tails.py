@@ -1,13 +1,18 @@
 from cache_tiers.block_key import BlockKey, block_key
 from engine.kv.stored_tails import StoredTail, StoredTails
+from engine.kv.tail_index import MOST_OF_PARENT
 
 A, B, C = (BlockKey(name * 32) for name in (b"a", b"b", b"c"))
 HELD = tuple(range(10))
 
 
+def add(tails: StoredTails, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
+    return tails.add(parent, block_key(parent, token_ids), token_ids)
+
+
 def holding() -> StoredTails:
     tails = StoredTails(most=2, least=3)
-    assert tails.add(A, HELD)
+    assert add(tails, A, HELD)
     return tails
 
 
@@ -23,22 +28,48 @@ def test_as_many_tokens_are_found_as_are_the_same() -> None:
 def test_a_short_run_is_not_worth_it() -> None:
     tails = holding()
     assert tails.find(7, A, (0, 1, 99)) is None
-    assert not tails.add(B, (1, 2))
+    assert not add(tails, B, (1, 2))
     assert tails.find(7, B, (1, 2)) is None
 
 
-def test_the_newest_stands_for_its_place_until_a_full_block_does() -> None:
+def test_chats_that_begin_alike_have_a_tail_each() -> None:
     tails = holding()
-    tails.add(A, (5, 6, 7))
+    other = (0, 1, 2, 3, 50, 51, 52)
+    add(tails, A, other)
+    assert tails.find(0, A, HELD) == StoredTail(0, block_key(A, HELD), 10)
+    assert tails.find(0, A, (*other, 99)) == StoredTail(0, block_key(A, other), 7)
+
+
+def test_what_goes_on_from_a_tail_takes_its_place() -> None:
+    tails = holding()
+    longer = (*HELD, 10, 11)
+    add(tails, A, longer)
+    assert tails.find(0, A, HELD) == StoredTail(0, block_key(A, longer), 10)
+    tails.drop(A, (*longer, 12, 13))
     assert tails.find(0, A, HELD) is None
-    assert tails.find(0, A, (5, 6, 7, 8)) == StoredTail(0, block_key(A, (5, 6, 7)), 3)
-    tails.drop(A)
-    assert tails.find(0, A, (5, 6, 7, 8)) is None
+
+
+def test_a_full_block_leaves_the_tails_of_others_alone() -> None:
+    tails = holding()
+    tails.drop(A, (*HELD[:4], 99, 98, 97))
+    assert tails.find(0, A, HELD) is not None
+
+
+def test_of_very_many_that_begin_alike_the_oldest_is_forgotten() -> None:
+    tails = StoredTails(most=1000, least=3)
+    runs = [(1, 2, 3, number) for number in range(MOST_OF_PARENT + 1)]
+    for run in runs:
+        add(tails, A, run)
+    found = [tails.find(0, A, run) for run in runs]
+    assert [match.key == block_key(A, run) for match, run in zip(found, runs, strict=True) if match is not None] == [
+        False,
+        *[True] * MOST_OF_PARENT,
+    ]
 
 
 def test_of_too_many_the_longest_unused_is_forgotten() -> None:
     tails = holding()
-    tails.add(B, HELD)
+    add(tails, B, HELD)
     tails.find(0, A, HELD)
-    tails.add(C, HELD)
+    add(tails, C, HELD)
     assert [tails.find(0, parent, HELD) is not None for parent in (A, B, C)] == [True, False, True]

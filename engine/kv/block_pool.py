@@ -97,18 +97,18 @@ class BlockPool:
         False if another block already stands for the same tokens."""
         assert block.key is None
         assert block.ref_count == 1
-        for former in (*self._tails.begun_by(parent, token_ids), *self._tails.too_many(parent)):
-            if former.ref_count == 0 and former.tail_of is not None:
+        for former in self._tails.begun_by(parent, token_ids):
+            if former.ref_count == 0:
                 self._forget(former)
         key = block_key(parent, token_ids)
         if key in self._by_key:
             return False
         block.key, block.tail_of, block.token_ids = key, parent, token_ids
         self._by_key[key] = block
-        self._tails.add(parent, block, token_ids)
+        self._tails.add(parent, token_ids, block)
         return True
 
-    def find_tail(self, parent: BlockKey, known: Sequence[int]) -> Match[KVCacheBlock] | None:
+    def find_tail(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
         """The free block that was partly filled behind `parent`, and begins with most of the tokens `known`."""
         return self._tails.find(parent, known, lambda block: block.ref_count == 0)
 
@@ -141,7 +141,7 @@ class BlockPool:
         assert key is not None
         del self._by_key[key]
         if block.tail_of is not None:
-            self._tails.remove(block.tail_of, block)
+            self._tails.remove(block.tail_of, block.token_ids)
         block.key, block.tail_of, block.token_ids = None, None, ()
         if self._on_evict is not None:
             self._on_evict(key)

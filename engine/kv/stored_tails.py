@@ -5,11 +5,10 @@ request, so it is remembered here, for as long as the process lives: what is for
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
-from engine.kv.tail_index import TailIndex
+from engine.kv.tail_index import TailIndex, TokenIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +30,31 @@ class StoredTails:
         self._most = most
         self._least = least
         self._tails: TailIndex[BlockKey] = TailIndex()
-        self._parents: OrderedDict[BlockKey, BlockKey] = OrderedDict()
+        self._places: OrderedDict[BlockKey, tuple[BlockKey, TokenIds]] = OrderedDict()
 
-    def add(self, parent: BlockKey, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
+    def add(self, parent: BlockKey, key: BlockKey, token_ids: TokenIds) -> bool:
         """The block `key` behind `parent` holds these tokens; False if they are too few."""
         if len(token_ids) < self._least:
             return False
         self.drop(parent, token_ids)
-        for oldest in self._tails.too_many(parent):
-            self._forget(oldest)
-        self._tails.add(parent, key, token_ids)
-        self._parents[key] = parent
-        if len(self._parents) > self._most:
-            self._forget(next(iter(self._parents)))
+        self._tails.add(parent, token_ids, key)
+        self._places[key] = (parent, token_ids)
+        if len(self._places) > self._most:
+            self._forget(next(iter(self._places)))
         return True
 
-    def drop(self, parent: BlockKey, token_ids: Sequence[int]) -> None:
+    def drop(self, parent: BlockKey, token_ids: TokenIds) -> None:
         """A block of these tokens follows `parent` now: those that it goes on from are needed no more."""
         for key in self._tails.begun_by(parent, token_ids):
             self._forget(key)
 
-    def find(self, index: int, parent: BlockKey, known: Sequence[int]) -> StoredTail | None:
+    def find(self, index: int, parent: BlockKey, known: TokenIds) -> StoredTail | None:
         """Block `index` of a request whose tokens from there on are `known`, as far as one was filled with them."""
         match = self._tails.find(parent, known, lambda _: True)
         if match is None or match.num_tokens < self._least:
             return None
-        self._parents.move_to_end(match.tail)
+        self._places.move_to_end(match.tail)
         return StoredTail(index, match.tail, match.num_tokens)
 
     def _forget(self, key: BlockKey) -> None:
-        self._tails.remove(self._parents.pop(key), key)
+        self._tails.remove(*self._places.pop(key))

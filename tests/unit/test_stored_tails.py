@@ -1,6 +1,8 @@
+import random
+
 from cache_tiers.block_key import BlockKey, block_key
+from engine.kv.block import num_equal
 from engine.kv.stored_tails import StoredTail, StoredTails
-from engine.kv.tail_index import MOST_OF_PARENT
 
 A, B, C = (BlockKey(name * 32) for name in (b"a", b"b", b"c"))
 HELD = tuple(range(10))
@@ -55,16 +57,18 @@ def test_a_full_block_leaves_the_tails_of_others_alone() -> None:
     assert tails.find(0, A, HELD) is not None
 
 
-def test_of_very_many_that_begin_alike_the_oldest_is_forgotten() -> None:
+def test_among_very_many_the_one_that_shares_most_is_found() -> None:
+    source = random.Random(3)
     tails = StoredTails(most=1000, least=3)
-    runs = [(1, 2, 3, number) for number in range(MOST_OF_PARENT + 1)]
-    for run in runs:
+    runs = {tuple(source.choices(range(3), k=source.randint(3, 12))) for _ in range(300)}
+    held = [run for run in runs if not any(run != other and other[: len(run)] == run for other in runs)]
+    for run in held:
         add(tails, A, run)
-    found = [tails.find(0, A, run) for run in runs]
-    assert [match.key == block_key(A, run) for match, run in zip(found, runs, strict=True) if match is not None] == [
-        False,
-        *[True] * MOST_OF_PARENT,
-    ]
+    for _ in range(300):
+        known = tuple(source.choices(range(3), k=14))
+        found = tails.find(0, A, known)
+        most = max(num_equal(run, known) for run in held)
+        assert (found.num_tokens if found is not None else 0) == (most if most >= 3 else 0)
 
 
 def test_of_too_many_the_longest_unused_is_forgotten() -> None:

@@ -56,8 +56,8 @@ class BlockManager:
 
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Continue in the block behind its full ones: one that another request left partly filled is taken over if all
-        of it is known; of a published one, and of one that somebody else may continue otherwise, a copy is made.
-        Returns the tokens that need no computing, and the copy.
+        of it is known, or if there is no room for a copy; of a published one, and of one that somebody else may go on
+        from, a copy is made. Returns the tokens that need no computing, and the copy.
 
         At least one token of the request is always computed, for its logits.
         """
@@ -67,12 +67,12 @@ class BlockManager:
             return 0, None
         source = self.find_last(request)
         if source is not None:
-            return self._copy(request, source, len(known))
+            return self._copy(request, source, len(known)) or (0, None)
         match = self.pool.find_tail(request.key_before(full), known)
         if match is None:
             return 0, None
-        if not match.is_whole:
-            return self._copy(request, match.tail, match.num_tokens)
+        if not match.is_whole and (copied := self._copy(request, match.tail, match.num_tokens)):
+            return copied
         self.pool.take_tail(match.tail)
         request.blocks.append(match.tail)
         return match.num_tokens, None
@@ -84,12 +84,12 @@ class BlockManager:
             return None
         return self.pool.find(request.block_keys[full], request.token_ids(full * size, (full + 1) * size))
 
-    def _copy(self, request: Request, source: KVCacheBlock, count: int) -> tuple[int, BlockCopy | None]:
-        """`source` is pinned until `end_copies`."""
+    def _copy(self, request: Request, source: KVCacheBlock, count: int) -> tuple[int, BlockCopy] | None:
+        """`source` is pinned until `end_copies`: None if the request would lack the room."""
         self.pool.acquire(source)
-        if self.pool.num_free == 0:
+        if self.pool.num_free < self.num_missing(request):
             self.pool.release([source])
-            return 0, None
+            return None
         [target] = self.pool.allocate(1)
         request.blocks.append(target)
         self._copied[target.block_id] = source

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full lint bench bench-start bench-turns bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full faults lint bench bench-start bench-turns bench-links bench-adapters bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -43,6 +43,12 @@ test: test-setup lint web-test ## check and test everything, small sizes
 test-full: test-setup lint web-test ## the same with the large sizes
 	@$(BIN)/python -m pytest --size full $(ARGS)
 
+faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
+	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
+
+bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
+	@$(BIN)/python -m bench.adapters $(ARGS)
+
 lint: .make/dev ## style, format and types
 	@echo "==> Checking style, format and types"
 	@$(BIN)/ruff check --quiet
@@ -57,6 +63,9 @@ bench-start: setup .make/dev ## measure how long a second start takes, and the m
 
 bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and plot in bench/results
 	@$(BIN)/python -m bench.turns $(ARGS)
+
+bench-links: setup .make/dev ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
+	@$(BIN)/python -m bench.links $(ARGS)
 
 bench-peers: setup .make/dev ## measure Ebb beside vLLM and llama.cpp, half an hour; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)

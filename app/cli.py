@@ -14,6 +14,9 @@ from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
 from engine.errors import EbbError
 
+CACHE_ACTIONS = ("stat", "clear", "verify")
+CACHE_HELP = "look into the KV blocks that lie in Redis: stat, clear, or verify each of them"
+
 EXAMPLES = """\
 examples:
   ebb serve                                   the default model on http://127.0.0.1:8000
@@ -21,6 +24,7 @@ examples:
   ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
   ebb chat                                    talk to the running server, in the terminal
   ebb doctor                                  what was found on this machine, what to do about the rest
+  ebb cache verify                            read every KV block in Redis and check that it is whole
   ebb bench --streams 1,8                     how fast the running server is
   ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
 
@@ -50,13 +54,15 @@ class _Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """settings: names of those that make a difference to it. own: flags that it alone has; `run` gets their values."""
+    """settings: names of those that make a difference to it. own: flags that it alone has; `run` gets their values.
+    actions: one of them must be named; `run` gets it as `action`."""
 
     name: str
     run: Callable[..., int]
     help: str
     settings: tuple[str, ...]
     own: tuple[Option, ...] = ()
+    actions: tuple[str, ...] = ()
 
 
 def _commands() -> tuple[_Command, ...]:
@@ -68,6 +74,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
         _Command("doctor", _doctor, "say what was found here, and what to do about what was not", everything),
         _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
+        _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
         _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
     )
 
@@ -95,6 +102,8 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
     config_file = given.pop("config", None)
     own = [option for option in chosen.own if option.name in given]
     values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
+    if chosen.actions:
+        values["action"] = given.pop("action")
     return partial(chosen.run, **values), given, config_file
 
 
@@ -102,6 +111,8 @@ def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Co
     description = command.help[0].upper() + command.help[1:] + "."
     parser = subparsers.add_parser(command.name, help=command.help, description=description, allow_abbrev=False)
     parser.set_defaults(command=command)
+    if command.actions:
+        parser.add_argument("action", choices=command.actions)
     parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
     for option in (*command.own, *OPTIONS):
         if option in command.own or option.name in command.settings:
@@ -143,6 +154,12 @@ def _bench(settings: Settings, **plan: Any) -> int:
     from app.bench import bench
 
     return bench(settings, BenchPlan(**plan))
+
+
+def _cache(settings: Settings, action: str) -> int:
+    from app.cache import cache
+
+    return cache(settings, action)
 
 
 def _profile(settings: Settings, **plan: Any) -> int:

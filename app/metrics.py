@@ -1,6 +1,6 @@
 """Prometheus metrics: the engine's own counts, read when they are asked for, and what only HTTP knows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -56,6 +56,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
         "waiting": stats.waiting - stats.preempted,
         "preempted": stats.preempted,
         "loading": stats.loading,
+        "following": stats.following,
     }
     yield _by_label(GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), now)
     yield _by_label(
@@ -117,10 +118,24 @@ def _tiers(tiers: StoreStats) -> Iterator[Metric]:
     yield _by_label(
         CounterMetricFamily("ebb_redis_blocks", "Blocks exchanged with Redis, by outcome", labels=["outcome"]), outcomes
     )
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_redis_rejected_blocks", "Blocks found in Redis and not used, by what was wrong", labels=["reason"]
+        ),
+        tiers.redis_rejects,
+    )
+    if tiers.redis_speed.answer_seconds is not None:
+        yield GaugeMetricFamily(
+            "ebb_redis_answer_seconds", "Until an answer of Redis begins, lately", tiers.redis_speed.answer_seconds
+        )
+    if tiers.redis_speed.bytes_per_second is not None:
+        yield GaugeMetricFamily(
+            "ebb_redis_bytes_per_second", "At which blocks come from Redis, lately", tiers.redis_speed.bytes_per_second
+        )
 
 
 def _by_label(
-    family: GaugeMetricFamily | CounterMetricFamily, values: dict[str, int]
+    family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, int]
 ) -> GaugeMetricFamily | CounterMetricFamily:
     for label, value in values.items():
         family.add_metric([label], value)

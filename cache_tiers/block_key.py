@@ -3,7 +3,7 @@
 import hashlib
 import struct
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import NewType
 
 BlockKey = NewType("BlockKey", bytes)
@@ -27,6 +27,10 @@ class KeyNamespace:
     tp_rank: int
     tp_size: int
     tenant_salt: bytes
+
+    def fingerprint(self) -> bytes:
+        """16 bytes for all of it but the tenant: who shares blocks at all."""
+        return replace(self, tenant_salt=b"").root()[:16]
 
     def root(self) -> BlockKey:
         """The parent of every first block."""

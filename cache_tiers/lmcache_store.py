@@ -23,10 +23,12 @@ import torch
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.slot_book import SlotBook
+from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
+from cache_tiers.redis.value import BlockSeal
 from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
 from cache_tiers.tier_stats import tier_stats
 
@@ -44,8 +46,9 @@ with warnings.catch_warnings():
     from lmcache.v1.memory_management import MemoryObj
     from lmcache.v1.platform import create_event_notifier
 
-MAX_WINDOW = 8
-"""Most keys of one prefetch: loads come in windows, so that copies spread over steps."""
+_SMALLEST_WINDOW = 8
+_LARGEST_WINDOW = 32
+_WINDOWS_IN_POOL = 8
 
 _ADAPTER = "ebb_redis"
 _WRITER = "ebb"
@@ -173,6 +176,8 @@ class LMCacheStore:
         self._book = SlotBook()
         self._prefetches: dict[int, _Prefetch] = {}
         self._handles = itertools.count()
+        self._looked_up: Mailbox[int] = Mailbox(lambda: None)
+        self._max_window = _max_window(int(memory.size), block_nbytes)
 
     @property
     def pool(self) -> memoryview:
@@ -207,10 +212,37 @@ class LMCacheStore:
         self._book.end_write(keys)
         self._l1.finish_write_and_delete([_object_key(key) for key in keys], tag=_WRITER)
 
+    @property
+    def max_window(self) -> int:
+        """See KVTierStore."""
+        return self._max_window
+
+    @property
+    def redis_speed(self) -> LinkSpeed | None:
+        """See KVTierStore."""
+        return self._client.speed if self._client is not None and self._client.available else None
+
+    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
+        """See KVTierStore."""
+        return 0 if self._client is None else self._client.num_known(keys)
+
+    def look_up(self, keys: Sequence[BlockKey]) -> int:
+        """See KVTierStore."""
+        handle = self._looked_up.open()
+        if self._client is None:
+            self._looked_up.put(handle, 0)
+        else:
+            self._client.find(keys, lambda found: self._looked_up.put(handle, [*found, False].index(False)))
+        return handle
+
+    def poll_look_up(self, handle: int) -> int | None:
+        """See KVTierStore."""
+        return self._looked_up.take(handle)
+
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
         """See KVTierStore. What lies in host memory is locked before Redis is asked for the rest."""
-        if len(keys) > MAX_WINDOW:
-            raise ValueError(f"a window has at most {MAX_WINDOW} keys, not {len(keys)}")
+        if len(keys) > self._max_window:
+            raise ValueError(f"a window has at most {self._max_window} keys, not {len(keys)}")
         prefetch = _Prefetch([], 0, list(keys), None)
         self._extend_from_cpu(prefetch)
         if redis:
@@ -241,6 +273,10 @@ class LMCacheStore:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
         self._book.release(keys)
         self._l1.finish_read([_object_key(key) for key in keys])
+
+    def clear_cpu(self) -> None:
+        """See KVTierStore."""
+        self._l1.clear(force=False)
 
     def stats(self) -> StoreStats:
         """See KVTierStore."""
@@ -309,14 +345,19 @@ def _object_key(key: BlockKey) -> api.ObjectKey:
     return api.ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
 
 
+def _max_window(pool_nbytes: int, block_nbytes: int) -> int:
+    """Several loads of several windows fit the pool, unless it is tiny: then they bring less than was asked for."""
+    return max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, pool_nbytes // (_WINDOWS_IN_POOL * block_nbytes)))
+
+
 def open_store(
-    *, block_nbytes: int, cpu_bytes: int, redis_address: RedisAddress | None, keep_in_cpu: bool
+    *, block_nbytes: int, cpu_bytes: int, redis_address: RedisAddress | None, seal: BlockSeal, keep_in_cpu: bool
 ) -> LMCacheStore:
     """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
     copy faults later. Redis need not be there.
 
-    keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the device. When False, host memory
-    is a staging pool only, of `cpu_bytes` but at least 64 MiB.
+    seal: of the values in Redis. keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the
+    device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB.
     Raises ValueError if there is neither a CPU tier nor a Redis.
     """
     if redis_address is None and not keep_in_cpu:
@@ -333,7 +374,7 @@ def open_store(
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
-        client = RedisBlockClient(redis_address, BlockClientOptions(max_write_bytes=waiting))
+        client = RedisBlockClient(redis_address, seal, BlockClientOptions(max_write_bytes=waiting))
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
@@ -341,7 +382,7 @@ def open_store(
             l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
-            prefetch_max_in_flight=max(1, min(8, size // (2 * MAX_WINDOW * block_nbytes))),
+            prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),
         ),
         _l1_managers=(l1,),
     )

@@ -7,8 +7,9 @@ Invariants:
 - a key is visible only after its bytes are complete and verified;
 - losing a tier costs time, never correctness, never a request: every fault below is a shorter load.
 
-A load brings the longest run of a request's keys up, in windows of at most 8 blocks, two windows ahead. A store takes
-one full block down; a store that the CPU tier refuses is tried again for as long as its block is on the device.
+A load brings the longest run of a request's keys up, in windows from the front, three of them ahead; what another load
+is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. A store takes one
+full block down; a store that the CPU tier refuses is tried again for as long as its block is on the device.
 """
 
 import itertools
@@ -17,12 +18,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.load_cost import LoadCost
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 
-WINDOW = 8
-WINDOWS_AHEAD = 2
+WINDOWS_AHEAD = 3
 STORE_RETRY_SECONDS = 0.1
+PROBE_EVERY_SECONDS = 5.0
+POLL_SECONDS = 0.001
+LATE_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +48,21 @@ class LoadOutcome:
 @dataclass(slots=True)
 class _Window:
     start: int
-    length: int
+    keys: Sequence[BlockKey]
     handle: int
     submitted: float
 
 
 @dataclass(slots=True)
 class _Load:
+    """compute_seconds: what computing all its blocks would take; None: unknown. moved: when a window last arrived."""
+
     load_id: str
     keys: Sequence[BlockKey]
     block_ids: Sequence[int]
     began: float
+    compute_seconds: float | None
+    moved: float
     submitted: int = 0
     arrived: int = 0
     from_cpu: int = 0
@@ -63,45 +72,76 @@ class _Load:
     jobs: set[int] = field(default_factory=set)
     failed_at: int | None = None
 
+    @property
+    def compute_seconds_left(self) -> float | None:
+        """What computing the blocks that have not arrived would take."""
+        if self.compute_seconds is None:
+            return None
+        return self.compute_seconds * (len(self.keys) - self.arrived) / len(self.keys)
+
 
 class TierManager:
     """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
 
-    deadline: a window of a load that has not arrived after that many seconds ends the load; what arrives later stays
-    in the CPU tier for the next one. rest: seconds without a computed step before blocks go down by themselves, so that
+    cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
+    rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
 
     def __init__(
-        self, store: KVTierStore, *, clock: Callable[[], float], deadline: float, rest: float, redis: bool
+        self,
+        store: KVTierStore,
+        cost: LoadCost,
+        *,
+        clock: Callable[[], float],
+        rest: float,
+        redis: bool,
     ) -> None:
         self.store = store
+        self.cost = cost
         self._clock = clock
-        self._deadline = deadline
         self._rest = rest
         self._redis = redis
         self._job_ids = itertools.count()
         self._loads: dict[str, _Load] = {}
-        self._late: list[int] = []
+        self._late: list[_Window] = []
+        self._fetching: set[BlockKey] = set()
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
         self._retry_at = 0.0
         self._rested_at = 0.0
+        self._probe_at = 0.0
+
+    # What is where
+
+    def num_in_cpu(self, keys: Sequence[BlockKey]) -> int:
+        """How many of the first keys lie in host memory."""
+        return next((index for index, key in enumerate(keys) if not self.store.contains(key)), len(keys))
+
+    @property
+    def redis_speed(self) -> LinkSpeed | None:
+        """Of the way to Redis; None if there is none, or it is left alone for now."""
+        return self.store.redis_speed if self._redis else None
+
+    def probe(self, key: BlockKey) -> None:
+        """Fetch a block for which nobody waits, now and then: a link that was too slow may be faster by now."""
+        now = self._clock()
+        if now >= self._probe_at and not self._late and key not in self._fetching:
+            self._probe_at = now + PROBE_EVERY_SECONDS
+            self._late.append(self._fetch(0, [key]))
 
     # Loads
 
-    def may_have(self, key: BlockKey) -> bool:
-        """Whether a load of `key` could bring anything; False saves a request the wait."""
-        return self._redis or self.store.contains(key)
-
-    def begin_load(self, load_id: str, keys: Sequence[BlockKey], block_ids: Sequence[int]) -> None:
+    def begin_load(
+        self, load_id: str, keys: Sequence[BlockKey], block_ids: Sequence[int], *, compute_seconds: float | None
+    ) -> None:
         """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
-        outcome is there."""
-        load = _Load(load_id, keys, block_ids, self._clock())
+        outcome is there. compute_seconds: what computing all of them would take; None: unknown."""
+        now = self._clock()
+        load = _Load(load_id, keys, block_ids, now, compute_seconds, now)
         self._loads[load_id] = load
-        self._submit_windows(load)
         # What lies in host memory is there at once: its copies go with the step that is being put together.
         self._advance(load)
 
@@ -111,7 +151,7 @@ class TierManager:
 
     def poll_loads(self) -> list[LoadOutcome]:
         """Move every load on; returns those that ended."""
-        self._late = [handle for handle in self._late if not self._release_late(handle)]
+        self._late = [window for window in self._late if not self._release_late(window)]
         outcomes = []
         for load in list(self._loads.values()):
             self._advance(load)
@@ -122,24 +162,46 @@ class TierManager:
 
     def _submit_windows(self, load: _Load) -> None:
         while not load.ended and len(load.windows) < WINDOWS_AHEAD and load.submitted < len(load.keys):
-            keys = load.keys[load.submitted : load.submitted + WINDOW]
-            handle = self.store.prefetch(keys, redis=self._redis)
-            load.windows.append(_Window(load.submitted, len(keys), handle, self._clock()))
-            load.submitted += len(keys)
+            most = self.cost.window(self.store.redis_speed, self.store.max_window)
+            keys = load.keys[load.submitted : load.submitted + most]
+            # Somebody else's window brings these: they will be in host memory when it has arrived.
+            alone = next((index for index, key in enumerate(keys) if key in self._fetching), len(keys))
+            if alone == 0:
+                return
+            load.windows.append(self._fetch(load.submitted, keys[:alone]))
+            load.submitted += alone
+
+    def _fetch(self, start: int, keys: Sequence[BlockKey]) -> _Window:
+        self._fetching.update(key for key in keys if not self.store.contains(key))
+        return _Window(start, keys, self.store.prefetch(keys, redis=self._redis), self._clock())
 
     def _advance(self, load: _Load) -> None:
+        self._submit_windows(load)
         while load.windows and not load.ended:
             window = load.windows[0]
             result = self.store.poll(window.handle)
             if result is None:
-                if self._clock() - window.submitted > self._deadline:
-                    self._end(load)
-                return
+                break
             load.windows.popleft()
+            self._fetching.difference_update(window.keys)
             self._window_arrived(load, window, result)
             self._submit_windows(load)
-        if not load.windows and load.submitted == len(load.keys):
+        if load.arrived == len(load.keys):
             load.ended = True
+        elif not load.ended and self._waits_too_long(load):
+            self._end(load)
+
+    def _waits_too_long(self, load: _Load) -> bool:
+        now, missing = self._clock(), load.keys[load.arrived :]
+        asked = load.windows[0].submitted if load.windows else load.moved
+        return not self.cost.worth_waiting(
+            self.store.redis_speed,
+            len(missing),
+            known=self.store.num_known_in_redis(missing[:1]) == 1,
+            asked=now - asked,
+            waited=now - max(asked, load.moved),
+            compute_seconds=load.compute_seconds_left,
+        )
 
     def _window_arrived(self, load: _Load, window: _Window, result: PrefetchResult) -> None:
         for index, slot in enumerate(result.slots, window.start):
@@ -147,20 +209,23 @@ class TierManager:
             self._load_jobs[job.job_id] = (load, index)
             load.jobs.add(job.job_id)
             self._ready_loads.append(job)
+        load.moved = self._clock()
+        load.arrived += len(result.slots)
         load.from_cpu += result.from_cpu
         load.from_redis += result.from_redis
-        if len(result.slots) < window.length:
+        if len(result.slots) < len(window.keys):
             self._end(load)
 
     def _end(self, load: _Load) -> None:
         load.ended = True
-        self._late += [window.handle for window in load.windows]
+        self._late += load.windows
         load.windows.clear()
 
-    def _release_late(self, handle: int) -> bool:
-        result = self.store.poll(handle)
+    def _release_late(self, window: _Window) -> bool:
+        result = self.store.poll(window.handle)
         if result is None:
             return False
+        self._fetching.difference_update(window.keys)
         if result.slots:
             self.store.release([slot.key for slot in result.slots])
         return True
@@ -253,10 +318,11 @@ class TierManager:
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""
-        if self._loads or self._late:
-            return 0.001
+        if self._loads:
+            return POLL_SECONDS
         now = self._clock()
-        return max(self._retry_at - now, self._rested_at - now, 0.0) if self._unstored else None
+        times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
+        return min([*times, LATE_POLL_SECONDS], default=None) if self._late else min(times, default=None)
 
     def check(self) -> None:
         """Raise AssertionError if, with no load and no job under way, something is still held."""

@@ -1,10 +1,11 @@
 """The seam to whatever keeps blocks in host memory and below it. Implemented by `lmcache_store`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.link_speed import LinkSpeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,11 @@ class PrefetchResult:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """Occupancy and health, in bytes and counts since the start. `redis_state` is "off", "ok" or why it is not."""
+    """Occupancy and health, in bytes and counts since the start. `redis_state` is "off", "ok" or why it is not.
+
+    redis_rejects: blocks that were found and not used, by the reason in a word. redis_speed: of the way to it, as far
+    as that is known.
+    """
 
     cpu_used_bytes: int
     cpu_capacity_bytes: int
@@ -42,7 +47,13 @@ class StoreStats:
     redis_stored_blocks: int
     redis_failed_blocks: int
     redis_loaded_blocks: int
-    redis_rejected_blocks: int
+    redis_rejects: Mapping[str, int] = field(default_factory=dict)
+    redis_speed: LinkSpeed = field(default_factory=LinkSpeed)
+
+    @property
+    def redis_rejected_blocks(self) -> int:
+        """For whatever reason."""
+        return sum(self.redis_rejects.values())
 
 
 class KVTierStore(Protocol):
@@ -64,14 +75,34 @@ class KVTierStore(Protocol):
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Give reserved slots back unwritten."""
 
+    @property
+    def max_window(self) -> int:
+        """Most keys of one prefetch."""
+
+    @property
+    def redis_speed(self) -> LinkSpeed | None:
+        """Of the way to Redis; None while there is none, or it is left alone."""
+
+    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
+        """How many of the first keys Redis should hold, as far as is known without asking it."""
+
+    def look_up(self, keys: Sequence[BlockKey]) -> int:
+        """Begin to ask how long the run of `keys` in Redis is; returns a handle for `poll_look_up`."""
+
+    def poll_look_up(self, handle: int) -> int | None:
+        """None while it runs; afterwards the length of the run, once. A hint: a later load may find less."""
+
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
-        """Begin to bring the longest run of `keys` into host memory (at most 8); returns a handle for `poll`."""
+        """Begin to bring the longest run of at most `max_window` keys into host memory; returns a handle for `poll`."""
 
     def poll(self, handle: int) -> PrefetchResult | None:
         """None while it runs; afterwards its result, once. A fault below is a shorter run, never an exception."""
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` gave."""
+
+    def clear_cpu(self) -> None:
+        """Forget what lies in host memory, but for what is being read or written just now."""
 
     def stats(self) -> StoreStats:
         """Cheap: called once a second, and for every /metrics."""

@@ -17,5 +17,6 @@ def tier_stats(cpu_used_bytes: int, cpu_capacity_bytes: int, redis: BlockClientS
         redis_stored_blocks=redis.stored,
         redis_failed_blocks=redis.failed,
         redis_loaded_blocks=redis.loaded,
-        redis_rejected_blocks=sum(redis.rejected.values()),
+        redis_rejects={reject.name.lower(): count for reject, count in redis.rejected.items()},
+        redis_speed=redis.speed,
     )

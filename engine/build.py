@@ -10,6 +10,7 @@ from math import inf
 
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
+from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
@@ -22,6 +23,7 @@ from engine.llm_engine import LLMEngine
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
+from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
@@ -31,8 +33,6 @@ from models.fingerprint import model_fingerprint
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 
-# An operation that Redis does not answer ends after 1 s by itself: this is for what else may go wrong on the way.
-LOAD_DEADLINE_SECONDS = 2.0
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
 
@@ -52,7 +52,7 @@ class _Loaded:
     num_blocks: int
     window: int
     vocab_size: int
-    numerics: str
+    namespace: KeyNamespace
 
 
 def build_llm_engine(
@@ -71,20 +71,10 @@ def build_llm_engine(
         config.block_size,
         loaded.tokenizer.eos_token_ids,
     )
-    namespace = KeyNamespace(
-        model_fingerprint=model_fingerprint(config.model_path),
-        numerics=loaded.numerics,
-        kv_dtype=config.dtype,
-        block_size=config.block_size,
-        layout_version=LAYOUT_VERSION,
-        tp_rank=0,
-        tp_size=1,
-        tenant_salt=b"",
-    )
     clock = time.monotonic
     processor = Processor(
         limits,
-        namespace,
+        loaded.namespace,
         config.secret,
         prefix_cache=config.prefix_cache,
         clock=clock,
@@ -121,14 +111,36 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         budget = _budget(config, layout, window, free=worker.available_memory(), progress=progress)
         num_blocks = budget.pool // layout.nbytes
         redis = finding.result()
-        opening = beside.submit(open_tiers, config, layout, redis, progress, below, cpu_bytes=budget.cpu_tier)
+        namespace = _namespace(config, worker.numerics_id())
+        opening = beside.submit(
+            open_tiers,
+            config,
+            layout,
+            redis,
+            progress,
+            below,
+            cpu_bytes=budget.cpu_tier,
+            fingerprint=namespace.fingerprint(),
+        )
         executor.call(worker.init_kv, num_blocks)
         tokenizer = Tokenizer.load(config.model_path)
         tiers = opening.result()
     if tiers.store is not None:
         executor.call(worker.attach_host_pool, tiers.store.pool)
-    numerics = worker.numerics_id()
-    return _Loaded(executor, tokenizer, tiers, layout, num_blocks, window, model.vocab_size, numerics)
+    return _Loaded(executor, tokenizer, tiers, layout, num_blocks, window, model.vocab_size, namespace)
+
+
+def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
+    return KeyNamespace(
+        model_fingerprint=model_fingerprint(config.model_path),
+        numerics=numerics,
+        kv_dtype=config.dtype,
+        block_size=config.block_size,
+        layout_version=LAYOUT_VERSION,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"",
+    )
 
 
 def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int, progress: Progress) -> KVBudget:
@@ -179,8 +191,8 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
     if store is not None:
         manager = TierManager(
             store,
+            LoadCost(loaded.layout.nbytes),
             clock=clock,
-            deadline=LOAD_DEADLINE_SECONDS,
             rest=STORE_REST_SECONDS,
             redis=loaded.tiers.redis,
         )
@@ -195,5 +207,5 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
         max_wait=config.max_queue_wait,
         weights=config.tenant_weights,
     )
-    tiering = Tiering(manager, blocks, trace) if manager is not None else None
+    tiering = Tiering(manager, blocks, PrefillCost(), clock=clock, trace=trace) if manager is not None else None
     return Scheduler(limits, blocks, tiering, queue, clock=clock)

@@ -128,6 +128,7 @@ class LLMEngine:
             running=scheduler.num_running,
             waiting=scheduler.num_waiting,
             loading=scheduler.num_loading,
+            following=scheduler.num_following,
             preempted=scheduler.num_preempted,
             blocks_total=pool.num_blocks,
             blocks_used=pool.num_used,

@@ -83,17 +83,23 @@ def open_tiers(
     closing: ExitStack,
     *,
     cpu_bytes: int,
+    fingerprint: bytes,
 ) -> OpenTiers:
-    """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`."""
+    """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`.
+
+    fingerprint: of what may change a bit of the KV, for the values in Redis.
+    """
     if config.tiers is None or (redis.address is None and cpu_bytes == 0):
         return OpenTiers(None, redis=False, redis_note=redis.note)
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, Redis {redis.address or redis.note}")
     from cache_tiers.lmcache_store import open_store
+    from cache_tiers.redis.value import BlockSeal
 
     store = open_store(
         block_nbytes=layout.nbytes,
         cpu_bytes=cpu_bytes,
         redis_address=redis.address,
+        seal=BlockSeal(config.secret, fingerprint),
         keep_in_cpu=cpu_bytes > 0,
     )
     closing.callback(store.close)

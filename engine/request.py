@@ -12,9 +12,14 @@ from engine.sampling_params import SamplingParams
 
 
 class RequestStatus(Enum):
-    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at its place."""
+    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at its place.
+
+    RUNNING -> LOADING if Redis turns out to have what it was computing. WAITING -> FOLLOWING -> WAITING, at its place,
+    if another one has begun to compute the beginning that they share.
+    """
 
     WAITING = auto()
+    FOLLOWING = auto()
     LOADING = auto()
     RUNNING = auto()
     PREEMPTED = auto()

@@ -40,7 +40,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """Now: running, waiting, loading, blocks. Since the start: the rest. Times in seconds.
+    """Now: running, waiting, loading, following, blocks. Since the start: the rest. Times in seconds.
 
     preempted: those of the waiting that ran before. preemptions: running requests that were stopped for lack of blocks;
     reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
@@ -52,6 +52,7 @@ class EngineStats:
     running: int
     waiting: int
     loading: int
+    following: int
     preempted: int
     blocks_total: int
     blocks_used: int

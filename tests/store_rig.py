@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from cache_tiers.block_key import BlockKey
 from cache_tiers.lmcache_store import LMCacheStore, open_store
 from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.store import PrefetchResult, StoreStats
 from tests.waiting import until
 
 BLOCK = 64 << 10
 POOL = 16 << 20
+SECRET = b"the secret of the tests, 32 bytes"
+SEAL = BlockSeal(SECRET, bytes(FINGERPRINT_BYTES))
 
 
 def key(number: int) -> BlockKey:
@@ -75,9 +78,13 @@ class Rigs:
     end: Callable[[LMCacheStore], object] = LMCacheStore.close
     opened: list[LMCacheStore] = field(default_factory=list)
 
-    def open(self, redis: RedisAddress | None, *, cpu_bytes: int = POOL, keep_in_cpu: bool = True) -> Rig:
+    def open(
+        self, redis: RedisAddress | None, *, cpu_bytes: int = POOL, keep_in_cpu: bool = True, seal: BlockSeal = SEAL
+    ) -> Rig:
         """A store of 64 KiB blocks: 256 of them fit the default pool."""
-        store = open_store(block_nbytes=BLOCK, cpu_bytes=cpu_bytes, redis_address=redis, keep_in_cpu=keep_in_cpu)
+        store = open_store(
+            block_nbytes=BLOCK, cpu_bytes=cpu_bytes, redis_address=redis, seal=seal, keep_in_cpu=keep_in_cpu
+        )
         self.opened.append(store)
         return Rig(store)
 

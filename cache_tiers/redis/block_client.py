@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob
+from cache_tiers.redis.known_keys import KnownKeys
 from cache_tiers.redis.resp import Timeouts
-from cache_tiers.redis.value import Reject
+from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
@@ -24,6 +26,7 @@ from cache_tiers.redis.write_ledger import WriteLedger
 logger = logging.getLogger(__name__)
 
 SEVEN_DAYS = 7 * 24 * 3600
+MOST_KNOWN = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +59,26 @@ class BlockClientStats:
     refused: int = 0
     loaded: int = 0
     rejected: Mapping[Reject, int] = field(default_factory=dict)
+    speed: LinkSpeed = field(default_factory=LinkSpeed)
 
 
 class RedisBlockClient:
     """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
 
-    def __init__(self, address: RedisAddress, options: BlockClientOptions) -> None:
+    def __init__(self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions) -> None:
+        self._seal = seal
         self._options = options
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._queue = JobQueue(options.max_write_bytes)
+        self._meter = LinkMeter()
+        self._known = KnownKeys(MOST_KNOWN)
         self._lock = threading.Lock()
         self._loaded = 0
         self._shed = 0
         self._refused = 0
         self._rejected: Counter[Reject] = Counter()
-        self._watcher = RedisWatcher(address, options.timeouts, self._breaker)
+        self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
         self._workers = [
             RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
             for index in range(options.connections)
@@ -81,6 +88,11 @@ class RedisBlockClient:
     def available(self) -> bool:
         """Whether operations are tried at all just now."""
         return self._breaker.closed
+
+    @property
+    def speed(self) -> LinkSpeed:
+        """Of the way to Redis, as the last operations found it."""
+        return self._meter.speed
 
     def announce(self, keys: Sequence[bytes]) -> None:
         """Blocks that LMCache will hand to `put` any moment: their lag counts from now."""
@@ -106,7 +118,8 @@ class RedisBlockClient:
         if not blocks:
             done(True)
         for block in blocks:
-            job = PutJob(block, self._options.ttl_seconds, settle)
+            known = self._known.run([block.key]) == 1
+            job = PutJob(block, self._seal, self._options.ttl_seconds, settle, known=known)
             if not self._breaker.closed:
                 job.finish()
             elif not self._queue.put_write(job):
@@ -114,9 +127,21 @@ class RedisBlockClient:
                     self._shed += 1
                 job.finish()
 
+    def num_known(self, keys: Sequence[bytes]) -> int:
+        """How many of the first keys Redis should hold, as far as is known without asking."""
+        return self._known.run(keys)
+
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
-        """Which keys Redis holds: a hint."""
-        job = FindJob(keys, done)
+        """Which keys Redis holds: a hint, given at once where all of them are known."""
+
+        def settle(found: list[bool]) -> None:
+            self._known.learn(keys, found)
+            done(found)
+
+        if self._known.run(keys) == len(keys):
+            done([True] * len(keys))
+            return
+        job = FindJob(keys, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
 
@@ -125,9 +150,10 @@ class RedisBlockClient:
 
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
+            self._known.learn([block.key for block in blocks], [outcome is True for outcome in outcomes])
             done([outcome is True for outcome in outcomes])
 
-        job = LoadJob(blocks, self._options.ttl_seconds, settle)
+        job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
 
@@ -147,6 +173,7 @@ class RedisBlockClient:
                 refused=self._refused,
                 loaded=self._loaded,
                 rejected=dict(self._rejected),
+                speed=self._meter.speed,
             )
 
     def flush(self, timeout: float) -> bool:
@@ -163,6 +190,7 @@ class RedisBlockClient:
 
     def _count_put(self, job: PutJob) -> None:
         self._ledger.settled(job.block.key, stored=job.stored)
+        self._known.learn([job.block.key], [job.stored])
         if job.error is not None:
             with self._lock:
                 self._refused += 1

@@ -1,12 +1,14 @@
 """What a block needs of Redis, on one connection: put, load and look up. Nothing here knows threads or LMCache."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.resp import ErrorReply, RespConnection, command
-from cache_tiers.redis.value import HEADER_BYTES, Reject, check_header, check_payload, pack_header
+from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 
-_KEY_PREFIX = b"ebb:kv:"
+KEY_PREFIX = b"ebb:kv:"
 _PROBE_KEY = b"ebb:probe"
 
 
@@ -20,7 +22,7 @@ class Block:
 
 def redis_key(key: bytes) -> bytes:
     """The name under which a block is stored."""
-    return _KEY_PREFIX + key.hex().encode()
+    return KEY_PREFIX + key.hex().encode()
 
 
 def knows_getex(connection: RespConnection) -> bool:
@@ -28,28 +30,40 @@ def knows_getex(connection: RespConnection) -> bool:
     return not isinstance(connection.call(b"GETEX", _PROBE_KEY, b"PERSIST"), ErrorReply)
 
 
-def put_block(connection: RespConnection, block: Block, ttl_seconds: int) -> ErrorReply | None:
+def put_block(connection: RespConnection, block: Block, seal: BlockSeal, ttl_seconds: int) -> ErrorReply | None:
     """Store one block; an ErrorReply says why the server did not (out of memory, read-only, ...)."""
     name = redis_key(block.key)
-    header = pack_header(block.key, block.payload)
+    header = seal.header(block.key, block.payload)
     ttl = b"%d" % ttl_seconds
     head = b"*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n" % (len(name), name, len(header) + block.payload.nbytes)
     tail = b"\r\n$2\r\nEX\r\n$%d\r\n%s\r\n" % (len(ttl), ttl)
-    connection.start_exchange()
+    connection.start_exchange(block.payload.nbytes)
     connection.send([head + header, block.payload, tail])
     reply = connection.read_reply()
     return reply if isinstance(reply, ErrorReply) else None
 
 
-def find_blocks(connection: RespConnection, keys: Sequence[bytes]) -> list[bool]:
+def renew_block(connection: RespConnection, key: bytes, ttl_seconds: int) -> bool:
+    """Begin the time to live of a stored block anew; False if there is none."""
+    return connection.call(b"EXPIRE", redis_key(key), b"%d" % ttl_seconds) == 1
+
+
+def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMeter) -> list[bool]:
     """Which of the keys exist now, in one round trip. A hint: a later load may still miss."""
     connection.start_exchange()
     connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
+    _await_answer(connection, meter)
     return [connection.read_reply() == 1 for _ in keys]
 
 
 def load_blocks(
-    connection: RespConnection, blocks: Sequence[Block], ttl_seconds: int, *, getex: bool
+    connection: RespConnection,
+    blocks: Sequence[Block],
+    seal: BlockSeal,
+    ttl_seconds: int,
+    meter: LinkMeter,
+    *,
+    getex: bool,
 ) -> Iterator[Reject | bool]:
     """Receive the blocks into their memory, in one round trip, and renew their time to live.
 
@@ -62,16 +76,24 @@ def load_blocks(
         request = [command(b"GETEX", name, b"EX", ttl) for name in names]
     else:
         request = [command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names]
-    connection.start_exchange()
+    connection.start_exchange(sum(block.payload.nbytes for block in blocks))
     connection.send([b"".join(request)])
-    for block in blocks:
-        outcome = _receive(connection, block)
-        if not getex:
-            connection.read_reply()
-        yield outcome
+    _await_answer(connection, meter)
+    with meter.receiving(lambda: connection.num_received):
+        for block in blocks:
+            outcome = _receive(connection, block, seal)
+            if not getex:
+                connection.read_reply()
+            yield outcome
 
 
-def _receive(connection: RespConnection, block: Block) -> Reject | bool:
+def _await_answer(connection: RespConnection, meter: LinkMeter) -> None:
+    asked = time.monotonic()
+    connection.await_reply()
+    meter.answered(time.monotonic() - asked)
+
+
+def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
     """Read one bulk reply to its end whatever it holds, so that the connection stays in step."""
     length = connection.read_bulk_length()
     if isinstance(length, ErrorReply):
@@ -80,12 +102,12 @@ def _receive(connection: RespConnection, block: Block) -> Reject | bool:
         return False
     header = bytearray(min(length, HEADER_BYTES))
     connection.read_into(memoryview(header))
-    reject = check_header(header, length, block.payload.nbytes)
+    reject = seal.check_header(block.key, header, length, block.payload.nbytes)
     if reject is None:
         connection.read_into(block.payload)
     else:
         connection.skip(length - len(header))
     connection.end_bulk()
     if reject is None:
-        reject = check_payload(block.key, header, block.payload)
+        reject = seal.check_payload(header, block.payload)
     return True if reject is None else reject

@@ -20,6 +20,11 @@ logger = logging.getLogger(__name__)
 _LONGEST_SOCKET_PATH = 107
 
 
+def companion_folder(state_dir: Path) -> Path:
+    """Where the companion of a state directory keeps what it has."""
+    return state_dir.resolve() / "redis"
+
+
 class CompanionFolder:
     """`<state_dir>/redis`, 0700, locked for this process while the object is open.
 
@@ -27,7 +32,7 @@ class CompanionFolder:
     """
 
     def __init__(self, state_dir: Path) -> None:
-        self.path = state_dir.resolve() / "redis"
+        self.path = companion_folder(state_dir)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.chmod(0o700)
@@ -49,17 +54,11 @@ class CompanionFolder:
         self._lock.close()
 
     def socket(self) -> Path:
-        """Where the companion listens: in the folder or, where that path is too long, in a short private one."""
-        path = self.path / "redis.sock"
-        if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
-            return path
-        name = f"ebb-{os.getuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]}"
-        for parent in (Path(tempfile.gettempdir()), Path("/tmp")):
-            short = parent / name / "redis.sock"
-            if len(os.fsencode(short)) <= _LONGEST_SOCKET_PATH:
-                _private_folder(short.parent)
-                return short
-        raise CompanionError("no folder for temporary files has a path short enough for a socket")
+        """`socket_path` of this folder, where a server may make its socket."""
+        path = socket_path(self.path)
+        if path.parent != self.path:
+            _private_folder(path.parent)
+        return path
 
     def wait_for_former(self, timeout: float) -> None:
         """Wait until a companion of an earlier process has saved and gone; kill it after `timeout` seconds."""
@@ -110,6 +109,19 @@ class CompanionFolder:
                 return pidfd
         os.close(pidfd)
         return None
+
+
+def socket_path(folder: Path) -> Path:
+    """Where the companion of `folder` listens: there or, where that path is too long, in a short private folder."""
+    path = folder / "redis.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+        return path
+    name = f"ebb-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
+    for parent in (Path(tempfile.gettempdir()), Path("/tmp")):
+        short = parent / name / "redis.sock"
+        if len(os.fsencode(short)) <= _LONGEST_SOCKET_PATH:
+            return short
+    raise CompanionError("no folder for temporary files has a path short enough for a socket")
 
 
 def _lock(path: Path, state_dir: Path) -> TextIO:

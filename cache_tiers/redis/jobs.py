@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block
+from cache_tiers.link_speed import LinkMeter
+from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block, renew_block
 from cache_tiers.redis.resp import ErrorReply, RespConnection
-from cache_tiers.redis.value import Reject
+from cache_tiers.redis.value import BlockSeal, Reject
 
 
 class Job(ABC):
@@ -21,18 +22,25 @@ class Job(ABC):
 
 
 class PutJob(Job):
-    """Write one block."""
+    """Write one block. known: the server should have it already, so that renewing its time to live may be enough."""
 
-    def __init__(self, block: Block, ttl_seconds: int, done: Callable[["PutJob"], None]) -> None:
+    def __init__(
+        self, block: Block, seal: BlockSeal, ttl_seconds: int, done: Callable[["PutJob"], None], *, known: bool = False
+    ) -> None:
         self.block = block
+        self._known = known
         self.stored = False
         self.error: ErrorReply | None = None
+        self._seal = seal
         self._ttl_seconds = ttl_seconds
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """Send the block; `stored` tells whether the server took it."""
-        self.error = put_block(connection, self.block, self._ttl_seconds)
+        if self._known and renew_block(connection, self.block.key, self._ttl_seconds):
+            self.stored = True
+            return
+        self.error = put_block(connection, self.block, self._seal, self._ttl_seconds)
         self.stored = self.error is None
 
     def finish(self) -> None:
@@ -43,14 +51,15 @@ class PutJob(Job):
 class FindJob(Job):
     """Ask which of some keys exist."""
 
-    def __init__(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
+    def __init__(self, keys: Sequence[bytes], meter: LinkMeter, done: Callable[[list[bool]], None]) -> None:
         self._keys = keys
+        self._meter = meter
         self._found = [False] * len(keys)
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """One pipelined look-up."""
-        self._found = find_blocks(connection, self._keys)
+        self._found = find_blocks(connection, self._keys, self._meter)
 
     def finish(self) -> None:
         """Report which were found."""
@@ -60,8 +69,17 @@ class FindJob(Job):
 class LoadJob(Job):
     """Receive and verify some blocks."""
 
-    def __init__(self, blocks: Sequence[Block], ttl_seconds: int, done: Callable[[list[Reject | bool]], None]) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        seal: BlockSeal,
+        ttl_seconds: int,
+        meter: LinkMeter,
+        done: Callable[[list[Reject | bool]], None],
+    ) -> None:
         self._blocks = blocks
+        self._seal = seal
+        self._meter = meter
         self._outcomes: list[Reject | bool] = [False] * len(blocks)
         self._ttl_seconds = ttl_seconds
         self._done = done
@@ -69,7 +87,8 @@ class LoadJob(Job):
     def run(self, connection: RespConnection, *, getex: bool) -> None:
         """One pipelined load; what came before a fault counts."""
         self._outcomes = [False] * len(self._blocks)
-        for index, outcome in enumerate(load_blocks(connection, self._blocks, self._ttl_seconds, getex=getex)):
+        outcomes = load_blocks(connection, self._blocks, self._seal, self._ttl_seconds, self._meter, getex=getex)
+        for index, outcome in enumerate(outcomes):
             self._outcomes[index] = outcome
 
     def finish(self) -> None:

@@ -7,6 +7,7 @@ Protocol: https://redis.io/docs/latest/develop/reference/protocol-spec/
 import contextlib
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
 
 _READ_AHEAD = 8192
+
+SLOWEST = 1 << 18
+"""Bytes per second below which a server counts as broken."""
 
 # The server is up, but whatever we ask it now gets this answer.
 _REFUSALS = (
@@ -43,7 +47,8 @@ Reply = int | bytes | ErrorReply | None
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds. io: the longest silence while bytes are due. operation: the longest that one exchange may last."""
+    """In seconds. io: the longest silence while bytes are due. operation: the longest that one exchange may last, on
+    top of what its bytes take at SLOWEST."""
 
     connect: float = 0.25
     io: float = 1.0
@@ -60,17 +65,21 @@ class RespConnection:
 
     Every method raises OSError (TimeoutError, ConnectionError, SSLError among them), RedisProtocolError or
     RedisRefusedError; after any of them the connection must be closed, for a reply may still be on its way.
-    Not thread-safe: one thread uses a connection, another may only `abort` it.
+    Not thread-safe: one thread uses a connection, another may only `abort` it. num_received: bytes, since it was made.
     """
 
     def __init__(self, address: RedisAddress, timeouts: Timeouts) -> None:
+        self.num_received = 0
         self._timeouts = timeouts
         self._deadline = 0.0
         self._ahead = memoryview(bytearray(_READ_AHEAD))
         self._begin = 0
         self._end = 0
         self._socket = _connect(address, timeouts)
+        # One system call for a block, during which nobody waits for the interpreter. TLS has its own records.
+        self._whole = 0 if isinstance(self._socket, ssl.SSLSocket) else socket.MSG_WAITALL
         try:
+            _set_timeout(self._socket, timeouts.io)
             self._sign_in(address)
         except BaseException:
             self.close()
@@ -85,9 +94,9 @@ class RespConnection:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def start_exchange(self) -> None:
-        """A new request begins: its deadline counts from now."""
-        self._deadline = time.monotonic() + self._timeouts.operation
+    def start_exchange(self, nbytes: int = 0) -> None:
+        """A new request that moves so many bytes begins: its deadline counts from now."""
+        self._deadline = time.monotonic() + self._timeouts.operation + nbytes / SLOWEST
 
     def call(self, *words: bytes) -> Reply:
         """One small command and its whole reply."""
@@ -105,11 +114,19 @@ class RespConnection:
         views = [memoryview(part) for part in parts]
         while views:
             self._check_deadline()
-            sent = self._socket.sendmsg(views)
+            try:
+                sent = self._socket.sendmsg(views)
+            except BlockingIOError:
+                raise TimeoutError(f"nothing was taken within {self._timeouts.io:g} s") from None
             while views and sent >= views[0].nbytes:
                 sent -= views.pop(0).nbytes
             if sent:
                 views[0] = views[0][sent:]
+
+    def await_reply(self) -> None:
+        """Block until the first bytes of a reply are here."""
+        if self._begin == self._end:
+            self._fill()
 
     def read_reply(self) -> Reply:
         """A simple string, an error, a number or a bulk string (None: nil)."""
@@ -150,7 +167,7 @@ class RespConnection:
         target[:done] = self._ahead[self._begin : self._begin + done]
         self._begin += done
         while done < target.nbytes:
-            done += self._receive(target[done:])
+            done += self._receive(target[done:], self._whole)
 
     def skip(self, nbytes: int) -> None:
         """Read and forget."""
@@ -191,11 +208,15 @@ class RespConnection:
         self._end = 0
         self._end = self._receive(self._ahead)
 
-    def _receive(self, target: memoryview) -> int:
+    def _receive(self, target: memoryview, flags: int = 0) -> int:
         self._check_deadline()
-        received = self._socket.recv_into(target)
+        try:
+            received = self._socket.recv_into(target, 0, flags)
+        except BlockingIOError:
+            raise TimeoutError(f"not a byte within {self._timeouts.io:g} s") from None
         if received == 0:
             raise ConnectionResetError("the server closed the connection")
+        self.num_received += received
         return received
 
     def _check_deadline(self) -> None:
@@ -203,7 +224,6 @@ class RespConnection:
             raise TimeoutError(f"no whole reply within {self._timeouts.operation:g} s")
 
     def _sign_in(self, address: RedisAddress) -> None:
-        self._socket.settimeout(self._timeouts.io)
         if address.password is not None:
             words = [b"AUTH", address.password.encode()]
             if address.username is not None:
@@ -240,6 +260,17 @@ def _connect(address: RedisAddress, timeouts: Timeouts) -> socket.socket:
     except BaseException:
         tcp.close()
         raise
+
+
+def _set_timeout(connected: socket.socket, seconds: float) -> None:
+    """For each call. The kernel's own timeout leaves the socket blocking, which waiting for whole blocks needs."""
+    if isinstance(connected, ssl.SSLSocket):
+        connected.settimeout(seconds)
+        return
+    connected.settimeout(None)
+    interval = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, interval)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, interval)
 
 
 def _error(text: bytes) -> ErrorReply:

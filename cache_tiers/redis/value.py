@@ -3,24 +3,34 @@
     offset  bytes  field
     0       4      magic "EbbK"
     4       2      version of this format, little-endian
-    6       2      zero
+    6       2      bytes of the header
     8       8      length of the payload in bytes, little-endian
-    16      16     XXH3-128 over the block's key and the payload
+    16      16     fingerprint of all that may change a bit of the payload: model, dtype, layout, block size, kernels
+    32      32     the block's key
+    64      32     BLAKE3 over all of the above and the payload, keyed with the server's secret
 
-The digest covers the key, so a value that was copied to another key is no hit. It guards against damage, truncation and
-mix-ups, not against someone who can write to the server.
+A reader takes a payload for nothing but what was written under this key, for this model, by someone who knows the
+secret: damage, truncation and mix-ups are noticed, and so is whoever can write to the server but not read the secret.
+Why BLAKE3: docs/decisions/redis-values.md.
 """
 
 import struct
 from enum import Enum
+from hmac import compare_digest
+from typing import Final
 
-from xxhash import xxh3_128
+from blake3 import blake3
 
-MAGIC = b"EbbK"
-VERSION = 1
+MAGIC: Final = b"EbbK"
+VERSION: Final = 2
+FINGERPRINT_BYTES: Final = 16
+KEY_BYTES: Final = 32
 
-_HEADER = struct.Struct("<4sHHQ16s")
-HEADER_BYTES = _HEADER.size
+_FIELDS = struct.Struct(f"<4sHHQ{FINGERPRINT_BYTES}s{KEY_BYTES}s")
+_MAC_BYTES: Final = 32
+HEADER_BYTES: Final = _FIELDS.size + _MAC_BYTES
+
+_MAC_KEY_CONTEXT: Final = "Ebb 2026-11-20 authentication of KV blocks"
 
 
 class Reject(Enum):
@@ -30,38 +40,57 @@ class Reject(Enum):
     LENGTH = "wrong length"
     MAGIC = "not a block"
     VERSION = "another format version"
-    DIGEST = "the digest does not match"
+    FINGERPRINT = "a block of another model"
+    KEY = "the value of another key"
+    MAC = "damaged, or written with another secret"
 
 
-def pack_header(key: bytes, payload: memoryview) -> bytes:
-    """The header that belongs before `payload`."""
-    return _HEADER.pack(MAGIC, VERSION, 0, payload.nbytes, _digest(key, payload))
+def fingerprint_of(header: bytes) -> bytes | None:
+    """Whose block it says it is; None if it is no whole header."""
+    return header[16 : 16 + FINGERPRINT_BYTES] if len(header) == HEADER_BYTES else None
 
 
-def check_header(header: bytes | bytearray, value_bytes: int, payload_bytes: int) -> Reject | None:
-    """Whether a value of `value_bytes` in all can hold a payload of `payload_bytes`; None means that it can.
+class BlockSeal:
+    """Writes and checks the headers of one model's blocks."""
 
-    `header`: the first HEADER_BYTES of the value, or less if the value is shorter.
-    """
-    if len(header) < HEADER_BYTES:
-        return Reject.LENGTH
-    magic, version, reserved, length, _ = _HEADER.unpack(header)
-    if magic != MAGIC:
-        return Reject.MAGIC
-    if version != VERSION or reserved != 0:
-        return Reject.VERSION
-    if length != payload_bytes or value_bytes != HEADER_BYTES + payload_bytes:
-        return Reject.LENGTH
-    return None
+    def __init__(self, secret: bytes, fingerprint: bytes) -> None:
+        """secret: of the server, any length. fingerprint: FINGERPRINT_BYTES."""
+        if len(fingerprint) != FINGERPRINT_BYTES:
+            raise ValueError(f"a fingerprint has {FINGERPRINT_BYTES} bytes, not {len(fingerprint)}")
+        self._mac_key = blake3(secret, derive_key_context=_MAC_KEY_CONTEXT).digest()
+        self._fingerprint = fingerprint
 
+    def header(self, key: bytes, payload: memoryview) -> bytes:
+        """What belongs before `payload`."""
+        fields = _FIELDS.pack(MAGIC, VERSION, HEADER_BYTES, payload.nbytes, self._fingerprint, key)
+        return fields + self._mac(fields, payload)
 
-def check_payload(key: bytes, header: bytes | bytearray, payload: memoryview) -> Reject | None:
-    """Whether `payload` is what was written under `key`; the header passed `check_header`."""
-    *_, digest = _HEADER.unpack(header)
-    return None if digest == _digest(key, payload) else Reject.DIGEST
+    def check_header(
+        self, key: bytes, header: bytes | bytearray, value_bytes: int, payload_bytes: int
+    ) -> Reject | None:
+        """Whether a value of `value_bytes` in all can hold `key`'s payload of `payload_bytes`; None means that it can.
 
+        `header`: the first HEADER_BYTES of the value, or less if the value is shorter.
+        """
+        if len(header) < HEADER_BYTES:
+            return Reject.LENGTH
+        magic, version, header_bytes, length, fingerprint, named = _FIELDS.unpack_from(header)
+        if magic != MAGIC:
+            return Reject.MAGIC
+        if version != VERSION or header_bytes != HEADER_BYTES:
+            return Reject.VERSION
+        if fingerprint != self._fingerprint:
+            return Reject.FINGERPRINT
+        if named != key:
+            return Reject.KEY
+        if length != payload_bytes or value_bytes != HEADER_BYTES + payload_bytes:
+            return Reject.LENGTH
+        return None
 
-def _digest(key: bytes, payload: memoryview) -> bytes:
-    state = xxh3_128(key)
-    state.update(payload)
-    return state.digest()
+    def check_payload(self, header: bytes | bytearray, payload: memoryview) -> Reject | None:
+        """Whether `payload` is what was sealed with `header`, which passed `check_header`."""
+        mac = self._mac(bytes(header[: _FIELDS.size]), payload)
+        return None if compare_digest(mac, header[_FIELDS.size :]) else Reject.MAC
+
+    def _mac(self, fields: bytes, payload: memoryview) -> bytes:
+        return blake3(fields, key=self._mac_key).update(payload).digest()

@@ -1,8 +1,10 @@
 """The thread that asks Redis about itself once a second, and tries it again after a fault."""
 
 import threading
+import time
 from dataclasses import dataclass
 
+from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.errors import RedisError
@@ -21,9 +23,10 @@ class RedisMemory:
 
 
 class RedisWatcher:
-    """Feeds the breaker and keeps the last seen memory figures. The first probe is made on construction."""
+    """Feeds the breaker and the meter, and keeps the memory figures. The first probe is made on construction."""
 
-    def __init__(self, address: RedisAddress, timeouts: Timeouts, breaker: CircuitBreaker) -> None:
+    def __init__(self, address: RedisAddress, timeouts: Timeouts, breaker: CircuitBreaker, meter: LinkMeter) -> None:
+        self._meter = meter
         self._address = address
         self._timeouts = timeouts
         self._breaker = breaker
@@ -59,7 +62,9 @@ class RedisWatcher:
         try:
             if self._connection is None:
                 self._connection = RespConnection(self._address, self._timeouts)
+            asked = time.monotonic()
             reply = self._connection.call(b"INFO", b"memory")
+            self._meter.answered(time.monotonic() - asked)
         except (OSError, RedisError) as error:
             self._disconnect()
             self._breaker.trip(describe_fault(error))

@@ -107,9 +107,11 @@ class BlockManager:
     def grow(self, request: Request, num_tokens: int) -> list[KVCacheBlock] | None:
         """Make room for positions [0, num_tokens). Returns the new blocks; None and no change if there is no room."""
         missing = self.num_blocks_for(num_tokens) - len(request.blocks)
+        if missing <= 0:
+            return []
         if missing > self.pool.num_free:
             return None
-        new = self.pool.allocate(missing) if missing > 0 else []
+        new = self.pool.allocate(missing)
         request.blocks.extend(new)
         return new
 

@@ -118,6 +118,12 @@ class BlockPool:
         self._forget(block)
         self.acquire(block)
 
+    def forget_free(self) -> None:
+        """Nothing that nobody uses can be found any more."""
+        for block in self._free:
+            if block.key is not None:
+                self._forget(block)
+
     def check(self) -> None:
         """Raise AssertionError if a block is both free and used, lost, or found under a wrong key."""
         free = list(self._free)

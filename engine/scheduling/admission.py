@@ -4,25 +4,31 @@ from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
 from engine.outputs import KVReceipt
 from engine.request import Request, RequestStatus
+from engine.scheduling.request_states import RequestStates
 from engine.scheduling.tiering import Tiering
 
 
 class Admission:
     """`tiering` is None when nothing lies below the device."""
 
-    def __init__(self, blocks: BlockManager, tiering: Tiering | None) -> None:
+    def __init__(self, states: RequestStates, blocks: BlockManager, tiering: Tiering | None) -> None:
+        self._states = states
         self._blocks = blocks
         self._tiering = tiering
         self._copies: list[BlockCopy] = []
 
     def admit(self, request: Request, promised: int) -> bool:
-        """Give it its cached prefix and see that all of its known tokens fit; may turn it to LOADING.
+        """Give it its cached prefix and see that all of its known tokens fit; may turn it to LOADING or FOLLOWING.
 
         promised: free blocks that prompts in the batch have yet to take. Two prompts that count on the same block end
         with one of them preempted.
         """
         if not request.blocks:
             device = self._blocks.match_prefix(request)
+            if self._states.followers.follow(request, self._states.on_the_way()):
+                self._blocks.free(request)
+                request.status = RequestStatus.FOLLOWING
+                return True
             if not self._fits(request, promised):
                 self._blocks.free(request)
                 return False

@@ -7,13 +7,14 @@ from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
+from engine.scheduling.followers import Followers
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.tiering import Tiering
 
 
 class RequestStates:
-    """Owner of all unfinished requests. Each of them is in the queue, loading, or running.
+    """Owner of all unfinished requests. Each of them is in the queue, following, loading, or running.
 
     running: in order of rank: what the queue says that they are worth (`level`), then arrival.
     dropped: whom the worker has yet to forget.
@@ -31,6 +32,7 @@ class RequestStates:
         self._loading: dict[str, Request] = {}
         self._restored: dict[str, Request] = {}
         self._dropped: list[str] = []
+        self.followers = Followers(blocks)
         self.deadlines = Deadlines()
 
     def __len__(self) -> int:
@@ -54,8 +56,13 @@ class RequestStates:
 
     @property
     def num_holding(self) -> int:
-        """Requests that had their turn: running or loading."""
-        return len(self.running) + len(self._loading)
+        """Requests that had their turn: running, loading or following."""
+        return len(self.running) + len(self._loading) + len(self.followers)
+
+    def on_the_way(self) -> Iterator[Request]:
+        """Requests whose blocks are being computed or loaded."""
+        yield from self.running
+        yield from self._loading.values()
 
     @property
     def has_dropped(self) -> bool:
@@ -75,10 +82,12 @@ class RequestStates:
         self.deadlines.add(request)
 
     def start(self, request: Request, now: float) -> None:
-        """WAITING or PREEMPTED -> RUNNING, or LOADING if it was turned to that."""
+        """WAITING or PREEMPTED -> RUNNING, or LOADING or FOLLOWING if it was turned to that."""
         self.queue.start(request, now)
         request.waited = now - request.wait_began
         self._restored.pop(request.request_id, None)
+        if request.status is RequestStatus.FOLLOWING:
+            return
         self.deadlines.begun(request)
         if request.status is RequestStatus.LOADING:
             self._loading[request.request_id] = request
@@ -86,12 +95,25 @@ class RequestStates:
             request.status = RequestStatus.RUNNING
             self.running.add(request)
 
+    def suspend(self, request: Request) -> None:
+        """RUNNING -> LOADING, with its blocks: more of them are on their way."""
+        self.running.remove(request)
+        self._forget_in_worker(request)
+        request.status = RequestStatus.LOADING
+        self._loading[request.request_id] = request
+
     def loaded(self, request: Request, now: float) -> None:
         """LOADING -> WAITING, with the blocks that came."""
         del self._loading[request.request_id]
         request.status = RequestStatus.WAITING
         self._restored[request.request_id] = request
         self._requeue(request, now)
+
+    def release_followers(self, now: float) -> None:
+        """FOLLOWING -> WAITING, for those whose leader has what they waited for, or will not have it."""
+        for request in self.followers.take_due():
+            request.status = RequestStatus.WAITING
+            self._requeue(request, now)
 
     def preempt(self, request: Request, now: float) -> None:
         """RUNNING -> PREEMPTED; its full blocks stay findable until somebody needs their room, and below."""
@@ -125,6 +147,8 @@ class RequestStates:
                 del self._loading[request_id]
                 # Its blocks return once no copy can touch them.
                 self._tiering.abort(request)
+            case RequestStatus.FOLLOWING:
+                self.followers.drop(request)
             case RequestStatus.RUNNING:
                 self.running.remove(request)
                 self._blocks.free(request)

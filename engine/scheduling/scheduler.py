@@ -70,7 +70,7 @@ class Scheduler:
         self._step_ids = itertools.count()
         self._queue = queue
         self._states = RequestStates(queue, blocks, tiering)
-        self._admission = Admission(blocks, tiering)
+        self._admission = Admission(self._states, blocks, tiering)
         self._room = Room(self._states, blocks, tiering)
         self._pace = TurnPace()
         self._expired: list[Request] = []
@@ -130,6 +130,11 @@ class Scheduler:
         return self._states.num_loading
 
     @property
+    def num_following(self) -> int:
+        """Requests whose beginning another one computes or loads."""
+        return len(self._states.followers)
+
+    @property
     def num_preemptions(self) -> int:
         """Running requests that were stopped for lack of blocks."""
         return self._states.num_preemptions
@@ -155,9 +160,11 @@ class Scheduler:
         now = self._clock()
         self._expire(now)
         loads, stores = self._copies()
+        self._turn_to_tiers()
         draft = StepDraft(now, self._budget(), self._passes())
         all_have_room = self._schedule_running(draft)
         self._collect_loads(now)
+        self._states.release_followers(now)
         if all_have_room:
             self._schedule_waiting(draft)
         if self.tiering is not None:
@@ -177,6 +184,11 @@ class Scheduler:
         at_rest, others_wait = not self._states.running, len(self._queue) > 0
         return self.tiering.take_copies(self._last_step_tokens, at_rest=at_rest, others_wait=others_wait)
 
+    def _turn_to_tiers(self) -> None:
+        if self.tiering is not None:
+            for request in self.tiering.take_answered():
+                self._states.suspend(request)
+
     def _passes(self) -> int:
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
         most = passes_within(self.limits.decode_passes, self.cost.decode_seconds, longest)
@@ -193,12 +205,14 @@ class Scheduler:
     def _schedule_running(self, draft: StepDraft) -> bool:
         """Decodes, then chunks of prompts that have begun. Whether all found room, and nobody was stopped for it."""
         preempted_before, all_have_room = self.num_preemptions, True
-        for request in sorted(self._states.running, key=lambda request: request.num_pending_tokens > 1):
+        pending = [(request, request.num_pending_tokens) for request in self._states.running]
+        for request, count in sorted(pending, key=lambda each: each[1] > 1):
             if draft.budget.exhausted:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
-            count = min(request.num_pending_tokens, self._tokens_for(request, draft.budget))
+            if count > 1:
+                count = min(count, self._tokens_of_prompt(request, draft.budget))
             if count <= 0:
                 continue
             num_blocks = len(request.blocks)
@@ -209,11 +223,15 @@ class Scheduler:
                 all_have_room = False
         return all_have_room and self.num_preemptions == preempted_before
 
-    def _tokens_for(self, request: Request, budget: SchedulingBudget) -> int:
-        if request.num_pending_tokens <= 1:
-            return budget.tokens
+    def _tokens_of_prompt(self, request: Request, budget: SchedulingBudget) -> int:
         others_wait = len(self._queue) > 0 and self._states.num_holding < self.limits.max_num_seqs
-        return min(budget.tokens, share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait))
+        share = share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait)
+        return self._until_answer(request, min(budget.tokens, share))
+
+    def _until_answer(self, request: Request, count: int) -> int:
+        """At most `count`: a long chunk should not be under way when Redis answers that it has the prompt."""
+        most = self.tiering.tokens_until_answer(request) if self.tiering is not None else None
+        return count if most is None else min(count, most)
 
     def _schedule_waiting(self, draft: StepDraft) -> None:
         budget = draft.budget
@@ -222,9 +240,12 @@ class Scheduler:
             if request is None or request.steps_in_flight or not self._admit(request):
                 break
             self._states.start(request, draft.now)
+            if request.status is RequestStatus.FOLLOWING:
+                continue
             self._pace.note(draft.now, others_wait=len(self._queue) > 0)
             if request.status is RequestStatus.RUNNING:
                 count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
+                count = max(1, self._until_answer(request, count))
                 grown = self.blocks.grow(request, request.num_computed_tokens + count)
                 assert grown is not None
                 draft.add_new(request, count)
@@ -253,7 +274,7 @@ class Scheduler:
         if self.tiering is not None:
             self.tiering.complete(result.transfers)
             if output.total_tokens:
-                self.tiering.tiers.computed()
+                self.tiering.computed(output, result.seconds / output.passes)
         self.cost.note(output, result.seconds / output.passes)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():

@@ -38,7 +38,8 @@ class StepDraft:
 
     def add_cached(self, request: Request, count: int, num_blocks_before: int) -> None:
         """The worker knows it with its first `num_blocks_before` blocks."""
-        new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]])
+        grown = len(request.blocks) > num_blocks_before
+        new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
         self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens))
         self._take(request, count)
 

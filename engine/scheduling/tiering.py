@@ -1,8 +1,8 @@
 """Where the scheduler meets the tiers: device blocks are pinned here for as long as bytes move in or out of them."""
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome, TierManager
@@ -10,7 +10,11 @@ from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_manager import BlockManager
 from engine.kv.stored_tails import StoredTail, StoredTails
-from engine.request import Request
+from engine.outputs import KVReceipt
+from engine.request import Request, RequestStatus
+from engine.scheduling.load_choice import FromRedis, RedisCost, choose
+from engine.scheduling.output import SchedulerOutput
+from engine.scheduling.prefill_cost import PrefillCost
 from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
@@ -31,20 +35,34 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
 
 @dataclass(slots=True)
 class _Restoring:
-    """tail: the last block of the load, if that is only partly filled."""
+    """num_before: blocks before those of the load. tail: its last block, if that is only partly filled. num_computed:
+    tokens that the request had computed when it turned to the tiers."""
 
     request: Request
-    num_device_blocks: int
+    num_before: int
     num_blocks: int
-    tail: StoredTail | None
+    tail: StoredTail | None = None
+    num_computed: int = 0
     aborted: bool = False
 
     def restored(self, outcome: LoadOutcome, block_size: int) -> int:
         """Tokens whose KV is there now; at least one of the request is left to be computed."""
-        tokens = (self.num_device_blocks + outcome.num_blocks) * block_size
+        tokens = (self.num_before + outcome.num_blocks) * block_size
         if self.tail is not None and outcome.num_blocks == self.num_blocks:
             tokens -= block_size - self.tail.num_tokens
         return min(tokens, self.request.num_tokens - 1)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A look-up that runs while its request computes. index: of the first block that was asked for. num_found: the
+    answer, once it is there and worth a change."""
+
+    request: Request
+    handle: int
+    index: int
+    asked: float
+    num_found: int | None = None
 
 
 class Tiering:
@@ -54,11 +72,22 @@ class Tiering:
     lands in a block that somebody else was given.
     """
 
-    def __init__(self, tiers: TierManager, blocks: BlockManager, trace: Trace = NO_TRACE) -> None:
+    def __init__(
+        self,
+        tiers: TierManager,
+        blocks: BlockManager,
+        prefill: PrefillCost,
+        *,
+        clock: Callable[[], float],
+        trace: Trace = NO_TRACE,
+    ) -> None:
         self.tiers = tiers
+        self.prefill = prefill
         self._blocks = blocks
+        self._clock = clock
         self._trace = trace
         self._restoring: dict[str, _Restoring] = {}
+        self._asked: dict[str, _Asked] = {}
         self._tails = StoredTails(most=MOST_TAILS, least=max(1, blocks.block_size // 8))
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
@@ -80,14 +109,103 @@ class Tiering:
         keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
         if tail is not None:
             keys.append(tail.key)
-        if not keys or self._blocks.find_last(request) is not None or not self.tiers.may_have(keys[0]):
+        if not keys or self._blocks.find_last(request) is not None:
             return False
-        new = self._blocks.grow(request, (device + len(keys)) * self._blocks.block_size)
-        if new is None:
+        in_cpu = self.tiers.num_in_cpu(keys)
+        if in_cpu < len(keys) and self._choose(request, device + in_cpu, keys[in_cpu:]) is not FromRedis.LOAD:
+            tail, keys = None, keys[:in_cpu]
+        if not keys:
             return False
-        self._restoring[request.request_id] = _Restoring(request, device, len(keys), tail)
-        self.tiers.begin_load(request.request_id, keys, [block.block_id for block in new])
+        return self._load(_Restoring(request, device, len(keys), tail), keys)
+
+    def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> FromRedis:
+        """What to do about `keys`, of its blocks from `index` on, that are not in host memory."""
+        known = self.tiers.store.num_known_in_redis(keys) == len(keys)
+        choice = choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
+        if choice is FromRedis.ASK and request.request_id not in self._asked:
+            handle = self.tiers.store.look_up(keys)
+            self._asked[request.request_id] = _Asked(request, handle, index, self._clock())
+        elif choice is FromRedis.LEAVE:
+            self.tiers.probe(keys[0])
+        return choice
+
+    def _redis_cost(self, keys: Sequence[BlockKey], *, known: bool) -> RedisCost | None:
+        speed = self.tiers.redis_speed
+        if speed is None:
+            return None
+        return RedisCost(self.tiers.cost.redis_seconds(speed, len(keys), known=known), speed.answer_seconds, known)
+
+    def _compute_seconds(self, index: int, num_blocks: int) -> float | None:
+        size = self._blocks.block_size
+        return self.prefill.seconds(index * size, (index + num_blocks) * size)
+
+    def _load(self, restoring: _Restoring, keys: Sequence[BlockKey]) -> bool:
+        request, before, count = restoring.request, restoring.num_before, restoring.num_blocks
+        if self._blocks.grow(request, (before + count) * self._blocks.block_size) is None:
+            return False
+        self._restoring[request.request_id] = restoring
+        self.tiers.begin_load(
+            request.request_id,
+            keys,
+            [block.block_id for block in request.blocks[before:]],
+            compute_seconds=self._compute_seconds(before, count),
+        )
         return True
+
+    # Requests that compute while Redis is asked
+
+    def tokens_until_answer(self, request: Request) -> int | None:
+        """How many tokens a request should compute before it may learn that it need not; None: it has not asked.
+
+        0: it has learned so, and waits for the steps that it is part of.
+        """
+        asked = self._asked.get(request.request_id)
+        speed = self.tiers.redis_speed
+        if asked is None or speed is None or speed.answer_seconds is None:
+            return None
+        if asked.num_found is not None:
+            return 0
+        size, computed = self._blocks.block_size, request.num_computed_tokens
+        seconds = self.prefill.seconds(computed, computed + size)
+        left = asked.asked + speed.answer_seconds - self._clock()
+        return size * max(1, int(left / seconds)) if seconds else None
+
+    def take_answered(self) -> list[Request]:
+        """Running requests that turn to the tiers now, because Redis has what is cheaper to load than to compute."""
+        turned = []
+        for request_id, asked in list(self._asked.items()):
+            if asked.num_found is None:
+                found = self.tiers.store.poll_look_up(asked.handle)
+                if found is None:
+                    continue
+                asked.num_found = found
+            request = asked.request
+            if request.status is RequestStatus.LOADING:
+                continue
+            if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
+                del self._asked[request_id]
+            elif request.steps_in_flight == 0:
+                del self._asked[request_id]
+                if self._turn(asked):
+                    turned.append(request)
+        return turned
+
+    def _still_worth(self, asked: _Asked) -> bool:
+        keys = self._keys_left(asked)
+        first = asked.request.num_computed_tokens // self._blocks.block_size
+        cost, compute_seconds = self._redis_cost(keys, known=True), self._compute_seconds(first, len(keys))
+        return bool(keys) and choose(cost, compute_seconds) is FromRedis.LOAD
+
+    def _turn(self, asked: _Asked) -> bool:
+        request, keys = asked.request, self._keys_left(asked)
+        first, computed = request.num_computed_tokens // self._blocks.block_size, request.num_computed_tokens
+        return self._load(_Restoring(request, first, len(keys), num_computed=computed), keys)
+
+    def _keys_left(self, asked: _Asked) -> Sequence[BlockKey]:
+        """Of the blocks that Redis has and that are not computed yet."""
+        assert asked.num_found is not None
+        first = asked.request.num_computed_tokens // self._blocks.block_size
+        return asked.request.block_keys[first : asked.index + asked.num_found]
 
     def _find_tail(self, request: Request, device: int) -> StoredTail | None:
         """The last of its blocks that is known to have gone down partly filled, unless the device still has it."""
@@ -119,9 +237,11 @@ class Tiering:
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
-            self._blocks.shrink(request, restoring.num_device_blocks + outcome.num_blocks)
+            self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
+            if request.receipt is not None and restored > restoring.num_computed > 0:
+                request.receipt = _with_restored(request.receipt, restored - restoring.num_computed, outcome)
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)
@@ -160,6 +280,11 @@ class Tiering:
             stores.append(job)
         return self.tiers.take_loads(), tuple(stores)
 
+    def computed(self, step: SchedulerOutput, seconds: float) -> None:
+        """A step was computed, in that time."""
+        self.tiers.computed()
+        self.prefill.note(step, seconds)
+
     def complete(self, results: tuple[TransferResult, ...]) -> None:
         """Copies that ended."""
         stored = self.tiers.complete(results)
@@ -169,3 +294,13 @@ class Tiering:
         """Raise AssertionError on a pin or a load without an owner."""
         assert len(self._restoring) == self.tiers.num_loading, "a load has no request"
         self.tiers.check()
+
+
+def _with_restored(receipt: KVReceipt, tokens: int, outcome: LoadOutcome) -> KVReceipt:
+    """Of a request that had begun to compute and need not compute `tokens` of the rest."""
+    return replace(
+        receipt,
+        redis=receipt.redis + tokens,
+        computed=receipt.computed - tokens,
+        restore_ms=receipt.restore_ms + outcome.seconds * 1e3,
+    )

@@ -120,7 +120,7 @@ async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.C
     finished = {sample.labels["reason"]: sample.value for sample in families["ebb_requests_finished"].samples}
     assert finished == {"length": 1}
     states = {sample.labels["state"] for sample in families["ebb_requests"].samples}
-    assert states == {"running", "waiting", "preempted", "loading"}
+    assert states == {"running", "waiting", "preempted", "loading", "following"}
     waited = {s.labels["outcome"]: s.value for s in families["ebb_queue_seconds"].samples if s.name.endswith("_count")}
     assert waited == {"served": 1}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block, find_blocks, put_block
 from cache_tiers.redis.companion import RedisCompanion
@@ -19,6 +20,7 @@ from cache_tiers.redis.companion_folder import CompanionFolder
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
+from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 from tests.waiting import until
 
 BINARIES = sorted({binary for binary in (find_redis_server(), find_packaged_server()) if binary is not None})
@@ -46,13 +48,14 @@ def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
 
 def put(address: RedisAddress, number: int) -> None:
     connection = RespConnection(address, Timeouts())
-    assert put_block(connection, Block(bytes([number]) * 32, memoryview(os.urandom(1000))), 1000) is None
+    block = Block(bytes([number]) * 32, memoryview(os.urandom(1000)))
+    assert put_block(connection, block, BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 1000) is None
     connection.close()
 
 
 def has(address: RedisAddress, number: int) -> bool:
     connection = RespConnection(address, Timeouts())
-    found = find_blocks(connection, [bytes([number]) * 32])
+    found = find_blocks(connection, [bytes([number]) * 32], LinkMeter())
     connection.close()
     return found == [True]
 

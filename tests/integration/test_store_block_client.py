@@ -11,6 +11,7 @@ from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import Block, redis_key
 from cache_tiers.redis.resp import Timeouts
 from tests.redis_server import RedisServer
+from tests.store_rig import SEAL
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -42,7 +43,7 @@ class Results:
 
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
-    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=4 * BLOCK))
+    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
     yield client
     client.close()
 
@@ -84,7 +85,7 @@ def test_more_writes_than_may_wait_are_shed_and_counted(redis_server: RedisServe
 
 def test_closing_ends_every_operation_that_is_under_way(redis_server: RedisServer) -> None:
     options = BlockClientOptions(max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
-    client = RedisBlockClient(redis_server.address, options)
+    client = RedisBlockClient(redis_server.address, SEAL, options)
     redis_server.freeze()
     results = Results()
     for number in range(10):
@@ -103,7 +104,7 @@ def test_closing_ends_every_operation_that_is_under_way(redis_server: RedisServe
 def test_a_server_without_getex_still_renews_the_time_to_live(tmp_path: Path) -> None:
     """As Redis before 6.2: the command is unknown, so the value is read and its time renewed by two commands."""
     server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
-    client = RedisBlockClient(server.address, BlockClientOptions(max_write_bytes=BLOCK * 4))
+    client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK * 4))
     try:
         stored, loaded = Results(), Results()
         client.put([block(1), block(2)], stored)
@@ -119,7 +120,7 @@ def test_a_server_without_getex_still_renews_the_time_to_live(tmp_path: Path) ->
 
 
 def test_the_breaker_closes_by_itself_when_the_server_is_back(redis_server: RedisServer) -> None:
-    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=4 * BLOCK))
+    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
     for _ in range(3):
         redis_server.kill()
         until(lambda: not client.available)
@@ -133,14 +134,16 @@ def test_the_breaker_closes_by_itself_when_the_server_is_back(redis_server: Redi
 
 def test_no_thread_is_left_after_the_end(redis_server: RedisServer) -> None:
     before = set(threading.enumerate())
-    client = RedisBlockClient(redis_server.address, BlockClientOptions(max_write_bytes=BLOCK))
+    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK))
     assert set(threading.enumerate()) - before
     client.close()
     assert not {thread for thread in threading.enumerate() if thread.name.startswith("redis-")} - before
 
 
 def test_an_address_where_nothing_is_costs_a_start_no_time(tmp_path: Path) -> None:
-    client = RedisBlockClient(RedisAddress(unix_path=tmp_path / "none"), BlockClientOptions(max_write_bytes=BLOCK))
+    client = RedisBlockClient(
+        RedisAddress(unix_path=tmp_path / "none"), SEAL, BlockClientOptions(max_write_bytes=BLOCK)
+    )
     results = Results()
     client.put([block(1)], results)
     client.find([b"x"], results)

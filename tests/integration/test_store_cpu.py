@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.lmcache_store import open_store
-from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys, payload
+from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, payload
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -140,8 +140,9 @@ def test_check_names_what_has_no_owner(rig: Rig) -> None:
 
 
 def test_a_window_has_a_bound(rig: Rig) -> None:
-    with pytest.raises(ValueError, match="at most 8 keys"):
-        rig.store.prefetch(keys(range(9)), redis=True)
+    most = rig.store.max_window
+    with pytest.raises(ValueError, match=f"at most {most} keys"):
+        rig.store.prefetch(keys(range(most + 1)), redis=False)
 
 
 def test_without_redis_there_is_nothing_to_flush(rig: Rig) -> None:
@@ -174,4 +175,4 @@ def test_the_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
 
 def test_no_tier_at_all_is_refused() -> None:
     with pytest.raises(ValueError, match="both off"):
-        open_store(block_nbytes=BLOCK, cpu_bytes=0, redis_address=None, keep_in_cpu=False)
+        open_store(block_nbytes=BLOCK, cpu_bytes=0, redis_address=None, seal=SEAL, keep_in_cpu=False)

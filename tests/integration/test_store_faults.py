@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.redis.block_commands import redis_key
-from cache_tiers.redis.value import HEADER_BYTES
+from cache_tiers.redis.value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
 from tests.redis_server import RedisServer
-from tests.store_rig import Rig, Rigs, key, keys
+from tests.store_rig import SECRET, Rig, Rigs, key, keys
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -194,7 +194,7 @@ def flipped(value: bytes, at: int) -> bytes:
         pytest.param(lambda value: b"", id="empty"),
         pytest.param(lambda value: value + b"x", id="too long"),
         pytest.param(lambda value: flipped(value, len(value) // 2), id="a flipped bit of the payload"),
-        pytest.param(lambda value: flipped(value, HEADER_BYTES - 1), id="a flipped bit of the digest"),
+        pytest.param(lambda value: flipped(value, HEADER_BYTES - 1), id="a flipped bit of the MAC"),
         pytest.param(lambda value: flipped(value, 4), id="another version"),
         pytest.param(lambda value: b"x" * len(value), id="foreign bytes"),
         pytest.param(lambda value: b"x", id="a small foreign value"),
@@ -218,6 +218,24 @@ def test_the_value_of_another_block_is_rejected(redis_server: RedisServer, rig: 
         client.copy(redis_key(key(9)).decode(), redis_key(key(8)).decode(), replace=True)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
     assert rig.store.stats().redis_rejected_blocks == 1
+
+
+@pytest.mark.parametrize(
+    "seal",
+    [
+        pytest.param(BlockSeal(b"another secret", bytes(FINGERPRINT_BYTES)), id="another secret"),
+        pytest.param(BlockSeal(SECRET, b"another model..."), id="another model"),
+    ],
+)
+def test_what_another_server_wrote_is_rejected_and_written_anew(
+    redis_server: RedisServer, rig: Rig, rigs: Rigs, seal: BlockSeal
+) -> None:
+    other = rigs.open(redis_server.address, seal=seal)
+    assert other.counts(keys(range(8, 16))) == (0, 0)
+    assert other.store.stats().redis_rejected_blocks == 8
+    other.put([key(8)])
+    assert other.store.flush(10)
+    assert rig.counts([key(8)]) == (0, 0)
 
 
 def test_a_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) -> None:

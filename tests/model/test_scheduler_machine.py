@@ -18,6 +18,8 @@ from hypothesis.stateful import (
 )
 
 from cache_tiers.block_key import KeyNamespace, extend_keys
+from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
@@ -27,7 +29,7 @@ from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
-from tests.model.toys import ToyStore, ToyWorker, expected_output
+from tests.model.toys import BelievedCost, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
 
 BLOCK = 4
@@ -52,13 +54,17 @@ class SchedulerLife(RuleBasedStateMachine):
     def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int) -> None:
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
-        self.store = ToyStore(capacity=10)
+        self.store = ToyStore(capacity=10, max_window=3)
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
-        self.tiers = TierManager(self.store, clock=self.clock, deadline=3.0, rest=0.0, redis=True)
+        self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0, redis=True)
         self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
+        self.store.speed = LinkSpeed(0.06, 1000.0)
+        self.prefill = BelievedCost()
+        self.prefill.token_seconds = 0.05
+        tiering = Tiering(self.tiers, blocks, self.prefill, clock=self.clock)
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
-        self.scheduler = Scheduler(limits, blocks, Tiering(self.tiers, blocks), self.queue, clock=self.clock)
+        self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock)
         self.scheduler.cost.decode_seconds = 0.0  # Until it knows that, it makes one pass a step.
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
@@ -159,15 +165,35 @@ class SchedulerLife(RuleBasedStateMachine):
     def weather(self, latency: int, up: bool, refuses: bool) -> None:
         self.store.latency, self.store.redis_up, self.store.refuses = latency, up, refuses
 
+    @rule(
+        answer_seconds=st.sampled_from((None, 0.001, 0.06, 0.3)),
+        bytes_per_second=st.sampled_from((None, 1.0, 20.0, 1000.0)),
+        all_known=st.booleans(),
+        token_seconds=st.sampled_from((None, 0.001, 0.05)),
+    )
+    def believe(
+        self,
+        answer_seconds: float | None,
+        bytes_per_second: float | None,
+        all_known: bool,
+        token_seconds: float | None,
+    ) -> None:
+        """Of the way to Redis, and of what computing takes: right or wrong, it must change nothing but the time."""
+        self.store.speed = LinkSpeed(answer_seconds, bytes_per_second)
+        self.prefill.token_seconds = token_seconds
+        self.store.known = set(self.store.redis) if all_known else set()
+
     @rule(seconds=st.floats(0.0, 5.0))
     def wait(self, seconds: float) -> None:
         self.now += seconds
         self._expire()
 
-    @rule()
-    def forget_cpu(self) -> None:
-        for key in [key for key in self.store.ready if not self.store.locks.get(key)]:
-            del self.store.ready[key]
+    @rule(device=st.booleans())
+    def forget(self, device: bool) -> None:
+        """What is in nobody's use, in host memory, perhaps on the device too: then only Redis is left."""
+        self.store.clear_cpu()
+        if device:
+            self.pool.forget_free()
 
     @invariant()
     def owners_agree(self) -> None:

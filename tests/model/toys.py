@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.prefill_cost import PrefillCost
 
 Slots = list[int | None]
 
@@ -91,6 +93,15 @@ class ToyWorker:
         return request.token_ids[-1]
 
 
+class BelievedCost(PrefillCost):
+    """What computing a token takes is what it is told, where it learns nothing from steps without duration."""
+
+    token_seconds: float | None = None
+
+    def seconds(self, start: int, stop: int) -> float | None:
+        return None if self.token_seconds is None else self.token_seconds * (stop - start)
+
+
 @dataclass
 class _Pending:
     keys: list[BlockKey]
@@ -100,10 +111,17 @@ class _Pending:
 
 @dataclass
 class ToyStore:
-    """KVTierStore over dictionaries. `latency` counts polls until a prefetch that needs Redis is there."""
+    """KVTierStore over dictionaries. `latency` counts polls until a prefetch or a look-up that needs Redis is there.
+
+    speed: what it claims of the way to Redis. known: keys that it believes to be there.
+    """
 
     capacity: int
     latency: int = 0
+    max_window: int = 8
+    speed: LinkSpeed = field(default_factory=LinkSpeed)
+    known: set[BlockKey] = field(default_factory=set)
+    look_ups: dict[int, _Pending] = field(default_factory=dict)
     redis_up: bool = True
     refuses: bool = False
     host: dict[int, Slots] = field(default_factory=dict)
@@ -155,6 +173,29 @@ class ToyStore:
         for key in keys:
             del self.reserved[key]
 
+    @property
+    def redis_speed(self) -> LinkSpeed | None:
+        return self.speed if self.redis_up else None
+
+    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
+        return next((index for index, key in enumerate(keys) if key not in self.known), len(keys))
+
+    def look_up(self, keys: Sequence[BlockKey]) -> int:
+        self.handles += 1
+        self.look_ups[self.handles] = _Pending(list(keys), True, self.latency)
+        return self.handles
+
+    def poll_look_up(self, handle: int) -> int | None:
+        pending = self.look_ups[handle]
+        if pending.ticks > 0:
+            pending.ticks -= 1
+            return None
+        del self.look_ups[handle]
+        there = self.redis if self.redis_up else {}
+        found = next((i for i, key in enumerate(pending.keys) if key not in there), len(pending.keys))
+        self.known.update(pending.keys[:found])
+        return found
+
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
         self.handles += 1
         in_cpu = all(key in self.ready for key in keys)
@@ -191,8 +232,11 @@ class ToyStore:
             assert self.locks[key] > 0, "released more often than locked"
             self.locks[key] -= 1
 
+    def clear_cpu(self) -> None:
+        self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}
+
     def stats(self) -> StoreStats:
-        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0, 0)
+        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0)
 
     def check(self) -> None:
         assert not any(self.locks.values()), "a read lock has no owner"

@@ -192,6 +192,7 @@ class FakeEngine:
             running=len(self._live),
             waiting=0,
             loading=0,
+            following=0,
             preempted=0,
             blocks_total=100,
             blocks_used=10,

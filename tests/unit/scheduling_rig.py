@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from math import inf
 
 from cache_tiers.block_key import KeyNamespace, extend_keys
+from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
 from engine.scheduling.tiering import Tiering
@@ -46,6 +48,7 @@ class Rig:
     rest: float = 0.0
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
+    prefill: PrefillCost = field(default_factory=PrefillCost)
     now: float = 0.0
     requests: list[Request] = field(default_factory=list)
     ids: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -53,11 +56,13 @@ class Rig:
     def __post_init__(self) -> None:
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host if self.store else {})
         self.tiers = (
-            TierManager(self.store, clock=self.clock, deadline=1.0, rest=self.rest, redis=True) if self.store else None
+            TierManager(self.store, LoadCost(1, deadline=1.0), clock=self.clock, rest=self.rest, redis=True)
+            if self.store
+            else None
         )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
-        tiering = Tiering(self.tiers, self.blocks) if self.tiers else None
+        tiering = Tiering(self.tiers, self.blocks, self.prefill, clock=self.clock) if self.tiers else None
         limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}

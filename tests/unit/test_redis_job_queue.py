@@ -1,16 +1,20 @@
 import threading
 
+from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, PutJob
+from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
+
+SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
 
 
 def write(key: bytes, nbytes: int = 10) -> PutJob:
-    return PutJob(Block(key, memoryview(bytes(nbytes))), 60, lambda _job: None)
+    return PutJob(Block(key, memoryview(bytes(nbytes))), SEAL, 60, lambda _job: None)
 
 
 def read() -> FindJob:
-    return FindJob([], lambda _found: None)
+    return FindJob([], LinkMeter(), lambda _found: None)
 
 
 def test_a_read_that_somebody_waits_for_goes_before_all_writes() -> None:

@@ -8,6 +8,7 @@ STATS = EngineStats(
     running=0,
     waiting=0,
     loading=0,
+    following=0,
     preempted=0,
     blocks_total=100,
     blocks_used=0,

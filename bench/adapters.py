@@ -1,0 +1,227 @@
+"""`python -m bench.adapters`: how fast blocks come from Redis into the CPU tier, beside LMCache's adapter and redis-py.
+
+One Redis on loopback TCP on the same cores holds the blocks of a prompt of 4,096 tokens. Each round restores all of
+them through each of the three, in turns. What the others do without: Ebb's blocks are verified, and live longer for it.
+"""
+
+# mypy: disable-error-code="import-untyped"
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import redis
+
+from bench.machine import describe_machine
+from bench.server import free_port
+from bench.stats import median
+from cache_tiers.block_key import BlockKey
+from cache_tiers.lmcache_store import LMCacheStore, open_store
+from cache_tiers.load_cost import LoadCost
+from cache_tiers.manager import WINDOWS_AHEAD
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
+from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
+
+BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
+BLOCKS: Final = 64
+ROUNDS: Final = 15
+POOL_BYTES: Final = 400 << 20
+_SECONDS: Final = 60.0
+
+Restore = Callable[[], None]
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[int]:
+    """The port of one that keeps nothing, with the allocator's settings of the companion."""
+    binary, port = find_redis_server(), free_port()
+    assert binary is not None, "this needs a redis-server"
+    command = [str(binary), "--port", str(port), "--save", "", "--dir", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | KEEP_PAGES) as process:
+        try:
+            wait_until(lambda: answers(port))
+            yield port
+        finally:
+            process.terminate()
+
+
+def answers(port: int) -> bool:
+    """Whether a Redis listens there."""
+    try:
+        with redis.Redis(port=port) as client:
+            return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Look every 0.2 ms; raises TimeoutError after a minute."""
+    deadline = time.monotonic() + _SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("a restore did not end within a minute")
+        time.sleep(0.0002)
+
+
+def block_keys() -> list[BlockKey]:
+    """Of all blocks."""
+    return [BlockKey(hashlib.sha256(b"block %d" % number).digest()) for number in range(BLOCKS)]
+
+
+def ebb(store: LMCacheStore) -> Restore:
+    """As the tier manager does it: in windows that the link's speed sizes."""
+    keys, cost = block_keys(), LoadCost(BLOCK_BYTES)
+    for slot in store.reserve(keys):
+        store.pool[slot.offset : slot.offset + BLOCK_BYTES] = os.urandom(BLOCK_BYTES)
+    store.commit(keys)
+    assert store.flush(_SECONDS)
+
+    def restore() -> None:
+        store.clear_cpu()
+        windows: list[tuple[int, int]] = []
+        submitted = 0
+        while submitted < BLOCKS or windows:
+            if submitted < BLOCKS and len(windows) < WINDOWS_AHEAD:
+                window = keys[submitted : submitted + cost.window(store.redis_speed, store.max_window)]
+                windows.append((store.prefetch(window, redis=True), len(window)))
+                submitted += len(window)
+            else:
+                take(store, *windows.pop(0))
+
+    return restore
+
+
+def take(store: LMCacheStore, handle: int, length: int) -> None:
+    """Wait for a whole window, and let go of it."""
+    while (result := store.poll(handle)) is None:
+        time.sleep(0.0002)
+    assert result.from_redis == length
+    store.release([slot.key for slot in result.slots])
+
+
+def lmcache_resp(port: int, workers: int, stack: ExitStack) -> Restore:
+    """LMCache's adapter in LMCache's storage manager, all blocks in one task."""
+    from lmcache.v1.distributed import api, config
+    from lmcache.v1.distributed.l2_adapters import config as adapters
+    from lmcache.v1.distributed.l2_adapters.resp_l2_adapter import RESPL2AdapterConfig
+    from lmcache.v1.distributed.storage_manager import StorageManager
+
+    memory = config.L1MemoryManagerConfig(size_in_bytes=POOL_BYTES, use_lazy=False, shm_name="")
+    manager = StorageManager(
+        config.StorageManagerConfig(
+            l1_manager_config=config.L1ManagerConfig(memory),
+            eviction_config=config.EvictionConfig("LRU", trigger_watermark=0.9, eviction_ratio=0.1),
+            l2_adapter_config=adapters.L2AdaptersConfig([RESPL2AdapterConfig("127.0.0.1", port, num_workers=workers)]),
+            store_policy="default",
+            prefetch_policy="retain",
+        )
+    )
+    stack.callback(manager.close)
+    import torch
+
+    layout = api.MemoryLayoutDesc([torch.Size([BLOCK_BYTES])], [torch.uint8])
+    names = [api.ObjectKey(chunk_hash=key, model_name=f"resp{workers}", kv_rank=0) for key in block_keys()]
+    task = api.PrefetchTaskSpec([api.GroupedObjectKeys(names, 0, layout)])
+    manager.reserve_write(names, layout)
+    manager.finish_write(names)
+    with redis.Redis(port=port) as client:
+        wait_until(lambda: len(client.keys(f"*resp{workers}*")) == BLOCKS)
+    time.sleep(1.0)  # Its write locks end a moment after the writes.
+
+    def restore() -> None:
+        manager.clear()
+        handle = manager.submit_prefetch_task(task)
+        while (result := manager.query_prefetch_status(handle)) is None:
+            time.sleep(0.0002)
+        assert result.l2_hit_count == BLOCKS, result
+        manager.finish_read_prefetched(names)
+
+    return restore
+
+
+def redis_py(port: int, pool: memoryview, stack: ExitStack) -> Restore:
+    """One GET after the other, each value copied to where it belongs."""
+    client = stack.enter_context(redis.Redis(port=port))
+    for number in range(BLOCKS):
+        client.set(f"py:{number}", os.urandom(BLOCK_BYTES))
+
+    def restore() -> None:
+        for number in range(BLOCKS):
+            value = client.get(f"py:{number}")
+            assert isinstance(value, bytes)
+            pool[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES] = value
+
+    return restore
+
+
+def measure(restores: dict[str, Restore], rounds: int) -> dict[str, list[float]]:
+    """GB/s of each, by round; the first round touches memory and does not count."""
+    found: dict[str, list[float]] = {name: [] for name in restores}
+    for number in range(rounds + 1):
+        for name, restore in restores.items():
+            began = time.perf_counter()
+            restore()
+            seconds = time.perf_counter() - began
+            if number:
+                found[name].append(BLOCKS * BLOCK_BYTES / seconds / 1e9)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write adapters.json and adapters.md. Returns 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.adapters", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    arguments = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="ebb-adapters-") as folder, ExitStack() as stack:
+        port = stack.enter_context(redis_server(Path(folder)))
+        seal = BlockSeal(b"of the benchmark", bytes(FINGERPRINT_BYTES))
+        store = open_store(
+            block_nbytes=BLOCK_BYTES,
+            cpu_bytes=POOL_BYTES,
+            redis_address=RedisAddress(port=port),
+            seal=seal,
+            keep_in_cpu=True,
+        )
+        stack.callback(store.close)
+        own_pool = memoryview(bytearray(BLOCKS * BLOCK_BYTES))
+        restores = {
+            "Ebb": ebb(store),
+            "LMCache resp, 1 worker": lmcache_resp(port, 1, stack),
+            "LMCache resp, 4 workers": lmcache_resp(port, 4, stack),
+            "redis-py": redis_py(port, own_pool, stack),
+        }
+        found = measure(restores, arguments.rounds)
+    return report(found, arguments.out)
+
+
+def report(found: dict[str, list[float]], out: Path) -> int:
+    """Print and write; 1 if a target is missed."""
+    own = found["Ebb"]
+    ratios = {
+        name: median([mine / theirs for mine, theirs in zip(own, rates, strict=True)]) for name, rates in found.items()
+    }
+    lines = ["| | GB/s, median | Ebb over it, median of rounds |", "| --- | ---: | ---: |"]
+    lines += [f"| {name} | {median(rates):.2f} | {ratios[name]:.2f} |" for name, rates in found.items()]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "adapters.md").write_text(text)
+    result = {"machine": asdict(describe_machine()), "blocks": BLOCKS, "gb_per_second": found, "ratios": ratios}
+    (out / "adapters.json").write_text(json.dumps(result, indent=1) + "\n")
+    stock = min(ratio for name, ratio in ratios.items() if name.startswith("LMCache"))
+    return 0 if ratios["redis-py"] >= 2.0 and stock >= 1.0 else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

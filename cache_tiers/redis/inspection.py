@@ -1,0 +1,136 @@
+"""What lies in a Redis, seen from outside, for people: through redis-py, since nobody's answer waits for it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import redis
+
+from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_commands import KEY_PREFIX
+from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject, fingerprint_of
+
+_AT_ONCE: Final = 200
+_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlocks:
+    """Bytes of the whole server (limit 0: none), and its blocks: how many, their bytes, how many of each model."""
+
+    used_bytes: int
+    limit_bytes: int
+    evicted_keys: int
+    num_blocks: int
+    block_bytes: int
+    by_model: Counter[str]
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What reading every block found. gone: evicted or expired while they were being read."""
+
+    num_whole: int = 0
+    gone: int = 0
+    rejects: Counter[Reject] = field(default_factory=Counter)
+
+
+def connect(address: RedisAddress) -> redis.Redis:
+    """A client; the first command raises redis.RedisError where nothing answers."""
+    if address.unix_path is not None:
+        return redis.Redis(
+            unix_socket_path=str(address.unix_path),
+            username=address.username,
+            password=address.password,
+            db=address.database,
+            socket_timeout=_SECONDS,
+        )
+    tls = address.tls
+    return redis.Redis(
+        host=address.host,
+        port=address.port,
+        username=address.username,
+        password=address.password,
+        db=address.database,
+        socket_timeout=_SECONDS,
+        ssl=tls is not None,
+        ssl_ca_certs=tls.ca_file if tls is not None else None,
+        ssl_cert_reqs="required" if tls is None or tls.verify else "none",
+    )
+
+
+def stat(client: redis.Redis) -> StoredBlocks:
+    """Reads the head of every block. Raises redis.RedisError."""
+    memory, counts = client.info("memory"), client.info("stats")
+    num_blocks, block_bytes, by_model = 0, 0, Counter[str]()
+    for names in _batches(client):
+        pipeline = client.pipeline(transaction=False)
+        for name in names:
+            pipeline.strlen(name)
+            pipeline.getrange(name, 0, HEADER_BYTES - 1)
+        replies = pipeline.execute(raise_on_error=False)
+        for length, header in zip(replies[::2], replies[1::2], strict=True):
+            if isinstance(length, int) and length > 0:
+                num_blocks += 1
+                block_bytes += length
+                fingerprint = fingerprint_of(header)
+                by_model[fingerprint.hex()[:8] if fingerprint is not None else "unknown"] += 1
+    return StoredBlocks(
+        memory["used_memory"], memory["maxmemory"], counts["evicted_keys"], num_blocks, block_bytes, by_model
+    )
+
+
+def verify(client: redis.Redis, secret: bytes, progress: Callable[[int], None]) -> Verdict:
+    """Reads every block and checks it, of whatever model; `progress` is told how many. Raises redis.RedisError."""
+    verdict, read = Verdict(), 0
+    for names in _batches(client):
+        for name in names:
+            outcome = _verify(client, secret, name)
+            if isinstance(outcome, Reject):
+                verdict.rejects[outcome] += 1
+            elif outcome:
+                verdict.num_whole += 1
+            else:
+                verdict.gone += 1
+        read += len(names)
+        progress(read)
+    return verdict
+
+
+def clear(client: redis.Redis) -> int:
+    """Deletes every block, and nothing else; returns how many. Raises redis.RedisError."""
+    return sum(client.unlink(*names) for names in _batches(client))
+
+
+def _verify(client: redis.Redis, secret: bytes, name: bytes) -> Reject | bool:
+    try:
+        value = client.get(name)
+    except redis.ResponseError:
+        return Reject.TYPE
+    if not isinstance(value, bytes):
+        return False
+    header, payload = value[:HEADER_BYTES], memoryview(value)[HEADER_BYTES:]
+    fingerprint = fingerprint_of(header)
+    if fingerprint is None:
+        return Reject.LENGTH
+    try:
+        key = bytes.fromhex(name.removeprefix(KEY_PREFIX).decode())
+    except ValueError:
+        return Reject.KEY
+    seal = BlockSeal(secret, fingerprint)
+    reject = seal.check_header(key, header, len(value), payload.nbytes) or seal.check_payload(header, payload)
+    return True if reject is None else reject
+
+
+def _batches(client: redis.Redis) -> Iterator[list[bytes]]:
+    """The names of all blocks; SCAN may give one twice."""
+    cursor, seen = 0, set[bytes]()
+    while True:
+        cursor, names = client.scan(cursor, match=KEY_PREFIX + b"*", count=_AT_ONCE)
+        new = [name for name in names if isinstance(name, bytes) and name not in seen]
+        seen.update(new)
+        if new:
+            yield new
+        if cursor == 0:
+            return

@@ -1,0 +1,154 @@
+"""Four streams run on the real engine, chats whose KV lies in Redis alone come back, and something breaks meanwhile."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from app.percentiles import percentile
+from engine.async_llm import AsyncLLMEngine
+from engine.outputs import KVReceipt
+from engine.sampling_params import SamplingParams
+from engine.scheduling.scheduler import Scheduler
+
+STREAMS = 4
+CHATS = 4
+CHAT_TOKENS = 1100
+ANSWER = 12
+FOREVER = 6000
+_PATIENCE = 60.0
+
+
+def chat(number: int) -> list[int]:
+    """The prompt of a chat that begins like no other."""
+    return [1000 + (number * 7919 + at * 104729) % 20000 for at in range(CHAT_TOKENS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """ttft: seconds."""
+
+    token_ids: tuple[int, ...]
+    ttft: float
+    kv: KVReceipt
+
+
+@dataclass(slots=True)
+class Streams:
+    """Requests that run all the time; `times` holds when each of them got something."""
+
+    times: list[list[float]]
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def p99_gap(self, begin: float, end: float) -> float:
+        """Of all streams together, in seconds."""
+        gaps = [b - a for own in self.times for a, b in pairwise(own) if begin < b <= end]
+        return percentile(gaps, 99)
+
+
+class Scene:
+    """Around an engine with or without tiers."""
+
+    def __init__(self, engine: AsyncLLMEngine) -> None:
+        self.engine = engine
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """For looking, and for forgetting what lies above Redis."""
+        return self.engine._engine.core.scheduler
+
+    async def ask(self, prompt: Sequence[int], count: int = ANSWER) -> Answer:
+        """Greedy; raises if it ends with anything but its length."""
+        params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
+        ids: list[int] = []
+        began = time.perf_counter()
+        ttft = 0.0
+        async with self.engine.generate(prompt, params) as stream:
+            async for output in stream:
+                ttft = ttft or time.perf_counter() - began
+                ids += output.token_ids
+                if output.finished:
+                    assert output.finish_reason == "length", output.error
+                    assert output.usage is not None
+                    return Answer(tuple(ids), ttft, output.usage.kv)
+        raise AssertionError("a stream ended without a last output")
+
+    async def leave_chats_below(self, *, settled: bool) -> None:
+        """Compute them, wait (if it will ever come to that) until Redis has all of it, and forget it elsewhere."""
+        for number in range(CHATS):
+            await self.ask(chat(number), 1)
+        if settled:
+            await self.until(self.is_settled)
+        self.forget()
+
+    def is_settled(self) -> bool:
+        """Whether all that goes down has arrived."""
+        stats = self.engine.stats()
+        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
+
+    def forget(self) -> None:
+        """What nobody uses on the device and in host memory."""
+        self.scheduler.blocks.pool.forget_free()
+        if self.scheduler.tiering is not None:
+            self.scheduler.tiering.tiers.store.clear_cpu()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for what the engine will come to by itself."""
+        deadline = time.monotonic() + _PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come to that"
+            await asyncio.sleep(0.001)
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[Streams]:
+        """All of them have begun."""
+        streams = Streams([[] for _ in range(STREAMS)])
+        streams.tasks = [asyncio.create_task(self._stream(streams.times[number], number)) for number in range(STREAMS)]
+        try:
+            await self.until(lambda: all(len(own) > 20 for own in streams.times))
+            yield streams
+        finally:
+            for task in streams.tasks:
+                task.cancel()
+            await asyncio.gather(*streams.tasks, return_exceptions=True)
+
+    async def _stream(self, times: list[float], number: int) -> None:
+        params = SamplingParams(temperature=0.0, max_tokens=FOREVER, ignore_eos=True)
+        async with self.engine.generate([500 + number, 7, 8, 9], params) as stream:
+            async for output in stream:
+                times.append(time.perf_counter())
+                assert output.finish_reason is None, f"a stream ended: {output.error}"
+
+
+Strike = Callable[[Scene, int, "asyncio.Task[Answer]"], Awaitable[None]]
+"""What happens while the n-th chat comes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of all chats. worst_ttft, p99_gap: seconds."""
+
+    answers: tuple[tuple[int, ...], ...]
+    worst_ttft: float
+    p99_gap: float
+    restored: int
+
+
+async def bring_chats_back(scene: Scene, strike: Strike) -> Outcome:
+    """One after the other, beside the streams."""
+    answers: list[Answer] = []
+    async with scene.streams() as streams:
+        begin = time.perf_counter()
+        for number in range(CHATS):
+            task = asyncio.create_task(scene.ask(chat(number)))
+            await strike(scene, number, task)
+            answers.append(await task)
+        p99 = streams.p99_gap(begin, time.perf_counter())
+    return Outcome(
+        tuple(answer.token_ids for answer in answers),
+        max(answer.ttft for answer in answers),
+        p99,
+        sum(answer.kv.cached for answer in answers),
+    )

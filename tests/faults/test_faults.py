@@ -1,0 +1,308 @@
+"""Whatever becomes of Redis while chats come back: no answer changes, nothing is left behind, and others go on.
+
+The invariants, checked for each fault: every answer equals the one of an engine without tiers; afterwards no block, no
+lock and no slot is held; no stream ended or failed; the gaps between the tokens of others stay within 1.5 times what
+they are when the same chats are computed. What is done to Redis is done from another thread: the engine's has to go on.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.slow_link import FAST, SlowLink
+from cache_tiers.redis.value import HEADER_BYTES
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from tests.faults.conftest import Line, Table
+from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_chats_back, chat
+from tests.integration.engine_rig import MIB, engine_config
+from tests.redis_server import RedisServer
+
+MOST_GAP_RATIO = 1.5
+BLOCKS = 200
+TWO_BLOCKS = 3 * MIB
+
+
+class Broken:
+    """What a fault can be done to."""
+
+    def __init__(self, scene: Scene, redis: RedisServer, link: SlowLink) -> None:
+        self.scene = scene
+        self.redis = redis
+        self.link = link
+
+
+@asynccontextmanager
+async def opened(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
+    engine = await asyncio.to_thread(build_engine, replace(config, decode_passes=1), lambda _: None)
+    await engine.start()
+    try:
+        yield engine
+    finally:
+        await engine.stop(5.0)
+
+
+@pytest.fixture(scope="module")
+def without_tiers(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """The same scene, everything computed."""
+
+    async def run() -> Outcome:
+        folder = tmp_path_factory.mktemp("without")
+        async with opened(engine_config(model_path, folder, blocks=BLOCKS, prefix_cache=False)) as engine:
+            scene = Scene(engine)
+            # The first scene teaches the engine what steps cost.
+            await bring_chats_back(scene, nothing)
+            return await bring_chats_back(scene, nothing)
+
+    return asyncio.run(run())
+
+
+async def nothing(_scene: Scene, _number: int, _task: "asyncio.Task[Answer]") -> None:
+    """No fault."""
+
+
+async def loading(scene: Scene, task: "asyncio.Task[Answer]") -> None:
+    """Until a load is under way, or the answer came without one."""
+    await scene.until(lambda: scene.scheduler.num_loading > 0 or task.done())
+
+
+async def check_fault(
+    name: str,
+    model_path: Path,
+    tmp_path: Path,
+    without_tiers: Outcome,
+    table: Table,
+    make: Callable[[Broken], Strike],
+    *,
+    cpu_memory: int = 256 * MIB,
+    settled: bool = True,
+) -> Outcome:
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    redis = RedisServer(folder)
+    try:
+        with SlowLink(tmp_path / "link", redis.socket) as link:
+            url = f"unix://{tmp_path / 'link'}"
+            config = engine_config(model_path, tmp_path / "state", blocks=BLOCKS, cpu_memory=cpu_memory, redis_url=url)
+            async with opened(config) as engine:
+                scene = Scene(engine)
+                await scene.leave_chats_below(settled=settled)
+                outcome = await bring_chats_back(scene, make(Broken(scene, redis, link)))
+                redis.thaw()
+                link.set(0.0, FAST)
+                await scene.until(lambda: engine.is_idle)
+                await scene.until(lambda: engine.stats().blocks_used == 0)
+                engine._engine.check()
+    finally:
+        redis.kill()
+    wrong = sum(mine != theirs for mine, theirs in zip(outcome.answers, without_tiers.answers, strict=True))
+    line = Line(
+        name,
+        len(outcome.answers),
+        wrong,
+        outcome.restored,
+        outcome.p99_gap / without_tiers.p99_gap,
+        outcome.worst_ttft * 1e3,
+        without_tiers.worst_ttft * 1e3,
+    )
+    table.lines.append(line)
+    assert wrong == 0
+    assert line.gap_ratio <= MOST_GAP_RATIO
+    return outcome
+
+
+def no_fault(_broken: Broken) -> Strike:
+    return nothing
+
+
+def killed_in_a_restore(broken: Broken) -> Strike:
+    async def strike(scene: Scene, number: int, task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await loading(scene, task)
+            await asyncio.to_thread(broken.redis.kill)
+        if number == 3:
+            await asyncio.to_thread(broken.redis.start)
+
+    return strike
+
+
+def frozen_before_the_look_up(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            broken.redis.freeze()
+        if number == 3:
+            broken.redis.thaw()
+
+    return strike
+
+
+def frozen_in_a_load(broken: Broken) -> Strike:
+    async def strike(scene: Scene, number: int, task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await loading(scene, task)
+            broken.redis.freeze()
+        if number == 3:
+            broken.redis.thaw()
+
+    return strike
+
+
+def frozen_in_a_store(broken: Broken) -> Strike:
+    async def strike(scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            new = asyncio.create_task(scene.ask(chat(90), 1))
+            await scene.until(lambda: not scene.is_settled() or new.done())
+            broken.redis.freeze()
+            await new
+        if number == 3:
+            broken.redis.thaw()
+
+    return strike
+
+
+def slow(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            broken.link.set(0.05, 2e6)
+
+    return strike
+
+
+def cut_in_a_value(broken: Broken) -> Strike:
+    async def strike(scene: Scene, number: int, task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            broken.link.set(0.0, 30e6)
+            await loading(scene, task)
+            broken.link.cut()
+            broken.link.set(0.0, FAST)
+
+    return strike
+
+
+def full_and_refusing(broken: Broken) -> Strike:
+    return configured(broken, maxmemory="1mb", maxmemory_policy="noeviction")
+
+
+def full_and_evicting(broken: Broken) -> Strike:
+    return configured(broken, maxmemory="40mb", maxmemory_policy="allkeys-lru")
+
+
+def wrong_password(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await asyncio.to_thread(change)
+
+    def change() -> None:
+        with broken.redis.client() as client:
+            client.config_set("requirepass", "changed")
+            client.client_kill_filter(_type="normal", skipme=True)
+
+    return strike
+
+
+def configured(broken: Broken, **settings: str) -> Strike:
+    async def strike(scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await asyncio.to_thread(change)
+            await scene.ask(chat(91), 1)
+
+    def change() -> None:
+        with broken.redis.client() as client:
+            for name, value in settings.items():
+                client.config_set(name.replace("_", "-"), value)
+
+    return strike
+
+
+def flushed(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await asyncio.to_thread(flush)
+
+    def flush() -> None:
+        with broken.redis.client() as client:
+            client.flushall()
+
+    return strike
+
+
+def poisoned(broken: Broken) -> Strike:
+    source = random.Random(5)
+
+    def change(value: bytes) -> bytes:
+        at = source.randrange(HEADER_BYTES, len(value))
+        return value[:at] + bytes([value[at] ^ 1]) + value[at + 1 :]
+
+    return rewritten(broken, change)
+
+
+def of_an_older_version(broken: Broken) -> Strike:
+    return rewritten(broken, lambda value: value[:4] + b"\x01\x00" + value[6:])
+
+
+def rewritten(broken: Broken, change: Callable[[bytes], bytes]) -> Strike:
+    with broken.redis.client() as client:
+        for name in client.keys("ebb:kv:*"):
+            value = client.get(name)
+            assert isinstance(value, bytes)
+            client.set(name, change(value))
+    return nothing
+
+
+def restarted_with_old_data(broken: Broken) -> Strike:
+    async def strike(scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            await asyncio.to_thread(save)
+            await scene.ask(chat(92), 1)
+            await asyncio.to_thread(broken.redis.kill)
+            await asyncio.to_thread(broken.redis.start)
+
+    def save() -> None:
+        with broken.redis.client() as client:
+            client.save()
+
+    return strike
+
+
+FAULTS = [
+    ("nothing is wrong", no_fault),
+    ("killed in the middle of a restore, back two chats later", killed_in_a_restore),
+    ("frozen before a look-up, back two chats later", frozen_before_the_look_up),
+    ("frozen in a load, back two chats later", frozen_in_a_load),
+    ("frozen in a store, back two chats later", frozen_in_a_store),
+    ("from one second to the next 2 MB/s and 50 ms", slow),
+    ("network cut in the middle of a value", cut_in_a_value),
+    ("full, refusing (noeviction)", full_and_refusing),
+    ("full, evicting (allkeys-lru)", full_and_evicting),
+    ("FLUSHALL between turns", flushed),
+    ("every value poisoned", poisoned),
+    ("every value of an older version", of_an_older_version),
+    ("killed and restarted with an older snapshot", restarted_with_old_data),
+    ("password changed", wrong_password),
+]
+
+
+@pytest.mark.parametrize(("name", "make"), FAULTS, ids=[name for name, _ in FAULTS])
+async def test_a_fault_of_redis_costs_time_at_most(
+    name: str,
+    make: Callable[[Broken], Strike],
+    model_path: Path,
+    tmp_path: Path,
+    without_tiers: Outcome,
+    table: Table,
+) -> None:
+    outcome = await check_fault(name, model_path, tmp_path, without_tiers, table, make)
+    assert all(len(answer) == ANSWER for answer in outcome.answers)
+
+
+async def test_a_cpu_tier_of_two_blocks_costs_time_at_most(
+    model_path: Path, tmp_path: Path, without_tiers: Outcome, table: Table
+) -> None:
+    name = "a CPU tier of two blocks"
+    await check_fault(name, model_path, tmp_path, without_tiers, table, no_fault, cpu_memory=TWO_BLOCKS, settled=False)

@@ -1,0 +1,64 @@
+"""`ebb cache` on a real Redis with blocks that a real store wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from cache_tiers.redis.block_commands import redis_key
+from tests.redis_server import RedisServer
+from tests.store_rig import SECRET, Rig, Rigs, key, keys
+
+pytest_plugins = ["tests.store_fixtures"]
+
+
+@pytest.fixture
+def flags(redis_server: RedisServer, rigs: Rigs, tmp_path: Path) -> list[str]:
+    """Of a command that looks into a Redis with eight blocks and a key of somebody else."""
+    rig: Rig = rigs.open(redis_server.address)
+    rig.put(keys(range(8)))
+    assert rig.store.flush(10)
+    with redis_server.client() as client:
+        client.set("somebody else's", "x")
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").chmod(0o600)
+    return ["--redis-url", f"unix://{redis_server.socket}", "--secret-file", str(tmp_path / "secret")]
+
+
+def test_stat_counts_the_blocks(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "stat", *flags]) == 0
+    assert "\n8 KV blocks, 512.8 KiB\n" in capsys.readouterr().out
+
+
+def test_verify_finds_the_one_that_is_damaged_and_the_one_of_another_type(
+    flags: list[str], redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cache", "verify", *flags]) == 0
+    assert "8 blocks of" in capsys.readouterr().out
+    with redis_server.client() as client:
+        client.setrange(redis_key(key(3)), 5000, b"damaged")
+        client.delete(redis_key(key(4)))
+        client.lpush(redis_key(key(4)), "a list")
+        client.copy(redis_key(key(6)).decode(), redis_key(key(5)).decode(), replace=True)
+    assert main(["cache", "verify", *flags]) == 1
+    out = capsys.readouterr().out
+    assert "5 blocks of" in out
+    assert "3 are not" in out
+    for reason in ("damaged", "another type", "another key"):
+        assert reason in out
+
+
+def test_clear_deletes_the_blocks_and_nothing_else(
+    flags: list[str], redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cache", "clear", *flags]) == 0
+    assert "deleted 8 KV blocks" in capsys.readouterr().out
+    with redis_server.client() as client:
+        assert client.keys() == [b"somebody else's"]
+
+
+def test_without_a_server_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "stat", "--state-dir", str(tmp_path)]) == 1
+    assert "Start `ebb serve` with the same --state-dir" in capsys.readouterr().err
+    assert main(["cache", "stat", "--redis-url", "off"]) == 1
+    assert "Redis is off" in capsys.readouterr().err

@@ -1,0 +1,69 @@
+"""Whatever becomes of the values in Redis, no answer changes: what is wrong with a block costs its computation."""
+
+import random
+from itertools import cycle, islice
+from pathlib import Path
+
+from cache_tiers.redis.block_commands import redis_key
+from engine.llm import LLM
+from engine.sampling_params import SamplingParams
+from engine.urgency import NORMAL
+from tests.integration.engine_rig import BLOCK, answer, engine_config
+from tests.mutations import MUTATIONS
+from tests.redis_server import RedisServer
+from tests.sizes import Size
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+PROMPTS = 10
+BLOCKS_EACH = 6
+ANSWER = 8
+GREEDY = SamplingParams(temperature=0.0, max_tokens=ANSWER)
+
+
+def test_no_mutation_of_a_block_changes_an_answer(
+    model_path: Path, tmp_path: Path, redis_server: RedisServer, size: Size
+) -> None:
+    """Without a CPU tier, and with a device that holds half of the prompts, each comes back from Redis every time."""
+    config = engine_config(
+        model_path, tmp_path / "state", cpu_memory=0, blocks=30, redis_url=f"unix://{redis_server.address.unix_path}"
+    )
+    prompts = [[1000 + (n * 977 + at * 13) % 20000 for at in range(BLOCKS_EACH * BLOCK + 1)] for n in range(PROMPTS)]
+    source = random.Random(3)
+    with LLM(config) as llm, redis_server.client() as client:
+        expected = [answer(llm, prompt, ANSWER).token_ids for prompt in prompts]
+        settle(llm)
+        for number, mutate in islice(enumerate(cycle(MUTATIONS)), size.pick(small=16, full=200)):
+            prompt = prompts[number % PROMPTS]
+            at = source.randrange(BLOCKS_EACH)
+            name = redis_key(keys_of(llm, prompt)[at])
+            value = client.get(name)
+            assert isinstance(value, bytes)
+            client.set(name, mutate(source, value))
+            again = answer(llm, prompt, ANSWER)
+            assert again.token_ids == expected[number % PROMPTS], f"{mutate.__name__} of block {at}"
+            assert again.usage.kv.redis == at * BLOCK
+            settle(llm)
+            assert client.get(name) == value, "computed again, it is as it was"
+        stats = llm.engine.stats().tiers
+        assert stats is not None
+        assert stats.redis_rejected_blocks == number + 1
+        llm.engine.check()
+
+
+def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:
+    """Keys of its full blocks."""
+    request = llm.engine.processor.process("keys", prompt, GREEDY, "local", NORMAL)
+    return list(request.block_keys)
+
+
+def settle(llm: LLM) -> None:
+    """Until Redis has everything."""
+
+    def written() -> bool:
+        llm.engine.step()
+        stats = llm.engine.stats()
+        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
+
+    until(written)

@@ -1,0 +1,82 @@
+"""A beginning that several requests share is computed once."""
+
+from engine.request import Request, RequestStatus
+from tests.model.toys import expected_output
+from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
+
+SHARED = [1, 2, 3, 4] * 6
+
+
+def answer_is_right(request: Request) -> bool:
+    return request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def computed(requests: list[Request]) -> list[int]:
+    return [request.receipt.computed for request in requests if request.receipt is not None]
+
+
+def test_requests_that_come_together_compute_their_common_beginning_once() -> None:
+    rig = Rig(max_tokens_per_step=16, pool_blocks=64)
+    requests = [rig.add([*SHARED, 10 + number]) for number in range(4)]
+    rig.run()
+    assert computed(requests) == [len(SHARED) + 1, 1, 1, 1]
+    assert all(map(answer_is_right, requests))
+
+
+def test_who_shares_nothing_does_not_wait_for_them() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64)
+    leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
+    rig.step()
+    # The second step leaves room for others.
+    rig.step()
+    assert (leader.status, follower.status) == (RequestStatus.RUNNING, RequestStatus.FOLLOWING)
+    other = rig.add([7, 8, 9])
+    for _ in range(3):
+        rig.step()
+    assert other.output_token_ids
+    assert not follower.output_token_ids
+    rig.run()
+
+
+def test_a_follower_goes_on_when_its_leader_ends_early() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64)
+    leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
+    rig.step()
+    rig.scheduler.finish_request(leader.request_id, "abort")
+    rig.run()
+    # What the leader had computed by then is found on the device.
+    assert computed([follower]) == [len(SHARED) + 1 - 2 * BLOCK]
+    assert answer_is_right(follower)
+
+
+def test_a_follower_that_is_aborted_leaves_nothing_behind() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64)
+    leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
+    rig.step()
+    rig.scheduler.finish_request(follower.request_id, "abort")
+    rig.run()
+    assert answer_is_right(leader)
+    assert rig.pool.num_used == 0
+
+
+def test_a_follower_still_has_its_queue_timeout() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64)
+    rig.add([*SHARED, 10])
+    follower = rig.add([*SHARED, 11], start_by=5.0)
+    rig.step()
+    rig.now = 6.0
+    assert rig.scheduler.take_expired() == [follower]
+    rig.run()
+
+
+def test_who_shares_only_the_first_blocks_waits_for_those_alone() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64)
+    leader = rig.add([*SHARED, 10], max_tokens=1)
+    follower = rig.add([*SHARED[: 2 * BLOCK], 11, 12], max_tokens=1)
+    rig.step()
+    rig.step()
+    # Two blocks are there after the first step, so the second one holds both.
+    assert follower.finish_reason == "length"
+    assert leader.finish_reason is None
+    assert computed([follower]) == [2]
+    rig.run()

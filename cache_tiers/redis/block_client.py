@@ -118,8 +118,7 @@ class RedisBlockClient:
         if not blocks:
             done(True)
         for block in blocks:
-            known = self._known.run([block.key]) == 1
-            job = PutJob(block, self._seal, self._options.ttl_seconds, settle, known=known)
+            job = PutJob(block, self._seal, self._options.ttl_seconds, settle, is_there=self._known.is_whole)
             if not self._breaker.closed:
                 job.finish()
             elif not self._queue.put_write(job):
@@ -135,7 +134,8 @@ class RedisBlockClient:
         """Which keys Redis holds: a hint, given at once where all of them are known."""
 
         def settle(found: list[bool]) -> None:
-            self._known.learn(keys, found)
+            if job.answered:
+                self._known.learn(keys, found, whole=False)
             done(found)
 
         if self._known.run(keys) == len(keys):
@@ -150,7 +150,10 @@ class RedisBlockClient:
 
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
-            self._known.learn([block.key for block in blocks], [outcome is True for outcome in outcomes])
+            answered = range(job.num_answered)
+            self._known.learn(
+                [blocks[index].key for index in answered], [outcomes[index] is True for index in answered], whole=True
+            )
             done([outcome is True for outcome in outcomes])
 
         job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
@@ -190,7 +193,8 @@ class RedisBlockClient:
 
     def _count_put(self, job: PutJob) -> None:
         self._ledger.settled(job.block.key, stored=job.stored)
-        self._known.learn([job.block.key], [job.stored])
+        if job.stored or job.error is not None:
+            self._known.learn([job.block.key], [job.stored], whole=True)
         if job.error is not None:
             with self._lock:
                 self._refused += 1

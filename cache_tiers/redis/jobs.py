@@ -22,13 +22,19 @@ class Job(ABC):
 
 
 class PutJob(Job):
-    """Write one block. known: the server should have it already, so that renewing its time to live may be enough."""
+    """Write one block. is_there: asked when its turn has come; if so, renewing the time to live may be enough."""
 
     def __init__(
-        self, block: Block, seal: BlockSeal, ttl_seconds: int, done: Callable[["PutJob"], None], *, known: bool = False
+        self,
+        block: Block,
+        seal: BlockSeal,
+        ttl_seconds: int,
+        done: Callable[["PutJob"], None],
+        *,
+        is_there: Callable[[bytes], bool] = lambda _key: False,
     ) -> None:
         self.block = block
-        self._known = known
+        self._is_there = is_there
         self.stored = False
         self.error: ErrorReply | None = None
         self._seal = seal
@@ -37,7 +43,7 @@ class PutJob(Job):
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """Send the block; `stored` tells whether the server took it."""
-        if self._known and renew_block(connection, self.block.key, self._ttl_seconds):
+        if self._is_there(self.block.key) and renew_block(connection, self.block.key, self._ttl_seconds):
             self.stored = True
             return
         self.error = put_block(connection, self.block, self._seal, self._ttl_seconds)
@@ -49,17 +55,19 @@ class PutJob(Job):
 
 
 class FindJob(Job):
-    """Ask which of some keys exist."""
+    """Ask which of some keys exist. answered: the server has said so."""
 
     def __init__(self, keys: Sequence[bytes], meter: LinkMeter, done: Callable[[list[bool]], None]) -> None:
         self._keys = keys
         self._meter = meter
+        self.answered = False
         self._found = [False] * len(keys)
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """One pipelined look-up."""
         self._found = find_blocks(connection, self._keys, self._meter)
+        self.answered = True
 
     def finish(self) -> None:
         """Report which were found."""
@@ -67,7 +75,7 @@ class FindJob(Job):
 
 
 class LoadJob(Job):
-    """Receive and verify some blocks."""
+    """Receive and verify some blocks. num_answered: the first of them, about which the server has said something."""
 
     def __init__(
         self,
@@ -80,16 +88,18 @@ class LoadJob(Job):
         self._blocks = blocks
         self._seal = seal
         self._meter = meter
+        self.num_answered = 0
         self._outcomes: list[Reject | bool] = [False] * len(blocks)
         self._ttl_seconds = ttl_seconds
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:
         """One pipelined load; what came before a fault counts."""
-        self._outcomes = [False] * len(self._blocks)
+        self._outcomes, self.num_answered = [False] * len(self._blocks), 0
         outcomes = load_blocks(connection, self._blocks, self._seal, self._ttl_seconds, self._meter, getex=getex)
         for index, outcome in enumerate(outcomes):
             self._outcomes[index] = outcome
+            self.num_answered = index + 1
 
     def finish(self) -> None:
         """Report the outcomes."""

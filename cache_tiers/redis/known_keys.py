@@ -14,17 +14,22 @@ class KnownKeys:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._keys: OrderedDict[bytes, None] = OrderedDict()
+        self._keys: OrderedDict[bytes, bool] = OrderedDict()
 
-    def learn(self, keys: Sequence[bytes], found: Sequence[bool]) -> None:
-        """What Redis has just said of each of the keys."""
+    def learn(self, keys: Sequence[bytes], found: Sequence[bool], *, whole: bool) -> None:
+        """What Redis has just said of each of the keys. whole: what is there was written or verified by us just now."""
         with self._lock:
             for key, there in zip(keys, found, strict=True):
-                self._keys.pop(key, None)
+                was_whole = self._keys.pop(key, False)
                 if there:
-                    self._keys[key] = None
+                    self._keys[key] = whole or was_whole
             while len(self._keys) > self._most:
                 self._keys.popitem(last=False)
+
+    def is_whole(self, key: bytes) -> bool:
+        """Whether the key is known, and its value was whole when we saw it last."""
+        with self._lock:
+            return self._keys.get(key, False)
 
     def run(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys are known, without a gap."""

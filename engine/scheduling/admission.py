@@ -25,7 +25,7 @@ class Admission:
         """
         if not request.blocks:
             device = self._blocks.match_prefix(request)
-            if self._states.followers.follow(request, self._states.on_the_way()):
+            if self._states.followers.follow(request, self._states.running):
                 self._blocks.free(request)
                 request.status = RequestStatus.FOLLOWING
                 return True

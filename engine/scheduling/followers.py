@@ -1,4 +1,4 @@
-"""Requests that wait while another one computes, or loads, the beginning that they share: it is computed once.
+"""Requests that wait while another one computes the beginning that they share: it is computed once.
 
 Nobody loses by it: alone, a follower would compute the same blocks in the same steps, with half the room each.
 """
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from engine.kv.block_manager import BlockManager
 from engine.request import Request, RequestStatus
-
-_ON_THE_WAY = (RequestStatus.RUNNING, RequestStatus.LOADING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class _Follower:
     def is_due(self) -> bool:
         """Whether there is nothing more to wait for."""
         leader = self.leader
-        return leader.num_published_blocks >= self.num_blocks or leader.status not in _ON_THE_WAY
+        return leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING
 
 
 class Followers:

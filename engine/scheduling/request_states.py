@@ -59,11 +59,6 @@ class RequestStates:
         """Requests that had their turn: running, loading or following."""
         return len(self.running) + len(self._loading) + len(self.followers)
 
-    def on_the_way(self) -> Iterator[Request]:
-        """Requests whose blocks are being computed or loaded."""
-        yield from self.running
-        yield from self._loading.values()
-
     @property
     def has_dropped(self) -> bool:
         """Whether the worker has somebody to forget."""
@@ -83,11 +78,13 @@ class RequestStates:
 
     def start(self, request: Request, now: float) -> None:
         """WAITING or PREEMPTED -> RUNNING, or LOADING or FOLLOWING if it was turned to that."""
-        self.queue.start(request, now)
-        request.waited = now - request.wait_began
         self._restored.pop(request.request_id, None)
         if request.status is RequestStatus.FOLLOWING:
+            # It has not had its turn: it will stand where it stood.
+            self.queue.remove(request)
             return
+        self.queue.start(request, now)
+        request.waited = now - request.wait_began
         self.deadlines.begun(request)
         if request.status is RequestStatus.LOADING:
             self._loading[request.request_id] = request
@@ -109,11 +106,12 @@ class RequestStates:
         self._restored[request.request_id] = request
         self._requeue(request, now)
 
-    def release_followers(self, now: float) -> None:
+    def release_followers(self) -> None:
         """FOLLOWING -> WAITING, for those whose leader has what they waited for, or will not have it."""
         for request in self.followers.take_due():
             request.status = RequestStatus.WAITING
-            self._requeue(request, now)
+            had_turn = request.started is not None or request.tiers_asked
+            (self.queue.requeue if had_turn else self.queue.add)(request)
 
     def preempt(self, request: Request, now: float) -> None:
         """RUNNING -> PREEMPTED; its full blocks stay findable until somebody needs their room, and below."""

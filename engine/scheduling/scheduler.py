@@ -131,7 +131,7 @@ class Scheduler:
 
     @property
     def num_following(self) -> int:
-        """Requests whose beginning another one computes or loads."""
+        """Requests whose beginning another one computes."""
         return len(self._states.followers)
 
     @property
@@ -164,7 +164,7 @@ class Scheduler:
         draft = StepDraft(now, self._budget(), self._passes())
         all_have_room = self._schedule_running(draft)
         self._collect_loads(now)
-        self._states.release_followers(now)
+        self._states.release_followers()
         if all_have_room:
             self._schedule_waiting(draft)
         if self.tiering is not None:

@@ -112,22 +112,30 @@ class Tiering:
         if not keys or self._blocks.find_last(request) is not None:
             return False
         in_cpu = self.tiers.num_in_cpu(keys)
-        if in_cpu < len(keys) and self._choose(request, device + in_cpu, keys[in_cpu:]) is not FromRedis.LOAD:
-            tail, keys = None, keys[:in_cpu]
+        wanted = in_cpu + (self._choose(request, device + in_cpu, keys[in_cpu:]) if in_cpu < len(keys) else 0)
+        if wanted < len(keys):
+            tail, keys = None, keys[:wanted]
         if not keys:
             return False
         return self._load(_Restoring(request, device, len(keys), tail), keys)
 
-    def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> FromRedis:
-        """What to do about `keys`, of its blocks from `index` on, that are not in host memory."""
-        known = self.tiers.store.num_known_in_redis(keys) == len(keys)
-        choice = choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
+    def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
+        """How many of `keys`, of its blocks from `index` on that are not in host memory, to wait for."""
+        known = self.tiers.store.num_known_in_redis(keys)
+        choice = self._choice(index, keys, known=known == len(keys))
+        if choice is FromRedis.LOAD:
+            return len(keys)
+        if known and self._choice(index, keys[:known], known=True) is FromRedis.LOAD:
+            return known
         if choice is FromRedis.ASK and request.request_id not in self._asked:
             handle = self.tiers.store.look_up(keys)
             self._asked[request.request_id] = _Asked(request, handle, index, self._clock())
         elif choice is FromRedis.LEAVE:
             self.tiers.probe(keys[0])
-        return choice
+        return 0
+
+    def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> FromRedis:
+        return choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
 
     def _redis_cost(self, keys: Sequence[BlockKey], *, known: bool) -> RedisCost | None:
         speed = self.tiers.redis_speed
@@ -168,7 +176,8 @@ class Tiering:
         size, computed = self._blocks.block_size, request.num_computed_tokens
         seconds = self.prefill.seconds(computed, computed + size)
         left = asked.asked + speed.answer_seconds - self._clock()
-        return size * max(1, int(left / seconds)) if seconds else None
+        # An answer that is long overdue waits behind something: small steps would only be slow.
+        return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
 
     def take_answered(self) -> list[Request]:
         """Running requests that turn to the tiers now, because Redis has what is cheaper to load than to compute."""
@@ -180,7 +189,7 @@ class Tiering:
                     continue
                 asked.num_found = found
             request = asked.request
-            if request.status is RequestStatus.LOADING:
+            if request.status in (RequestStatus.LOADING, RequestStatus.WAITING):
                 continue
             if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
                 del self._asked[request_id]
@@ -193,8 +202,7 @@ class Tiering:
     def _still_worth(self, asked: _Asked) -> bool:
         keys = self._keys_left(asked)
         first = asked.request.num_computed_tokens // self._blocks.block_size
-        cost, compute_seconds = self._redis_cost(keys, known=True), self._compute_seconds(first, len(keys))
-        return bool(keys) and choose(cost, compute_seconds) is FromRedis.LOAD
+        return bool(keys) and self._choice(first, keys, known=True) is FromRedis.LOAD
 
     def _turn(self, asked: _Asked) -> bool:
         request, keys = asked.request, self._keys_left(asked)
@@ -241,7 +249,12 @@ class Tiering:
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
             if request.receipt is not None and restored > restoring.num_computed > 0:
-                request.receipt = _with_restored(request.receipt, restored - restoring.num_computed, outcome)
+                request.receipt = _with_restored(
+                    request.receipt,
+                    restored - restoring.num_computed,
+                    outcome.from_cpu * self._blocks.block_size,
+                    outcome,
+                )
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)
@@ -296,11 +309,15 @@ class Tiering:
         self.tiers.check()
 
 
-def _with_restored(receipt: KVReceipt, tokens: int, outcome: LoadOutcome) -> KVReceipt:
-    """Of a request that had begun to compute and need not compute `tokens` of the rest."""
+def _with_restored(receipt: KVReceipt, tokens: int, cpu: int, outcome: LoadOutcome) -> KVReceipt:
+    """Of a request that had begun to compute and need not compute `tokens` of the rest, of which `cpu` were in host
+    memory. What was computed again after a preemption is in no receipt: so never more than were to be computed."""
+    tokens = min(tokens, receipt.computed)
+    cpu = min(cpu, tokens)
     return replace(
         receipt,
-        redis=receipt.redis + tokens,
+        cpu=receipt.cpu + cpu,
+        redis=receipt.redis + tokens - cpu,
         computed=receipt.computed - tokens,
         restore_ms=receipt.restore_ms + outcome.seconds * 1e3,
     )

@@ -238,6 +238,19 @@ def test_what_another_server_wrote_is_rejected_and_written_anew(
     assert rig.counts([key(8)]) == (0, 0)
 
 
+def test_a_damaged_value_that_was_seen_but_never_read_is_written_anew(
+    redis_server: RedisServer, rig: Rig, rigs: Rigs
+) -> None:
+    with redis_server.client() as client:
+        client.delete(redis_key(key(8)))
+        client.setrange(redis_key(key(9)), 5000, b"damaged")
+    other = rigs.open(redis_server.address)
+    assert other.counts([key(8), key(9)]) == (0, 0)
+    other.put([key(8), key(9)])
+    assert other.store.flush(10)
+    assert rigs.open(redis_server.address).counts([key(8), key(9)]) == (0, 2)
+
+
 def test_a_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
     with redis_server.client() as client:
         client.delete(redis_key(key(8)))

@@ -153,6 +153,7 @@ class SchedulerLife(RuleBasedStateMachine):
         receipt = request.receipt
         assert receipt is not None
         assert receipt.cached + receipt.computed == request.num_prompt_tokens
+        assert min(receipt.device, receipt.cpu, receipt.redis, receipt.computed) >= 0
         self.finished_prompts.append([*request.prompt_token_ids, *request.output_token_ids])
 
     @rule(which=st.integers(0, 9))

@@ -69,6 +69,19 @@ def test_a_follower_still_has_its_queue_timeout() -> None:
     rig.run()
 
 
+def test_a_follower_stands_in_its_tenants_line_again_and_pushes_nobody_back() -> None:
+    rig = Rig(max_tokens_per_step=64, pool_blocks=64, max_num_seqs=4)
+    # All of the first tenant's requests begin alike, so that but for one they follow.
+    mine = [rig.add([*SHARED, 10 + number], max_tokens=20, tenant="a") for number in range(6)]
+    other = [rig.add([30 + number] * 9, max_tokens=20, tenant="b") for number in range(3)]
+    for _ in range(3):
+        rig.step()
+    running = [request for request in (*mine, *other) if request.status is RequestStatus.RUNNING]
+    assert len([request for request in running if request.tenant == "b"]) >= 2
+    rig.run()
+    assert all(map(answer_is_right, (*mine, *other)))
+
+
 def test_who_shares_only_the_first_blocks_waits_for_those_alone() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader = rig.add([*SHARED, 10], max_tokens=1)

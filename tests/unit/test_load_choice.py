@@ -119,14 +119,17 @@ def test_two_connections_together_are_one_link() -> None:
 
 def test_known_keys_are_a_run_and_the_oldest_are_forgotten() -> None:
     known = KnownKeys(3)
-    known.learn([b"a", b"b", b"c"], [True, False, True])
+    known.learn([b"a", b"b", b"c"], [True, False, True], whole=True)
     assert known.run([b"a", b"b", b"c"]) == 1
-    known.learn([b"b"], [True])
+    known.learn([b"b"], [True], whole=False)
     assert known.run([b"a", b"b", b"c"]) == 3
-    known.learn([b"d"], [True])
+    known.learn([b"d"], [True], whole=True)
     assert known.run([b"a"]) == 0
-    known.learn([b"c"], [False])
+    assert [known.is_whole(key) for key in (b"b", b"c", b"d", b"e")] == [False, True, True, False]
+    known.learn([b"c"], [False], whole=False)
     assert known.run([b"b", b"c"]) == 1
+    known.learn([b"c"], [True], whole=False)
+    assert not known.is_whole(b"c")
 
 
 def step_of(start: int, count: int, *, new: bool = True) -> SchedulerOutput:
@@ -240,6 +243,29 @@ def test_what_is_known_to_be_there_is_loaded_without_a_question() -> None:
     rig.run()
     assert request.receipt is not None
     assert request.receipt.redis == 8 * BLOCK
+
+
+def test_of_a_chat_that_goes_on_what_is_known_is_loaded_without_a_question() -> None:
+    rig = far_rig(latency=1, change=lambda store: store.known.update(store.redis))
+    request = rig.add([*PROMPT, *range(20, 20 + 2 * BLOCK)])
+    counts(rig, request, 1)
+    assert request.status is RequestStatus.LOADING
+    rig.run()
+    assert request.receipt is not None
+    assert request.receipt.redis == 8 * BLOCK
+
+
+def test_an_answer_that_comes_while_the_request_waits_is_not_lost() -> None:
+    rig = far_rig(latency=1)
+    assert rig.store is not None
+    request = rig.add([*PROMPT, 9])
+    counts(rig, request, 1)
+    request.status = RequestStatus.WAITING
+    assert rig.scheduler.tiering is not None
+    assert rig.scheduler.tiering.take_answered() == []
+    assert rig.scheduler.tiering.take_answered() == []
+    request.status = RequestStatus.RUNNING
+    assert rig.scheduler.tiering.take_answered() == [request]
 
 
 def test_a_link_slower_than_computing_is_left_alone_and_tried_now_and_then_for_one_block() -> None:

@@ -18,7 +18,7 @@ class RequestQueue(Protocol):
         """Whether one more request of `tenant` may join; those that come back always may."""
 
     def add(self, request: Request) -> None:
-        """It waits for the first time."""
+        """It waits for its first turn."""
 
     def requeue(self, request: Request) -> None:
         """It had its turn and comes back, loaded or preempted: it keeps its place."""

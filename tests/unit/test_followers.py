@@ -69,17 +69,19 @@ def test_a_follower_still_has_its_queue_timeout() -> None:
     rig.run()
 
 
-def test_a_follower_stands_in_its_tenants_line_again_and_pushes_nobody_back() -> None:
-    rig = Rig(max_tokens_per_step=64, pool_blocks=64, max_num_seqs=4)
-    # All of the first tenant's requests begin alike, so that but for one they follow.
-    mine = [rig.add([*SHARED, 10 + number], max_tokens=20, tenant="a") for number in range(6)]
-    other = [rig.add([30 + number] * 9, max_tokens=20, tenant="b") for number in range(3)]
-    for _ in range(3):
+def test_a_follower_stands_where_it_stood_and_goes_before_nobody() -> None:
+    rig = Rig(max_tokens_per_step=16, pool_blocks=64, max_num_seqs=2, policy="fair")
+    leader = rig.add([*SHARED, 10], max_tokens=40, priority=0)
+    follower = rig.add([*SHARED, 11], priority=1)
+    rig.step()
+    rig.step()
+    assert follower.status is RequestStatus.FOLLOWING
+    sooner = rig.add([30] * 9, max_tokens=2, priority=0)
+    while not sooner.output_token_ids:
         rig.step()
-    running = [request for request in (*mine, *other) if request.status is RequestStatus.RUNNING]
-    assert len([request for request in running if request.tenant == "b"]) >= 2
+        assert not follower.output_token_ids
     rig.run()
-    assert all(map(answer_is_right, (*mine, *other)))
+    assert all(map(answer_is_right, (leader, follower, sooner)))
 
 
 def test_who_shares_only_the_first_blocks_waits_for_those_alone() -> None:

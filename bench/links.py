@@ -142,6 +142,18 @@ def table(points: Sequence[Point]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def write(points: Sequence[Point], out: Path) -> None:
+    """What is known so far."""
+    out.mkdir(parents=True, exist_ok=True)
+    result = {
+        "machine": asdict(describe_machine()),
+        "prompt_tokens": PROMPT_BLOCKS * BLOCK + 1,
+        "points": [asdict(point) for point in points],
+    }
+    (out / "links.json").write_text(json.dumps(result, indent=1) + "\n")
+    (out / "links.md").write_text(table(points))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write links.json and links.md. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.links", description=__doc__)
@@ -167,14 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 link.set(latency, rate)
                 points.append(measure(arms, prompts, latency, rate))
                 print(table(points[-1:]).splitlines()[-1], flush=True)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    result = {
-        "machine": asdict(describe_machine()),
-        "prompt_tokens": len(prompts[0]),
-        "points": [asdict(point) for point in points],
-    }
-    (arguments.out / "links.json").write_text(json.dumps(result, indent=1) + "\n")
-    (arguments.out / "links.md").write_text(table(points))
+                write(points, arguments.out)
     return 0 if all(point.met for point in points) else 1
 
 

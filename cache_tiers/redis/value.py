@@ -47,7 +47,10 @@ class Reject(Enum):
 
 def fingerprint_of(header: bytes) -> bytes | None:
     """Whose block it says it is; None if it is no whole header."""
-    return header[16 : 16 + FINGERPRINT_BYTES] if len(header) == HEADER_BYTES else None
+    if len(header) != HEADER_BYTES:
+        return None
+    *_, fingerprint, _key = _FIELDS.unpack_from(header)
+    return bytes(fingerprint)
 
 
 class BlockSeal:

@@ -200,20 +200,18 @@ class Tiering:
         return turned
 
     def _still_worth(self, asked: _Asked) -> bool:
-        keys = self._keys_left(asked)
-        first = asked.request.num_computed_tokens // self._blocks.block_size
+        first, keys = self._left(asked)
         return bool(keys) and self._choice(first, keys, known=True) is FromRedis.LOAD
 
     def _turn(self, asked: _Asked) -> bool:
-        request, keys = asked.request, self._keys_left(asked)
-        first, computed = request.num_computed_tokens // self._blocks.block_size, request.num_computed_tokens
-        return self._load(_Restoring(request, first, len(keys), num_computed=computed), keys)
+        request, (first, keys) = asked.request, self._left(asked)
+        return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
 
-    def _keys_left(self, asked: _Asked) -> Sequence[BlockKey]:
-        """Of the blocks that Redis has and that are not computed yet."""
+    def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
+        """The first block that is not computed yet, and the keys of those from there on that Redis has."""
         assert asked.num_found is not None
         first = asked.request.num_computed_tokens // self._blocks.block_size
-        return asked.request.block_keys[first : asked.index + asked.num_found]
+        return first, asked.request.block_keys[first : asked.index + asked.num_found]
 
     def _find_tail(self, request: Request, device: int) -> StoredTail | None:
         """The last of its blocks that is known to have gone down partly filled, unless the device still has it."""

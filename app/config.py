@@ -22,6 +22,7 @@ from app.options import (
     switch,
 )
 from app.tenant_weights import parse_weights
+from cache_tiers.cpu.eviction import EvictionName
 from engine.config import EngineConfig, TierConfig
 from engine.scheduling.queue.policy import QueuePolicy
 
@@ -63,6 +64,7 @@ class Settings:
     tenant_weights: Mapping[str, float] = field(default_factory=dict)
     kv_memory: int = 0
     cpu_kv_memory: int | None = None
+    eviction_policy: EvictionName = "returning"
     redis_url: str = field(default="auto", repr=False)
     redis_memory: int = 2 << 30
     no_prefix_cache: bool = False
@@ -74,6 +76,7 @@ class Settings:
             redis_url=self.redis_url,
             redis_memory=self.redis_memory,
             state_dir=self.state_dir,
+            eviction=self.eviction_policy,
         )
         has_tiers = self.cpu_kv_memory != 0 or self.redis_url != "off"
         return EngineConfig(
@@ -146,6 +149,7 @@ OPTIONS = (
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
+    Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),

@@ -192,6 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             redis_address=RedisAddress(port=port),
             seal=seal,
             keep_in_cpu=True,
+            eviction="lru",
         )
         stack.callback(store.close)
         own_pool = memoryview(bytearray(BLOCKS * BLOCK_BYTES))

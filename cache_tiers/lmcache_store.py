@@ -1,7 +1,8 @@
 """The CPU and Redis tiers on LMCache: the only module that imports it.
 
-LMCache's L1 manager owns the host memory (allocation, LRU eviction, read and write locks); its storage manager moves
-blocks between L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector.
+LMCache's L1 manager owns the host memory (allocation, read and write locks); its storage manager moves blocks between
+L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector. Which block
+leaves L1 is decided here, at the moment when the room is needed: LMCache would look once a second.
 Why this half of LMCache and not its older engine: docs/decisions.
 """
 
@@ -21,7 +22,9 @@ os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
 import torch
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.pool import map_pool, pool_bytes
+from cache_tiers.cpu.residents import Residents
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.redis.address import RedisAddress
@@ -37,7 +40,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from lmcache.lmcache_native import Bitmap
     from lmcache.v1.distributed import api, config
-    from lmcache.v1.distributed.internal_api import L2StoreResult
+    from lmcache.v1.distributed.internal_api import L1ManagerListener, L2StoreResult
     from lmcache.v1.distributed.l1_manager import L1Manager
     from lmcache.v1.distributed.l2_adapters import config as adapters
     from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
@@ -55,9 +58,6 @@ _WRITER = "ebb"
 
 # Locks are released by us, exactly once each; LMCache's own time limit on them must never be the one to do it.
 _LOCK_SECONDS = 30 * 24 * 3600
-
-_EVICT_ABOVE = 0.75
-_EVICT_SHARE = 0.2
 
 
 class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
@@ -150,6 +150,31 @@ adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
 register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client))
 
 
+class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
+    """Tells the residents what L1 does. Reads and reservations are nothing to them."""
+
+    def __init__(self, residents: Residents) -> None:
+        super().__init__()
+        self._residents = residents
+
+    def on_l1_keys_write_finished(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.came([key.chunk_hash for key in keys])
+
+    def on_l1_keys_finish_write_and_reserve_read(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.came([key.chunk_hash for key in keys])
+
+    def on_l1_keys_deleted_by_manager(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.went([key.chunk_hash for key in keys])
+
+    def on_l1_keys_reserved_read(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_read_finished(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_reserved_write(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_accessed(self, _keys: list[api.ObjectKey]) -> None: ...
+
+
 @dataclass(slots=True)
 class _Prefetch:
     """One window under way: the run that is locked already, and LMCache's request for the keys after it."""
@@ -164,11 +189,20 @@ class LMCacheStore:
     """Implements KVTierStore."""
 
     def __init__(
-        self, l1: L1Manager, manager: StorageManager, block_nbytes: int, client: RedisBlockClient | None
+        self,
+        l1: L1Manager,
+        manager: StorageManager,
+        block_nbytes: int,
+        client: RedisBlockClient | None,
+        residents: Residents,
+        *,
+        keeps_in_cpu: bool,
     ) -> None:
         self._l1 = l1
         self._manager = manager
         self._client = client
+        self._residents = residents
+        self._keeps_in_cpu = keeps_in_cpu
         self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
@@ -178,16 +212,25 @@ class LMCacheStore:
         self._handles = itertools.count()
         self._looked_up: Mailbox[int] = Mailbox(lambda: None)
         self._max_window = _max_window(int(memory.size), block_nbytes)
+        self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
 
     @property
     def pool(self) -> memoryview:
         """The whole host arena. It goes away with `close`."""
         return self._pool
 
+    @property
+    def keeps_in_cpu(self) -> bool:
+        """See KVTierStore."""
+        return self._keeps_in_cpu
+
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         """See KVTierStore. One by one: LMCache refuses a whole batch when it has no room for its last block."""
         slots = []
         for key in keys:
+            if self.contains(key):
+                continue
+            self._make_room(self._num_arriving + 1)
             name = _object_key(key)
             _, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if memory is not None:
@@ -274,6 +317,12 @@ class LMCacheStore:
         self._book.release(keys)
         self._l1.finish_read([_object_key(key) for key in keys])
 
+    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+        """See KVTierStore."""
+        self._residents.used(chain, num_found)
+        if self._client is not None:
+            self._client.renew(chain)
+
     def clear_cpu(self) -> None:
         """See KVTierStore."""
         self._l1.clear(force=False)
@@ -305,6 +354,26 @@ class LMCacheStore:
             self._client.close()
         self._manager.close()
 
+    @property
+    def _num_arriving(self) -> int:
+        """Blocks that Redis may bring, and that have no room yet as far as we know."""
+        return sum(len(prefetch.rest) for prefetch in self._prefetches.values() if prefetch.request is not None)
+
+    def _make_room(self, num_blocks: int) -> None:
+        """Give up what is to go first, until so many blocks fit, or all that is left is in use. What only passes
+        through is in use all the time."""
+        if not self._keeps_in_cpu:
+            return
+        used, capacity = self._l1.get_memory_usage()
+        missing = num_blocks - (capacity - used) // self._slot_nbytes
+        if missing > 0:
+            victims = self._residents.victims(missing, self._can_go)
+            self._l1.delete([_object_key(key) for key in victims])
+
+    def _can_go(self, key: BlockKey) -> bool:
+        """LMCache locks what it writes to Redis, but for a moment before it begins."""
+        return self._l1.is_key_evictable(_object_key(key)) and not (self._client and self._client.awaits_put(key))
+
     def _extend_from_cpu(self, prefetch: _Prefetch) -> bool:
         """Lock what L1 has of the keys that are left; whether that was anything."""
         if not prefetch.rest:
@@ -316,6 +385,7 @@ class LMCacheStore:
         """Begin to fetch the keys that are left; whether there is something to wait for now."""
         if not prefetch.rest or self._client is None or not self._client.available:
             return False
+        self._make_room(self._num_arriving + len(prefetch.rest))
         prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))
         return True
 
@@ -351,13 +421,20 @@ def _max_window(pool_nbytes: int, block_nbytes: int) -> int:
 
 
 def open_store(
-    *, block_nbytes: int, cpu_bytes: int, redis_address: RedisAddress | None, seal: BlockSeal, keep_in_cpu: bool
+    *,
+    block_nbytes: int,
+    cpu_bytes: int,
+    redis_address: RedisAddress | None,
+    seal: BlockSeal,
+    keep_in_cpu: bool,
+    eviction: EvictionName,
 ) -> LMCacheStore:
     """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
     copy faults later. Redis need not be there.
 
     seal: of the values in Redis. keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the
-    device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB.
+    device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB. eviction: in which order
+    blocks leave host memory.
     Raises ValueError if there is neither a CPU tier nor a Redis.
     """
     if redis_address is None and not keep_in_cpu:
@@ -378,7 +455,7 @@ def open_store(
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
-            eviction_config=config.EvictionConfig("LRU", trigger_watermark=_EVICT_ABOVE, eviction_ratio=_EVICT_SHARE),
+            eviction_config=config.EvictionConfig("noop"),
             l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
@@ -386,4 +463,6 @@ def open_store(
         ),
         _l1_managers=(l1,),
     )
-    return LMCacheStore(l1, manager, block_nbytes, client)
+    residents = Residents(make_eviction(eviction))
+    l1.register_listener(_ResidentsListener(residents))
+    return LMCacheStore(l1, manager, block_nbytes, client, residents, keeps_in_cpu=keep_in_cpu)

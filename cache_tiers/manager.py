@@ -8,8 +8,9 @@ Invariants:
 - losing a tier costs time, never correctness, never a request: every fault below is a shorter load.
 
 A load brings the longest run of a request's keys up, in windows from the front, three of them ahead; what another load
-is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. A store takes one
-full block down; a store that the CPU tier refuses is tried again for as long as its block is on the device.
+is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. Before it, while
+a request waits for its turn, warming brings them as far as host memory. A store takes one full block down; a store that
+the CPU tier refuses is tried again for as long as its block is on the device.
 """
 
 import itertools
@@ -18,10 +19,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.fetches import Fetches, Window
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
+from cache_tiers.warming import Warming
 
 WINDOWS_AHEAD = 3
 STORE_RETRY_SECONDS = 0.1
@@ -46,29 +49,23 @@ class LoadOutcome:
 
 
 @dataclass(slots=True)
-class _Window:
-    start: int
-    keys: Sequence[BlockKey]
-    handle: int
-    submitted: float
-
-
-@dataclass(slots=True)
 class _Load:
-    """compute_seconds: what computing all its blocks would take; None: unknown. moved: when a window last arrived."""
+    """compute_seconds: what computing all its blocks would take; None: unknown. warmed: what came from Redis for it
+    before it began. moved: when a window last arrived."""
 
     load_id: str
     keys: Sequence[BlockKey]
     block_ids: Sequence[int]
     began: float
     compute_seconds: float | None
+    warmed: frozenset[BlockKey]
     moved: float
     submitted: int = 0
     arrived: int = 0
     from_cpu: int = 0
     from_redis: int = 0
     ended: bool = False
-    windows: deque[_Window] = field(default_factory=deque)
+    windows: deque[Window] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
     failed_at: int | None = None
 
@@ -102,10 +99,11 @@ class TierManager:
         self._clock = clock
         self._rest = rest
         self._redis = redis
+        self._fetches = Fetches(store, clock=clock, redis=redis)
+        most_blocks = store.stats().cpu_capacity_bytes // cost.block_nbytes // 2 if store.keeps_in_cpu else 0
+        self._warming = Warming(store, self._fetches, cost, most_blocks=most_blocks)
         self._job_ids = itertools.count()
         self._loads: dict[str, _Load] = {}
-        self._late: list[_Window] = []
-        self._fetching: set[BlockKey] = set()
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
@@ -128,11 +126,23 @@ class TierManager:
     def probe(self, key: BlockKey) -> None:
         """Fetch a block for which nobody waits, now and then: a link that was too slow may be faster by now."""
         now = self._clock()
-        if now >= self._probe_at and not self._late and key not in self._fetching:
+        if now >= self._probe_at and not self._fetches.num_late and self._fetches.num_unclaimed([key]):
             self._probe_at = now + PROBE_EVERY_SECONDS
-            self._late.append(self._fetch(0, [key]))
+            self._fetches.leave([self._fetches.begin(0, [key])])
+
+    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+        """A request had these blocks, from its first on; `num_found` of them were there before it came."""
+        self.store.used(chain, num_found)
 
     # Loads
+
+    def warm(self, load_id: str, keys: Sequence[BlockKey]) -> None:
+        """Bring the longest run of `keys` into host memory, for a load that will begin later."""
+        self._warming.begin(load_id, keys)
+
+    def stop_warming(self, load_id: str) -> None:
+        """There will be no such load."""
+        self._warming.end(load_id)
 
     def begin_load(
         self, load_id: str, keys: Sequence[BlockKey], block_ids: Sequence[int], *, compute_seconds: float | None
@@ -140,7 +150,7 @@ class TierManager:
         """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
         outcome is there. compute_seconds: what computing all of them would take; None: unknown."""
         now = self._clock()
-        load = _Load(load_id, keys, block_ids, now, compute_seconds, now)
+        load = _Load(load_id, keys, block_ids, now, compute_seconds, self._warming.end(load_id), now)
         self._loads[load_id] = load
         # What lies in host memory is there at once: its copies go with the step that is being put together.
         self._advance(load)
@@ -151,7 +161,8 @@ class TierManager:
 
     def poll_loads(self) -> list[LoadOutcome]:
         """Move every load on; returns those that ended."""
-        self._late = [window for window in self._late if not self._release_late(window)]
+        self._fetches.poll_late()
+        self._warming.advance()
         outcomes = []
         for load in list(self._loads.values()):
             self._advance(load)
@@ -164,26 +175,20 @@ class TierManager:
         while not load.ended and len(load.windows) < WINDOWS_AHEAD and load.submitted < len(load.keys):
             most = self.cost.window(self.store.redis_speed, self.store.max_window)
             keys = load.keys[load.submitted : load.submitted + most]
-            # Somebody else's window brings these: they will be in host memory when it has arrived.
-            alone = next((index for index, key in enumerate(keys) if key in self._fetching), len(keys))
-            if alone == 0:
+            keys = keys[: self._fetches.num_unclaimed(keys)]
+            if not keys:
                 return
-            load.windows.append(self._fetch(load.submitted, keys[:alone]))
-            load.submitted += alone
-
-    def _fetch(self, start: int, keys: Sequence[BlockKey]) -> _Window:
-        self._fetching.update(key for key in keys if not self.store.contains(key))
-        return _Window(start, keys, self.store.prefetch(keys, redis=self._redis), self._clock())
+            load.windows.append(self._fetches.begin(load.submitted, keys))
+            load.submitted += len(keys)
 
     def _advance(self, load: _Load) -> None:
         self._submit_windows(load)
         while load.windows and not load.ended:
             window = load.windows[0]
-            result = self.store.poll(window.handle)
+            result = self._fetches.poll(window)
             if result is None:
                 break
             load.windows.popleft()
-            self._fetching.difference_update(window.keys)
             self._window_arrived(load, window, result)
             self._submit_windows(load)
         if load.arrived == len(load.keys):
@@ -203,7 +208,7 @@ class TierManager:
             compute_seconds=load.compute_seconds_left,
         )
 
-    def _window_arrived(self, load: _Load, window: _Window, result: PrefetchResult) -> None:
+    def _window_arrived(self, load: _Load, window: Window, result: PrefetchResult) -> None:
         for index, slot in enumerate(result.slots, window.start):
             job = TransferJob(next(self._job_ids), Direction.LOAD, load.block_ids[index], slot.offset)
             self._load_jobs[job.job_id] = (load, index)
@@ -211,24 +216,16 @@ class TierManager:
             self._ready_loads.append(job)
         load.moved = self._clock()
         load.arrived += len(result.slots)
-        load.from_cpu += result.from_cpu
-        load.from_redis += result.from_redis
+        warmed = sum(slot.key in load.warmed for slot in result.slots[: result.from_cpu])
+        load.from_cpu += result.from_cpu - warmed
+        load.from_redis += result.from_redis + warmed
         if len(result.slots) < len(window.keys):
             self._end(load)
 
     def _end(self, load: _Load) -> None:
         load.ended = True
-        self._late += load.windows
+        self._fetches.leave(load.windows)
         load.windows.clear()
-
-    def _release_late(self, window: _Window) -> bool:
-        result = self.store.poll(window.handle)
-        if result is None:
-            return False
-        self._fetching.difference_update(window.keys)
-        if result.slots:
-            self.store.release([slot.key for slot in result.slots])
-        return True
 
     def _outcome(self, load: _Load) -> LoadOutcome:
         cpu, redis = load.from_cpu, load.from_redis
@@ -318,15 +315,15 @@ class TierManager:
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""
-        if self._loads:
+        if self._loads or self._warming.is_busy:
             return POLL_SECONDS
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
-        return min([*times, LATE_POLL_SECONDS], default=None) if self._late else min(times, default=None)
+        return min([*times, LATE_POLL_SECONDS] if self._fetches.num_late else times, default=None)
 
     def check(self) -> None:
         """Raise AssertionError if, with no load and no job under way, something is still held."""
         jobs = {job for load in self._loads.values() for job in load.jobs}
         assert jobs == set(self._load_jobs), "a load's jobs and the jobs in flight differ"
-        if not self._loads and not self._late and not self._store_jobs:
+        if not (self._loads or self._fetches.num_late or self._warming.is_busy or self._store_jobs):
             self.store.check()

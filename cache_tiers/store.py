@@ -63,6 +63,10 @@ class KVTierStore(Protocol):
     def pool(self) -> memoryview:
         """The whole host arena, writable, format 'B'; offsets of slots count from its start."""
 
+    @property
+    def keeps_in_cpu(self) -> bool:
+        """Whether blocks stay in host memory, or only pass through."""
+
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         """Slots to write; a key that is already stored, being written, or refused for lack of room is left out."""
 
@@ -100,6 +104,10 @@ class KVTierStore(Protocol):
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` gave."""
+
+    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+        """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
+        tier. So they are not the oldest of any tier."""
 
     def clear_cpu(self) -> None:
         """Forget what lies in host memory, but for what is being read or written just now."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cache_tiers.cpu.eviction import EvictionName
 from engine.scheduling.queue.policy import QueuePolicy
 
 
@@ -15,12 +16,14 @@ class TierConfig:
     redis_url: "auto" starts or finds the companion, "off" leaves Redis out, else redis://, rediss:// or unix://.
     redis_memory: maxmemory of the companion; a server that the user names keeps its own settings.
     state_dir: where the companion's socket, pid file and snapshot live.
+    eviction: in which order blocks leave CPU memory when it is full.
     """
 
     cpu_memory: int | None
     redis_url: str
     redis_memory: int
     state_dir: Path
+    eviction: EvictionName = "returning"
 
 
 @dataclass(frozen=True, slots=True)

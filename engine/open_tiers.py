@@ -101,6 +101,7 @@ def open_tiers(
         redis_address=redis.address,
         seal=BlockSeal(config.secret, fingerprint),
         keep_in_cpu=cpu_bytes > 0,
+        eviction=config.tiers.eviction,
     )
     closing.callback(store.close)
     return OpenTiers(store, redis=redis.address is not None, redis_note=redis.note)

@@ -83,7 +83,12 @@ class Rigs:
     ) -> Rig:
         """A store of 64 KiB blocks: 256 of them fit the default pool."""
         store = open_store(
-            block_nbytes=BLOCK, cpu_bytes=cpu_bytes, redis_address=redis, seal=seal, keep_in_cpu=keep_in_cpu
+            block_nbytes=BLOCK,
+            cpu_bytes=cpu_bytes,
+            redis_address=redis,
+            seal=seal,
+            keep_in_cpu=keep_in_cpu,
+            eviction="lru",
         )
         self.opened.append(store)
         return Rig(store)

@@ -15,7 +15,7 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
-from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob
+from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob, RenewJob
 from cache_tiers.redis.known_keys import KnownKeys
 from cache_tiers.redis.resp import Timeouts
 from cache_tiers.redis.value import BlockSeal, Reject
@@ -26,15 +26,18 @@ from cache_tiers.redis.write_ledger import WriteLedger
 logger = logging.getLogger(__name__)
 
 SEVEN_DAYS = 7 * 24 * 3600
+RENEW_EVERY_SECONDS = 60.0
 MOST_KNOWN = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class BlockClientOptions:
-    """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written."""
+    """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written.
+    renew_every_seconds: how often Redis is told that a block is used that it is not asked for."""
 
     max_write_bytes: int
     ttl_seconds: int = SEVEN_DAYS
+    renew_every_seconds: float = RENEW_EVERY_SECONDS
     connections: int = 2
     timeouts: Timeouts = field(default_factory=Timeouts)
 
@@ -98,6 +101,10 @@ class RedisBlockClient:
         """Blocks that LMCache will hand to `put` any moment: their lag counts from now."""
         self._ledger.committed(keys)
 
+    def awaits_put(self, key: bytes) -> bool:
+        """Whether a block was announced and `put` has not been called with it yet."""
+        return self._ledger.awaits_handover(key)
+
     def put(self, blocks: Sequence[Block], done: Callable[[bool], None]) -> None:
         """Write the blocks; `done` tells whether all were stored. Their memory must stay as it is until then."""
         self._ledger.handed_over([block.key for block in blocks])
@@ -121,10 +128,18 @@ class RedisBlockClient:
             job = PutJob(block, self._seal, self._options.ttl_seconds, settle, is_there=self._known.is_whole)
             if not self._breaker.closed:
                 job.finish()
-            elif not self._queue.put_write(job):
+            elif not self._queue.put_write(job, block.payload.nbytes):
                 with self._lock:
                     self._shed += 1
                 job.finish()
+
+    def renew(self, chain: Sequence[bytes]) -> None:
+        """These were used somewhere above: Redis should not take them for its oldest, the first one least of all."""
+        due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
+        if due and self._breaker.closed:
+            self._queue.put_write(
+                RenewJob(due, self._options.ttl_seconds, lambda there: self._known.learn(due, there, whole=False)), 0
+            )
 
     def num_known(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys Redis should hold, as far as is known without asking."""

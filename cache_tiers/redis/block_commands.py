@@ -48,6 +48,13 @@ def renew_block(connection: RespConnection, key: bytes, ttl_seconds: int) -> boo
     return connection.call(b"EXPIRE", redis_key(key), b"%d" % ttl_seconds) == 1
 
 
+def renew_blocks(connection: RespConnection, keys: Sequence[bytes], ttl_seconds: int) -> list[bool]:
+    """The same for several, in one round trip; for Redis' own LRU they count as used, the last key last."""
+    connection.start_exchange()
+    connection.send([b"".join(command(b"EXPIRE", redis_key(key), b"%d" % ttl_seconds) for key in keys)])
+    return [connection.read_reply() == 1 for _ in keys]
+
+
 def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMeter) -> list[bool]:
     """Which of the keys exist now, in one round trip. A hint: a later load may still miss."""
     connection.start_exchange()

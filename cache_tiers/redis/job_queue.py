@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 
-from cache_tiers.redis.jobs import Job, PutJob
+from cache_tiers.redis.jobs import Job
 
 
 class JobQueue:
@@ -13,7 +13,7 @@ class JobQueue:
         self._max_write_bytes = max_write_bytes
         self._write_bytes = 0
         self._reads: deque[Job] = deque()
-        self._writes: deque[PutJob] = deque()
+        self._writes: deque[tuple[Job, int]] = deque()
         self._condition = threading.Condition()
         self._closed = False
 
@@ -26,14 +26,13 @@ class JobQueue:
             self._condition.notify()
             return True
 
-    def put_write(self, job: PutJob) -> bool:
-        """Queue a write; False when the bound is reached (the write is shed) or the queue is closed."""
-        nbytes = job.block.payload.nbytes
+    def put_write(self, job: Job, nbytes: int) -> bool:
+        """Queue a write of that size; False when the bound is reached (the write is shed) or the queue is closed."""
         with self._condition:
             if self._closed or self._write_bytes + nbytes > self._max_write_bytes:
                 return False
             self._write_bytes += nbytes
-            self._writes.append(job)
+            self._writes.append((job, nbytes))
             self._condition.notify()
             return True
 
@@ -44,8 +43,8 @@ class JobQueue:
                 if self._reads:
                     return self._reads.popleft()
                 if self._writes:
-                    job = self._writes.popleft()
-                    self._write_bytes -= job.block.payload.nbytes
+                    job, nbytes = self._writes.popleft()
+                    self._write_bytes -= nbytes
                     return job
                 if self._closed:
                     return None

@@ -1,10 +1,10 @@
-"""The three kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
+"""The kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from cache_tiers.link_speed import LinkMeter
-from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block, renew_block
+from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block, renew_block, renew_blocks
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.value import BlockSeal, Reject
 
@@ -52,6 +52,25 @@ class PutJob(Job):
     def finish(self) -> None:
         """Report `stored`."""
         self._done(self)
+
+
+class RenewJob(Job):
+    """Begin the time to live of stored blocks anew; `done` learns which were there, if the server said so."""
+
+    def __init__(self, keys: Sequence[bytes], ttl_seconds: int, done: Callable[[list[bool]], None]) -> None:
+        self._keys = keys
+        self._ttl_seconds = ttl_seconds
+        self._there: list[bool] | None = None
+        self._done = done
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
+        """One pipelined exchange."""
+        self._there = renew_blocks(connection, self._keys, self._ttl_seconds)
+
+    def finish(self) -> None:
+        """Report what was learned, if anything."""
+        if self._there is not None:
+            self._done(self._there)
 
 
 class FindJob(Job):

@@ -1,37 +1,58 @@
 """What is believed to be in Redis, so that not every load has to ask first."""
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Known:
+    """whole: its value was, when we saw it last. renewed: when it last counted as used there."""
+
+    whole: bool
+    renewed: float
 
 
 class KnownKeys:
     """Thread-safe. Hints: a key may have been evicted or have expired since, or be there without our knowledge.
 
-    most: keys that are remembered, at about 150 bytes each; the least recently confirmed go first.
+    most: keys that are remembered, at about 250 bytes each; the least recently confirmed go first.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
+        self._clock = clock
         self._lock = threading.Lock()
-        self._keys: OrderedDict[bytes, bool] = OrderedDict()
+        self._keys: OrderedDict[bytes, _Known] = OrderedDict()
 
     def learn(self, keys: Sequence[bytes], found: Sequence[bool], *, whole: bool) -> None:
         """What Redis has just said of each of the keys. whole: what is there was written or verified by us just now."""
         with self._lock:
             for key, there in zip(keys, found, strict=True):
-                was_whole = self._keys.pop(key, False)
+                before = self._keys.pop(key, None)
                 if there:
-                    self._keys[key] = whole or was_whole
+                    self._keys[key] = _Known(whole or (before is not None and before.whole), self._clock())
             while len(self._keys) > self._most:
                 self._keys.popitem(last=False)
 
     def is_whole(self, key: bytes) -> bool:
         """Whether the key is known, and its value was whole when we saw it last."""
         with self._lock:
-            return self._keys.get(key, False)
+            known = self._keys.get(key)
+            return known is not None and known.whole
 
     def run(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys are known, without a gap."""
         with self._lock:
             return next((index for index, key in enumerate(keys) if key not in self._keys), len(keys))
+
+    def take_due(self, keys: Sequence[bytes], seconds: float) -> list[bytes]:
+        """Those of the keys that are known, and whose last renewal was that long ago; now they count as renewed."""
+        now = self._clock()
+        with self._lock:
+            due = [key for key in keys if key in self._keys and now - self._keys[key].renewed >= seconds]
+            for key in due:
+                self._keys[key].renewed = now
+        return due

@@ -38,6 +38,12 @@ class WriteLedger:
                 self._since.setdefault(key, now)
                 self._unclaimed.pop(key, None)
 
+    def awaits_handover(self, key: bytes) -> bool:
+        """Whether the writer will be given this block any moment: its bytes must stay until then."""
+        with self._condition:
+            self._give_up_unclaimed()
+            return key in self._unclaimed
+
     def settled(self, key: bytes, *, stored: bool) -> None:
         """Redis acknowledged the block, or will never get it."""
         with self._condition:

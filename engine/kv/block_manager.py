@@ -41,6 +41,12 @@ class BlockManager:
         """Full blocks that may be brought from below: they are its own until they are published."""
         return min(request.num_tokens // self.block_size, len(request.block_keys)) if self.prefix_cache else 0
 
+    def num_on_device(self, request: Request) -> int:
+        """Blocks that `match_prefix` would find now."""
+        size, keys = self.block_size, request.block_keys[: self.num_matchable(request)]
+        found = (self.pool.find(key, request.token_ids(i * size, (i + 1) * size)) for i, key in enumerate(keys))
+        return next((index for index, block in enumerate(found) if block is None), len(keys))
+
     def match_prefix(self, request: Request) -> int:
         """Take the longest published prefix into an empty block table; returns how many blocks."""
         assert not request.blocks

@@ -147,11 +147,17 @@ class RequestStates:
                 self._tiering.abort(request)
             case RequestStatus.FOLLOWING:
                 self.followers.drop(request)
+                if self._tiering is not None:
+                    self._tiering.forget_waiting(request)
             case RequestStatus.RUNNING:
                 self.running.remove(request)
+                if self._tiering is not None:
+                    self._tiering.used(request)
                 self._blocks.free(request)
             case _:
                 self.queue.remove(request)
+                if self._tiering is not None:
+                    self._tiering.forget_waiting(request)
                 self._restored.pop(request_id, None)
                 self._blocks.free(request)
         self._forget_in_worker(request)

@@ -86,6 +86,8 @@ class Scheduler:
                 retry_after=self.retry_after(),
             )
         self._states.add(request)
+        if self.tiering is not None:
+            self.tiering.arrived(request)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""

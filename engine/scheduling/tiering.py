@@ -102,8 +102,30 @@ class Tiering:
         """Whether no byte moves."""
         return not self._restoring and not self._pinned
 
+    def arrived(self, request: Request) -> None:
+        """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
+        device = self._blocks.num_on_device(request)
+        keys = request.block_keys[device : self._blocks.num_loadable(request)]
+        in_cpu = self.tiers.num_in_cpu(keys)
+        wanted = self._choose(request, device + in_cpu, keys[in_cpu:]) if in_cpu < len(keys) else 0
+        if wanted:
+            self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
+
+    def used(self, request: Request) -> None:
+        """It ends, and leaves its full blocks behind."""
+        if request.num_published_blocks:
+            found = request.receipt.cached // self._blocks.block_size if request.receipt is not None else 0
+            chain = request.block_keys[: request.num_published_blocks]
+            self.tiers.used(chain, min(found, len(chain)))
+
     def begin(self, request: Request) -> bool:
         """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
+        began = self._begin(request)
+        if not began:
+            self.tiers.stop_warming(request.request_id)
+        return began
+
+    def _begin(self, request: Request) -> bool:
         device = len(request.blocks)
         tail = self._find_tail(request, device)
         keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
@@ -189,7 +211,13 @@ class Tiering:
                     continue
                 asked.num_found = found
             request = asked.request
-            if request.status in (RequestStatus.LOADING, RequestStatus.WAITING):
+            if request.status is RequestStatus.LOADING:
+                continue
+            if request.status is RequestStatus.WAITING and not request.tiers_asked:
+                del self._asked[request_id]
+                self.tiers.warm(request_id, request.block_keys[asked.index : asked.index + asked.num_found])
+                continue
+            if request.status is RequestStatus.WAITING:
                 continue
             if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
                 del self._asked[request_id]
@@ -229,6 +257,10 @@ class Tiering:
         assert block.tail_of is not None
         if self._tails.add(block.tail_of, block.key, block.token_ids):
             self.tiers.offer(block.key, block.block_id)
+
+    def forget_waiting(self, request: Request) -> None:
+        """It ended before it had its turn."""
+        self.tiers.stop_warming(request.request_id)
 
     def abort(self, request: Request) -> None:
         """Its blocks return to the pool once no copy can touch them any more."""

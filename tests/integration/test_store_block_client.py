@@ -149,3 +149,43 @@ def test_an_address_where_nothing_is_costs_a_start_no_time(tmp_path: Path) -> No
     client.find([b"x"], results)
     assert results.wait(2) == [False, [False]]
     client.close()
+
+
+def test_what_is_used_above_is_not_the_oldest_in_redis_and_what_is_gone_is_not_believed_to_be_there(
+    redis_server: RedisServer,
+) -> None:
+    options = BlockClientOptions(max_write_bytes=100 * BLOCK, renew_every_seconds=0.0)
+    client = RedisBlockClient(redis_server.address, SEAL, options)
+    try:
+        blocks = [block(number) for number in range(4)]
+        names = [each.key for each in blocks]
+        client.put(blocks, lambda _stored: None)
+        assert client.flush(10)
+        with redis_server.client() as redis:
+            for name in names:
+                redis.expire(redis_key(name), 100)
+            client.renew(names[:2])
+            until(lambda: all(redis.ttl(redis_key(name)) > 1000 for name in names[:2]))
+            assert all(redis.ttl(redis_key(name)) <= 100 for name in names[2:])
+            redis.flushall()
+        assert client.num_known(names) == 4
+        client.renew(names)
+        until(lambda: client.num_known(names) == 0)
+    finally:
+        client.close()
+
+
+def test_redis_is_not_told_of_every_use(redis_server: RedisServer) -> None:
+    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=100 * BLOCK))
+    try:
+        client.put([block(1)], lambda _stored: None)
+        assert client.flush(10)
+        with redis_server.client() as redis:
+            before = redis.info("commandstats").get("cmdstat_expire", {"calls": 0})["calls"]
+            for _ in range(5):
+                client.renew([block(1).key])
+            client.put([block(2)], lambda _stored: None)
+            assert client.flush(10)
+            assert redis.info("commandstats").get("cmdstat_expire", {"calls": 0})["calls"] == before
+    finally:
+        client.close()

@@ -122,15 +122,29 @@ def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, 
 
 def test_what_the_cpu_tier_evicted_comes_back_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
-    for at, name in enumerate(keys(range(240))):
+    for at, name in enumerate(keys(range(320))):
         rig.put([name])
         if at % 16 == 15:
             # What waits for Redis beyond half of the pool is shed: that is another test's subject.
             assert rig.store.flush(10)
-    until(lambda: not rig.store.contains(key(0)))
-    result = rig.fetch(keys(range(8)))
-    assert len(result.slots) == 8
-    assert result.from_redis > 0
+    assert not rig.store.contains(key(0))
+    assert rig.counts(keys(range(8))) == (0, 8), "and there was room for it"
+
+
+def test_a_tier_of_two_blocks_passes_on_what_does_not_fit(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address, cpu_bytes=2 * BLOCK)
+    todo = keys(range(12))
+
+    def put_next() -> bool:
+        del todo[: len(rig.put(todo[:1]))]
+        return not todo
+
+    until(put_next)
+    assert rig.store.flush(10)
+    with redis_server.client() as client:
+        assert client.dbsize() == 12
+    for name in keys(range(12)):
+        assert rig.counts([name]) in ((1, 0), (0, 1))
 
 
 def test_concurrent_prefetches_of_the_same_and_of_other_blocks(redis_server: RedisServer, rigs: Rigs) -> None:

@@ -131,6 +131,7 @@ class ToyStore:
     redis: dict[BlockKey, Slots] = field(default_factory=dict)
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
+    uses: list[tuple[tuple[BlockKey, ...], int]] = field(default_factory=list)
 
     @property
     def pool(self) -> memoryview:
@@ -231,6 +232,14 @@ class ToyStore:
         for key in keys:
             assert self.locks[key] > 0, "released more often than locked"
             self.locks[key] -= 1
+
+    @property
+    def keeps_in_cpu(self) -> bool:
+        return True
+
+    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+        assert 0 <= num_found <= len(chain)
+        self.uses.append((tuple(chain), num_found))
 
     def clear_cpu(self) -> None:
         self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}

@@ -205,7 +205,7 @@ def counts(rig: Rig, request: Request, steps: int) -> list[int]:
 
 
 def test_while_redis_is_asked_the_prompt_is_computed_in_pieces_and_the_rest_is_loaded() -> None:
-    rig = far_rig(latency=1)
+    rig = far_rig(latency=2)
     request = rig.add([*PROMPT, 9])
     # An answer is due in 0.3 s, and a block takes 0.2 s.
     assert counts(rig, request, 2) == [BLOCK, BLOCK]
@@ -227,7 +227,7 @@ def test_what_redis_does_not_have_costs_no_wait() -> None:
 
 
 def test_of_what_redis_has_only_what_is_ahead_is_loaded() -> None:
-    rig = far_rig(latency=1, in_redis=5)
+    rig = far_rig(latency=2, in_redis=5)
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
@@ -256,7 +256,7 @@ def test_of_a_chat_that_goes_on_what_is_known_is_loaded_without_a_question() -> 
 
 
 def test_an_answer_that_comes_while_the_request_waits_is_not_lost() -> None:
-    rig = far_rig(latency=1)
+    rig = far_rig(latency=2)
     assert rig.store is not None
     request = rig.add([*PROMPT, 9])
     counts(rig, request, 1)

@@ -6,11 +6,12 @@ from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, PutJob
 from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 
+NBYTES = 10
 SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
 
 
-def write(key: bytes, nbytes: int = 10) -> PutJob:
-    return PutJob(Block(key, memoryview(bytes(nbytes))), SEAL, 60, lambda _job: None)
+def write(key: bytes) -> PutJob:
+    return PutJob(Block(key, memoryview(bytes(NBYTES))), SEAL, 60, lambda _job: None)
 
 
 def read() -> FindJob:
@@ -20,29 +21,29 @@ def read() -> FindJob:
 def test_a_read_that_somebody_waits_for_goes_before_all_writes() -> None:
     queue = JobQueue(100)
     first, second, urgent = write(b"1"), write(b"2"), read()
-    assert queue.put_write(first)
-    assert queue.put_write(second)
+    assert queue.put_write(first, NBYTES)
+    assert queue.put_write(second, NBYTES)
     assert queue.put_read(urgent)
     assert [queue.take(), queue.take(), queue.take()] == [urgent, first, second]
 
 
 def test_writes_beyond_the_bound_are_shed_until_there_is_room_again() -> None:
     queue = JobQueue(25)
-    assert queue.put_write(write(b"1"))
-    assert queue.put_write(write(b"2"))
-    assert not queue.put_write(write(b"3"))
+    assert queue.put_write(write(b"1"), NBYTES)
+    assert queue.put_write(write(b"2"), NBYTES)
+    assert not queue.put_write(write(b"3"), NBYTES)
     assert queue.put_read(read()), "reads are never shed"
     queue.take()
     queue.take()
-    assert queue.put_write(write(b"4"))
+    assert queue.put_write(write(b"4"), NBYTES)
 
 
 def test_a_closed_queue_hands_out_what_waits_and_then_ends() -> None:
     queue = JobQueue(100)
     waiting = write(b"1")
-    queue.put_write(waiting)
+    queue.put_write(waiting, NBYTES)
     queue.close()
-    assert not queue.put_write(write(b"2"))
+    assert not queue.put_write(write(b"2"), NBYTES)
     assert not queue.put_read(read())
     assert queue.take() is waiting
     assert queue.take() is None

@@ -51,6 +51,7 @@ VALUES = {
     "tenant-weights": "research=2,batch=0.5",
     "kv-memory": "1GiB",
     "cpu-kv-memory": "0",
+    "eviction-policy": "lru",
     "redis-url": "unix:///run/redis.sock",
     "redis-memory": "3GiB",
     "no-prefix-cache": "true",
@@ -85,6 +86,7 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         kv_memory=1 << 30,
         cpu_kv_memory=0,
         redis_url="unix:///run/redis.sock",
+        eviction_policy="lru",
         redis_memory=3 << 30,
         no_prefix_cache=True,
     )
@@ -137,6 +139,7 @@ def test_variables_of_other_programs_are_left_alone() -> None:
         ("dtype", "int8", "bfloat16, float32"),
         ("max-num-seqs", "0", "not between 1"),
         ("queue-policy", "lifo", "fcfs, priority, fair"),
+        ("eviction-policy", "random", "lru, returning"),
         ("tenant-weights", "research", "not like name=2"),
         ("tenant-weights", "research=0", "above 0"),
         ("tenant-weights", "research=much", "not a number"),

@@ -1,0 +1,261 @@
+"""`python -m bench.eviction`: a trace of conversations and single calls is replayed against the eviction policies.
+
+No model runs: a request finds the longest run of its blocks that the tier holds, and leaves all of its blocks there.
+What counts is the share of the prompts' blocks that were found. The trace is drawn from a seed: how long people think
+and how long messages are is log-normal, how many turns they take geometric. The three mixes differ in how much of the
+traffic never comes back.
+"""
+
+import argparse
+import heapq
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import inf, log
+from pathlib import Path
+from typing import Final, Protocol
+
+from bench.machine import describe_machine
+from cache_tiers.block_key import BlockKey
+from cache_tiers.cpu.eviction import EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
+
+BLOCK: Final = 64
+HOURS: Final = 4
+CHATS_PER_MINUTE: Final = 3.0
+CAPACITIES: Final = (512, 2048, 8192)
+SEEDS: Final = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """singles: calls that nobody comes back to, for each chat. templates: of calls that share a beginning; 0: none."""
+
+    name: str
+    singles: float
+    templates: int
+
+
+MIXES: Final = (
+    Mix("chats alone", 0.0, 0),
+    Mix("chats and single calls", 4.0, 0),
+    Mix("chats and calls that share 4 long instructions", 4.0, 4),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request: seconds since the start; blocks of its prompt, and of prompt and answer together."""
+
+    at: float
+    num_prompt: int
+    chain: tuple[BlockKey, ...]
+
+
+def trace(mix: Mix, seed: int) -> list[Ask]:
+    """All requests of the hours, in order of time."""
+    source, asks = random.Random(seed), list[Ask]()
+    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE)):
+        asks += _chat(source, f"chat/{seed}/{number}", at)
+    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE * mix.singles)):
+        begin = source.randrange(mix.templates) if mix.templates else None
+        asks.append(_single(source, f"single/{seed}/{number}", begin, at))
+    return sorted(asks, key=lambda ask: ask.at)
+
+
+def _arrivals(source: random.Random, per_minute: float) -> Iterator[float]:
+    at = 0.0
+    while per_minute and (at := at + source.expovariate(per_minute / 60)) < HOURS * 3600:
+        yield at
+
+
+def _chat(source: random.Random, name: str, at: float) -> Iterator[Ask]:
+    """Turns: geometric, 4 in the mean. Thinking: log-normal, a minute in the median, sometimes an hour."""
+    system = source.choices(("none", "short", "long"), (5, 3, 2))[0]
+    keys = [_key(f"system/{system}", index) for index in range({"none": 0, "short": 3, "long": 16}[system])]
+    tokens = len(keys) * BLOCK
+    while True:
+        prompt = tokens + round(source.lognormvariate(log(60), 1.1))
+        tokens = prompt + round(source.lognormvariate(log(220), 0.8))
+        keys += [_key(name, index) for index in range(len(keys), tokens // BLOCK)]
+        yield Ask(at, prompt // BLOCK, tuple(keys))
+        if source.random() < 0.25 or tokens > 8192:
+            return
+        at += source.lognormvariate(log(60), 1.4)
+
+
+def _single(source: random.Random, name: str, template: int | None, at: float) -> Ask:
+    keys = [] if template is None else [_key(f"template/{template}", index) for index in range(24)]
+    prompt = len(keys) + round(source.lognormvariate(log(900), 0.9)) // BLOCK
+    chain = keys + [_key(name, index) for index in range(len(keys), prompt + 2)]
+    return Ask(at, prompt, tuple(chain))
+
+
+def _key(name: str, index: int) -> BlockKey:
+    return BlockKey(f"{name}/{index}".encode())
+
+
+class Tier(Protocol):
+    """A CPU tier of some blocks."""
+
+    def has(self, key: BlockKey) -> bool: ...
+
+    def take(self, ask: Ask, num_found: int) -> None:
+        """The request has ended, and leaves its blocks."""
+
+
+class PolicyTier:
+    """Room is made for one block at a time, as the product does it."""
+
+    def __init__(self, capacity: int, policy: EvictionPolicy) -> None:
+        self._capacity = capacity
+        self._policy = policy
+        self._keys: set[BlockKey] = set()
+
+    def has(self, key: BlockKey) -> bool:
+        return key in self._keys
+
+    def take(self, ask: Ask, num_found: int) -> None:
+        for key in ask.chain:
+            if key in self._keys:
+                continue
+            if len(self._keys) == self._capacity:
+                victim = next(self._policy.in_order())
+                self._policy.remove(victim)
+                self._keys.remove(victim)
+            self._policy.add(key)
+            self._keys.add(key)
+        self._policy.use(ask.chain, num_found)
+
+
+class LMCacheTier:
+    """LMCache's own LRU as it is run: a fifth goes when three quarters are full, and reads are what touches a block."""
+
+    def __init__(self, capacity: int) -> None:
+        # Here, because only this one needs LMCache.
+        from lmcache.v1.distributed.api import ObjectKey  # type: ignore[import-untyped]
+        from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy  # type: ignore[import-untyped]
+
+        import cache_tiers.lmcache_store  # noqa: F401
+
+        self._capacity = capacity
+        self._policy = LRUEvictionPolicy()
+        self._name: Callable[[BlockKey], object] = lambda key: ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
+        self._keys: set[BlockKey] = set()
+
+    def has(self, key: BlockKey) -> bool:
+        return key in self._keys
+
+    def take(self, ask: Ask, num_found: int) -> None:
+        self._policy.on_keys_touched([self._name(key) for key in ask.chain[:num_found]])
+        for key in ask.chain:
+            if key not in self._keys:
+                self._policy.on_keys_created([self._name(key)])
+                self._keys.add(key)
+        while len(self._keys) > 0.75 * self._capacity:
+            for action in self._policy.get_eviction_actions(0.2):
+                self._policy.on_keys_removed(action.keys)
+                self._keys.difference_update(name.chunk_hash for name in action.keys)
+
+
+class ClairvoyantTier:
+    """Gives up what will not be asked for longest: no policy can know that, and none can be much better."""
+
+    def __init__(self, capacity: int, asks: Sequence[Ask]) -> None:
+        self._capacity = capacity
+        self._times: dict[BlockKey, list[float]] = {}
+        for ask in reversed(asks):
+            for key in ask.chain[: ask.num_prompt]:
+                self._times.setdefault(key, []).append(ask.at)
+        self._next: dict[BlockKey, float] = {}
+        self._heap: list[tuple[float, int, BlockKey]] = []
+
+    def has(self, key: BlockKey) -> bool:
+        return key in self._next
+
+    def take(self, ask: Ask, num_found: int) -> None:
+        del num_found
+        for index, key in enumerate(ask.chain):
+            times = self._times.get(key, [])
+            while times and times[-1] <= ask.at:
+                times.pop()
+            self._next[key] = times[-1] if times else inf
+            # Of one chain the end goes first.
+            heapq.heappush(self._heap, (-self._next[key], -index, key))
+        while len(self._next) > self._capacity:
+            at, _, key = heapq.heappop(self._heap)
+            if self._next.get(key) == -at:
+                del self._next[key]
+
+
+def replay(asks: Sequence[Ask], tier: Tier) -> float:
+    """The share of the prompts' blocks that were found."""
+    asked = found = 0
+    for ask in asks:
+        run = next((index for index in range(ask.num_prompt) if not tier.has(ask.chain[index])), ask.num_prompt)
+        asked, found = asked + ask.num_prompt, found + run
+        tier.take(ask, run)
+    return found / asked
+
+
+POLICIES: Final[dict[str, Callable[[int, Sequence[Ask]], Tier]]] = {
+    "LMCache": lambda capacity, _: LMCacheTier(capacity),
+    "lru": lambda capacity, _: PolicyTier(capacity, LeastRecentlyUsed()),
+    "returning": lambda capacity, _: PolicyTier(capacity, LikelyToReturn()),
+    "clairvoyant": ClairvoyantTier,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """found: by policy, the mean over the seeds of the share of blocks that were found."""
+
+    mix: str
+    capacity: int
+    num_asked: int
+    found: dict[str, float]
+
+
+def measure(mix: Mix, capacity: int) -> Row:
+    """One row of the table."""
+    shares: dict[str, list[float]] = {name: [] for name in POLICIES}
+    num_asked = 0
+    for seed in SEEDS:
+        asks = trace(mix, seed)
+        num_asked += sum(ask.num_prompt for ask in asks)
+        for name, make in POLICIES.items():
+            shares[name].append(replay(asks, make(capacity, asks)))
+    return Row(mix.name, capacity, num_asked, {name: sum(each) / len(each) for name, each in shares.items()})
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Markdown."""
+    lines = [
+        "| traffic | tier, tokens | " + " | ".join(POLICIES) + " |",
+        "| --- | ---: |" + " ---: |" * len(POLICIES),
+    ]
+    for row in rows:
+        shares = " | ".join(f"{100 * row.found[name]:.1f} %" for name in POLICIES)
+        lines.append(f"| {row.mix} | {row.capacity * BLOCK} | {shares} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Replay, print and write eviction.json and eviction.md."""
+    parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    out = parser.parse_args(argv).out
+    rows = []
+    for mix in MIXES:
+        for capacity in CAPACITIES:
+            rows.append(measure(mix, capacity))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    out.mkdir(parents=True, exist_ok=True)
+    result = {"machine": asdict(describe_machine()), "rows": [asdict(row) for row in rows]}
+    (out / "eviction.json").write_text(json.dumps(result, indent=1) + "\n")
+    (out / "eviction.md").write_text(table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

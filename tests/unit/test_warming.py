@@ -1,0 +1,103 @@
+"""What Redis has of a request comes as far as host memory while it waits for its turn."""
+
+import pytest
+
+from cache_tiers.link_speed import LinkSpeed
+from engine.request import Request, RequestStatus
+from tests.model.toys import BelievedCost, ToyStore, expected_output
+from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
+
+PROMPT = [1, 2, 3, 4] * 8
+NEAR, FAR = LinkSpeed(0.001, 1000.0), LinkSpeed(0.3, 1000.0)
+
+
+def busy_rig(*, speed: LinkSpeed = NEAR, capacity: int = 64, latency: int = 2) -> Rig:
+    """One request runs, and no second one may; Redis has all of PROMPT."""
+    store = ToyStore(capacity=64)
+    first = Rig(max_tokens_per_step=64, store=store)
+    first.add(PROMPT)
+    first.run()
+    there = ToyStore(capacity=capacity, redis=dict(store.redis), latency=latency, speed=speed)
+    prefill = BelievedCost()
+    rig = Rig(max_tokens_per_step=64, max_num_seqs=1, store=there, prefill=prefill, pool_blocks=64)
+    rig.add([50, 51, 52], max_tokens=60)
+    rig.step()
+    prefill.token_seconds = 0.05
+    return rig
+
+
+def steps(rig: Rig, count: int) -> None:
+    for _ in range(count):
+        rig.step()
+        rig.scheduler.check()
+
+
+def in_cpu(rig: Rig, request: Request) -> int:
+    assert rig.store is not None
+    return sum(key in rig.store.ready for key in request.block_keys)
+
+
+@pytest.mark.parametrize("speed", [NEAR, FAR])
+def test_a_waiting_request_finds_its_prefix_in_host_memory_when_its_turn_comes(speed: LinkSpeed) -> None:
+    rig = busy_rig(speed=speed)
+    request = rig.add([*PROMPT, 9])
+    steps(rig, 20)
+    assert request.status is RequestStatus.WAITING
+    assert in_cpu(rig, request) == 8
+    rig.run()
+    assert request.receipt is not None
+    assert (request.receipt.redis, request.receipt.cpu) == (8 * BLOCK, 0), "it came from Redis, for this request"
+    assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def test_a_turn_that_comes_while_a_window_is_under_way_asks_for_nothing_twice() -> None:
+    rig = busy_rig(latency=6)
+    assert rig.store is not None
+    request = rig.add([*PROMPT, 9])
+    rig.scheduler.finish_request(rig.requests[0].request_id, "abort")
+    rig.scheduler.schedule()
+    assert request.status is RequestStatus.LOADING
+    asked = [key for pending in rig.store.pending.values() for key in pending.keys]
+    assert len(asked) == len(set(asked)) > 0
+    rig.run()
+    assert request.receipt is not None
+    assert request.receipt.redis == 8 * BLOCK
+
+
+def test_what_waits_is_warmed_in_the_order_of_arrival_and_never_more_than_half_of_host_memory() -> None:
+    rig = busy_rig(capacity=12)
+    first, second = rig.add([*PROMPT, 9]), rig.add([*PROMPT[:-BLOCK], 9, 9, 9, 9, 9])
+    steps(rig, 20)
+    assert in_cpu(rig, first) == 6
+    assert in_cpu(rig, second) == 6, "their beginning is the same"
+    rig.run()
+    for request in (first, second):
+        assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+@pytest.mark.parametrize("num_steps", range(6))
+def test_who_leaves_while_waiting_leaves_nothing_behind(num_steps: int) -> None:
+    rig = busy_rig(latency=3)
+    request = rig.add([*PROMPT, 9])
+    steps(rig, num_steps)
+    rig.scheduler.finish_request(request.request_id, "abort")
+    rig.run()
+    assert rig.tiers is not None
+    for _ in range(5):
+        rig.tiers.poll_loads()
+    assert rig.tiers.next_poll_seconds() is None
+    rig.scheduler.check()
+
+
+def test_what_a_request_used_is_told_to_the_tiers_with_what_it_found() -> None:
+    rig = Rig(max_tokens_per_step=64, store=ToyStore(capacity=64))
+    assert rig.store is not None
+    first = rig.add(PROMPT)
+    rig.run()
+    second = rig.add([*PROMPT, *first.output_token_ids, 7, 7])
+    rig.run()
+    (chain, found), (longer, found_again) = rig.store.uses
+    assert (list(chain), found) == (first.block_keys[:8], 0)
+    assert longer[:8] == chain
+    assert list(longer) == second.block_keys[: len(longer)]
+    assert found_again == 8

@@ -15,7 +15,7 @@ from typing import Final
 import torch
 
 from bench.kv_codecs import Codec
-from bench.quality import TEXTS, compare
+from bench.quality import TEXTS, Positions, compare
 from bench.stats import share
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import InstructionSet
@@ -157,9 +157,7 @@ class Laboratory:
         self._runner = self._open(folder, config, build, cache)
         self._arms: dict[str, Restore] = {codec.name: partial(self._through, codec) for codec in codecs}
         if other is not None:
-            self._arms[f"computed by the {other.name} kernels"] = partial(
-                _compute, self._open(folder, config, other, cache)
-            )
+            self._arms[other.name] = partial(self._computed, self._open(folder, config, other, cache))
 
     def _open(self, folder: Path, config: PanguConfig, build: InstructionSet, cache: Path) -> NativeRunner:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
@@ -172,56 +170,59 @@ class Laboratory:
         for source, target in zip(exact.restored_blocks, own.restored_blocks, strict=True):
             codec.decode(codec.encode(self._kv[source]), self._kv[target])
 
+    @staticmethod
+    def _computed(runner: NativeRunner, _exact: Answer, own: Answer) -> None:
+        runner.compute([own.beginning()])
+
     def sample(self) -> list[torch.Tensor]:
         """Exact blocks of one of the prompts that were measured last, each bfloat16 of `block_shape`."""
         return list(self._kv[:SAMPLED].clone())
 
     def measure(self, prompts: Sequence[Prompt]) -> dict[str, list[Places]]:
         """By arm, for each of at most PROMPTS_AT_ONCE prompts."""
-        answers = self._answers(prompts)
-        exact, arms = answers[: len(prompts)], answers[len(prompts) :]
-        for each in exact:
-            _compute(self._runner, each, each)
-        for at, each in enumerate(arms):
-            list(self._arms.values())[at // len(prompts)](exact[at % len(prompts)], each)
-        tokens, forced, divergence = self._forced(answers, len(prompts))
-        free = self._free(arms)
+        exact, *arms = (self._answers(prompts, arm) for arm in range(1 + len(self._arms)))
+        for answer in exact:
+            self._runner.compute([answer.beginning()])
+        for restore, own in zip(self._arms.values(), arms, strict=True):
+            for each in zip(exact, own, strict=True):
+                restore(*each)
+        others = [answer for own in arms for answer in own]
+        tokens, forced = self._forced(exact, others)
+        free = self._free(others)
         found: dict[str, list[Places]] = {name: [] for name in self._arms}
         for at, name in enumerate(name for name in self._arms for _ in prompts):
-            of = at % len(prompts)
-            length = next((n for n, token in enumerate(tokens[of], 1) if token in self._eos), ANSWER)
-            same = [a == b for a, b in zip(free[at], tokens[of], strict=True)]
-            places = Places(prompts[of].kind, same[:length], forced[at][:length], divergence[at][:length])
+            expected = tokens[at % len(prompts)]
+            length = next((n for n, token in enumerate(expected, 1) if token in self._eos), ANSWER)
+            places = Places(
+                others[at].prompt.kind,
+                [ours == theirs for ours, theirs in zip(free[at], expected, strict=True)][:length],
+                [positions.agrees[at] for positions in forced[:length]],
+                [positions.divergence[at] for positions in forced[:length]],
+            )
             found[name].append(places)
         return found
 
-    def _answers(self, prompts: Sequence[Prompt]) -> list[Answer]:
-        """The exact one of each prompt, then those of each arm."""
-        count = len(prompts) * (1 + len(self._arms))
-        blocks = [list(range(at * _BLOCKS, (at + 1) * _BLOCKS)) for at in range(count)]
-        return [Answer(prompts[at % len(prompts)], own) for at, own in enumerate(blocks)]
+    def _answers(self, prompts: Sequence[Prompt], arm: int) -> list[Answer]:
+        first = arm * PROMPTS_AT_ONCE
+        return [
+            Answer(prompt, list(range(at * _BLOCKS, (at + 1) * _BLOCKS))) for at, prompt in enumerate(prompts, first)
+        ]
 
-    def _forced(
-        self, answers: Sequence[Answer], exact: int
-    ) -> tuple[list[list[int]], list[list[bool]], list[list[float]]]:
-        """Tokens of the first `exact` answers, and what the others, given these, do at each place."""
-        others = range(exact, len(answers))
-        tokens: list[list[int]] = [[] for _ in range(exact)]
-        agrees: list[list[bool]] = [[] for _ in others]
-        divergence: list[list[float]] = [[] for _ in others]
+    def _forced(self, exact: Sequence[Answer], others: Sequence[Answer]) -> tuple[list[list[int]], list[Positions]]:
+        """The tokens of the exact answers, and what the others, given these, predict at each place."""
+        answers = [*exact, *others]
+        tokens: list[list[int]] = [[] for _ in exact]
+        forced: list[Positions] = []
         batch = [answer.rest() for answer in answers]
         for number in range(ANSWER):
             computed = self._runner.compute(batch, range(len(batch)))
-            chosen = [computed.tokens[at % exact] for at in range(len(answers))]
-            for own, token in zip(tokens, chosen[:exact], strict=True):
+            for own, token in zip(tokens, computed.tokens[: len(exact)], strict=True):
                 own.append(token)
-            reference = computed.logits[:exact].repeat(len(others) // exact, 1)
-            positions = compare(computed.logits[exact:], reference, chosen[exact:])
-            for at in range(len(others)):
-                agrees[at].append(positions.agrees[at])
-                divergence[at].append(positions.divergence[at])
-            batch = [answer.go_on(token, number) for answer, token in zip(answers, chosen, strict=True)]
-        return tokens, agrees, divergence
+            given = [tokens[at % len(exact)][-1] for at in range(len(answers))]
+            logits, reference = computed.logits[len(exact) :], computed.logits[: len(exact)]
+            forced.append(compare(logits, reference.repeat(len(others) // len(exact), 1), given[len(exact) :]))
+            batch = [answer.go_on(token, number) for answer, token in zip(answers, given, strict=True)]
+        return tokens, forced
 
     def _free(self, answers: Sequence[Answer]) -> list[list[int]]:
         """The tokens of each, left to itself."""
@@ -233,10 +234,6 @@ class Laboratory:
                 own.append(token)
             batch = [answer.go_on(token, number) for answer, token in zip(answers, chosen, strict=True)]
         return tokens
-
-
-def _compute(runner: NativeRunner, _exact: Answer, own: Answer) -> None:
-    runner.compute([own.beginning()])
 
 
 def measure_agreement(laboratory: Laboratory, prompts: Sequence[Prompt]) -> dict[str, Agreement]:

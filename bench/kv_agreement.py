@@ -1,0 +1,262 @@
+"""What a lossy form of a prompt's KV does to the answer: greedy tokens against those that exact KV gives.
+
+The full blocks of a prompt are computed once and pass through a codec as if they came from Redis; the rest of the
+prompt and the answer are computed behind them, by the kernels that the server runs. Two counts. Free: every answer goes
+its own way, and tokens are compared place by place: what a user sees, and behind their first difference two answers
+share little. Forced: all are given the tokens of the exact answer, so that each place counts for itself.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from bench.kv_codecs import Codec
+from bench.quality import TEXTS, Positions, compare
+from bench.stats import share
+from engine.cpu.build import build_kernels
+from engine.cpu.instruction_set import InstructionSet
+from engine.cpu.library import Kernels
+from engine.cpu.runner import NativeRunner
+from engine.cpu.step_arrays import PAGE_KEYS
+from engine.cpu.weights import PackedModel
+from engine.sampling.sampler import SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.worker.input_batch import ScheduledRequest
+from models.folder import ModelFolder
+from models.pangu.chat_format import ChatFormat, Message
+from models.pangu.config import PanguConfig
+from models.pangu.model import PanguForCausalLM
+from models.registry import load_model
+from models.tokenizer import Tokenizer
+
+TASKS: Final = (
+    "Summarise this text in a few sentences.",
+    "What is this text about, and for whom was it written?",
+    "List the five most important points of this text.",
+    "Continue this text in the same style.",
+)
+CUTS: Final = (520, 600)
+SHORTEST: Final = 500
+LONGEST: Final = 1100
+ANSWER: Final = 96
+PROMPTS_AT_ONCE: Final = 3
+SAMPLED: Final = SHORTEST // PAGE_KEYS
+GREEDY: Final = SamplingParams(temperature=0.0)
+_BLOCKS: Final = -(-(LONGEST + ANSWER) // PAGE_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """kind: "chat" for a text with a task, in the model's template; "text" for the beginning of a text."""
+
+    kind: str
+    token_ids: list[int]
+
+    @property
+    def num_restored(self) -> int:
+        """Blocks that come from Redis: all full ones, if a token is left to compute."""
+        return (len(self.token_ids) - 1) // PAGE_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One that is computed in blocks of its own."""
+
+    prompt: Prompt
+    block_ids: list[int]
+
+    @property
+    def restored_blocks(self) -> list[int]:
+        """Their ids."""
+        return self.block_ids[: self.prompt.num_restored]
+
+    def beginning(self) -> ScheduledRequest:
+        """What may come from Redis instead."""
+        return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids, None)
+
+    def rest(self) -> ScheduledRequest:
+        """Of the prompt; samples the first token."""
+        return self._sampling(self.prompt.token_ids[self._num_restored_tokens :], self._num_restored_tokens)
+
+    def go_on(self, token: int, number: int) -> ScheduledRequest:
+        """Behind token `number` of the answer."""
+        return self._sampling([token], len(self.prompt.token_ids) + number)
+
+    @property
+    def _num_restored_tokens(self) -> int:
+        return self.prompt.num_restored * PAGE_KEYS
+
+    def _sampling(self, token_ids: list[int], context_len: int) -> ScheduledRequest:
+        row = SamplingRow(GREEDY, position=context_len + len(token_ids), produced=0)
+        return ScheduledRequest("", token_ids, context_len, self.block_ids, row)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Of one arm's answer to one prompt, up to the end of the exact answer: whether the tokens agree, and the forced
+    divergence from the exact distribution in nats."""
+
+    kind: str
+    free: list[bool]
+    forced: list[bool]
+    divergence: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Shares are 0 to 1. free, forced: of all tokens; whole: of answers that are equal to their end; kl: the mean."""
+
+    free: float
+    free_by_kind: dict[str, float]
+    whole: float
+    forced: float
+    kl: float
+
+
+def block_shape(folder: Path) -> tuple[int, ...]:
+    """Of one block of the model there, in the native step."""
+    config = PanguConfig.from_json(ModelFolder(folder).config())
+    return (config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
+
+
+def make_prompts(folder: Path) -> list[Prompt]:
+    """Each text of bench/quality_text with every task, and cut at each of CUTS."""
+    tokenizer = Tokenizer.load(folder)
+    chat = ChatFormat.load(folder, tokenizer)
+    prompts: list[Prompt] = []
+    for file in sorted(TEXTS.glob("*.txt")):
+        text = file.read_text(encoding="utf-8")
+        prompts += [Prompt("chat", chat.render([Message("user", f"{text}\n\n{task}")])) for task in TASKS]
+        prompts += [Prompt("text", tokenizer.encode(text, special=False)[:cut]) for cut in CUTS]
+    lengths = [len(prompt.token_ids) for prompt in prompts]
+    assert min(lengths) >= SHORTEST, f"a prompt has {min(lengths)} tokens only"
+    assert max(lengths) <= LONGEST, f"a prompt has {max(lengths)} tokens"
+    return prompts
+
+
+Restore = Callable[[Answer, Answer], None]
+"""Fills the blocks of the second's beginning; those of the first hold the exact KV of the same prompt."""
+
+
+class Laboratory:
+    """The native step over one pool of blocks. Every way to get a prompt's beginning is an arm: each codec, and the
+    kernels of `other`, which show what a change of nothing but the instructions does."""
+
+    def __init__(
+        self, folder: Path, build: InstructionSet, other: InstructionSet | None, codecs: Sequence[Codec], cache: Path
+    ) -> None:
+        """cache: where compiled kernels are kept."""
+        config = PanguConfig.from_json(ModelFolder(folder).config())
+        most_answers = PROMPTS_AT_ONCE * (len(codecs) + 2)
+        self._kv = torch.zeros((most_answers * _BLOCKS, *block_shape(folder)), dtype=torch.bfloat16)
+        self._eos = frozenset(Tokenizer.load(folder).eos_token_ids)
+        self._runner = self._open(folder, config, build, cache)
+        self._arms: dict[str, Restore] = {codec.name: partial(self._through, codec) for codec in codecs}
+        if other is not None:
+            self._arms[other.name] = partial(self._computed, self._open(folder, config, other, cache))
+
+    def _open(self, folder: Path, config: PanguConfig, build: InstructionSet, cache: Path) -> NativeRunner:
+        model = load_model(folder, torch.bfloat16, torch.device("cpu"))
+        assert isinstance(model, PanguForCausalLM)
+        packed = PackedModel(Kernels(build_kernels(build, cache, print)), config, model, threads=1)
+        # One thread gives the same bits as many, and does not wait for them on a machine that is busy.
+        return NativeRunner(packed, self._kv, threads=1)
+
+    def _through(self, codec: Codec, exact: Answer, own: Answer) -> None:
+        for source, target in zip(exact.restored_blocks, own.restored_blocks, strict=True):
+            codec.decode(codec.encode(self._kv[source]), self._kv[target])
+
+    @staticmethod
+    def _computed(runner: NativeRunner, _exact: Answer, own: Answer) -> None:
+        runner.compute([own.beginning()])
+
+    def sample(self) -> list[torch.Tensor]:
+        """Exact blocks of one of the prompts that were measured last, each bfloat16 of `block_shape`."""
+        return list(self._kv[:SAMPLED].clone())
+
+    def measure(self, prompts: Sequence[Prompt]) -> dict[str, list[Places]]:
+        """By arm, for each of at most PROMPTS_AT_ONCE prompts."""
+        exact, *arms = (self._answers(prompts, arm) for arm in range(1 + len(self._arms)))
+        for answer in exact:
+            self._runner.compute([answer.beginning()])
+        for restore, own in zip(self._arms.values(), arms, strict=True):
+            for each in zip(exact, own, strict=True):
+                restore(*each)
+        others = [answer for own in arms for answer in own]
+        tokens, forced = self._forced(exact, others)
+        free = self._free(others)
+        found: dict[str, list[Places]] = {name: [] for name in self._arms}
+        for at, name in enumerate(name for name in self._arms for _ in prompts):
+            expected = tokens[at % len(prompts)]
+            length = next((n for n, token in enumerate(expected, 1) if token in self._eos), ANSWER)
+            places = Places(
+                others[at].prompt.kind,
+                [ours == theirs for ours, theirs in zip(free[at], expected, strict=True)][:length],
+                [positions.agrees[at] for positions in forced[:length]],
+                [positions.divergence[at] for positions in forced[:length]],
+            )
+            found[name].append(places)
+        return found
+
+    def _answers(self, prompts: Sequence[Prompt], arm: int) -> list[Answer]:
+        first = arm * PROMPTS_AT_ONCE
+        return [
+            Answer(prompt, list(range(at * _BLOCKS, (at + 1) * _BLOCKS))) for at, prompt in enumerate(prompts, first)
+        ]
+
+    def _forced(self, exact: Sequence[Answer], others: Sequence[Answer]) -> tuple[list[list[int]], list[Positions]]:
+        """The tokens of the exact answers, and what the others, given these, predict at each place."""
+        answers = [*exact, *others]
+        tokens: list[list[int]] = [[] for _ in exact]
+        forced: list[Positions] = []
+        batch = [answer.rest() for answer in answers]
+        for number in range(ANSWER):
+            computed = self._runner.compute(batch, range(len(batch)))
+            for own, token in zip(tokens, computed.tokens[: len(exact)], strict=True):
+                own.append(token)
+            given = [tokens[at % len(exact)][-1] for at in range(len(answers))]
+            logits, reference = computed.logits[len(exact) :], computed.logits[: len(exact)]
+            forced.append(compare(logits, reference.repeat(len(others) // len(exact), 1), given[len(exact) :]))
+            batch = [answer.go_on(token, number) for answer, token in zip(answers, given, strict=True)]
+        return tokens, forced
+
+    def _free(self, answers: Sequence[Answer]) -> list[list[int]]:
+        """The tokens of each, left to itself."""
+        tokens: list[list[int]] = [[] for _ in answers]
+        batch = [answer.rest() for answer in answers]
+        for number in range(ANSWER):
+            chosen = self._runner.compute(batch).tokens
+            for own, token in zip(tokens, chosen, strict=True):
+                own.append(token)
+            batch = [answer.go_on(token, number) for answer, token in zip(answers, chosen, strict=True)]
+        return tokens
+
+
+def measure_agreement(laboratory: Laboratory, prompts: Sequence[Prompt]) -> dict[str, Agreement]:
+    """By arm. Says how far it is."""
+    found: dict[str, list[Places]] = {}
+    for start in range(0, len(prompts), PROMPTS_AT_ONCE):
+        group = prompts[start : start + PROMPTS_AT_ONCE]
+        for name, places in laboratory.measure(group).items():
+            found.setdefault(name, []).extend(places)
+        print(f"agreement: {start + len(group)} of {len(prompts)} prompts", flush=True)
+    return {name: summarise(places) for name, places in found.items()}
+
+
+def summarise(answers: Sequence[Places]) -> Agreement:
+    """All places count alike. Pure."""
+    kinds = dict.fromkeys(each.kind for each in answers)
+    divergence = [value for each in answers for value in each.divergence]
+    return Agreement(
+        free=share([flag for each in answers for flag in each.free]),
+        free_by_kind={
+            kind: share([flag for each in answers if each.kind == kind for flag in each.free]) for kind in kinds
+        },
+        whole=share([all(each.free) for each in answers]),
+        forced=share([flag for each in answers for flag in each.forced]),
+        kl=sum(divergence) / len(divergence),
+    )

@@ -1,0 +1,142 @@
+"""A prompt restored from a slow Redis whose values went through a codec: a patch over the Redis client."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+from unittest.mock import patch
+
+import torch
+
+from app.config import Settings
+from bench.kv_agreement import block_shape
+from bench.kv_codecs import Codec
+from bench.links import NobodyKnows, ttft
+from bench.long_prompt import prompt
+from bench.slow_link import SlowLink
+from bench.stats import median
+from cache_tiers.load_cost import LoadCost
+from cache_tiers.redis import block_commands, jobs
+from cache_tiers.redis.block_commands import Block, put_block
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.resp import ErrorReply, RespConnection
+from cache_tiers.redis.server_binary import find_redis_server
+from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
+from engine.config import EngineConfig, TierConfig
+from engine.cpu.step_arrays import PAGE_KEYS
+from engine.llm import LLM
+from engine.sampling_params import SamplingParams
+
+LATENCY: Final = 0.001
+RATE: Final = 100e6
+BLOCKS: Final = 16
+PROMPTS: Final = 2
+ROUNDS: Final = 9
+FLUSH_SECONDS: Final = 60.0
+_MIB: Final = 1 << 20
+
+
+class EncodedValues:
+    """Stands in for what writes and reads one value: it is encoded before the MAC, decoded after it was verified.
+
+    codec: of all values from now on. decoded: how many were read. Both change only while no job is under way.
+    """
+
+    def __init__(self, codec: Codec, shape: Sequence[int]) -> None:
+        """shape: of a block."""
+        self.codec = codec
+        self.decoded = 0
+        self._shape = tuple(shape)
+
+    def put(self, connection: RespConnection, block: Block, seal: BlockSeal, ttl_seconds: int) -> ErrorReply | None:
+        """See `put_block`."""
+        torch.set_num_threads(1)
+        value = self.codec.encode(self._numbers(block))
+        return put_block(connection, Block(block.key, memoryview(value)), seal, ttl_seconds)
+
+    def receive(self, connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
+        """See `block_commands`."""
+        torch.set_num_threads(1)
+        length = connection.read_bulk_length()
+        if not isinstance(length, int):
+            return False
+        header, value = bytearray(HEADER_BYTES), bytearray(length - HEADER_BYTES)
+        connection.read_into(memoryview(header))
+        connection.read_into(memoryview(value))
+        connection.end_bulk()
+        reject = seal.check_header(block.key, header, length, len(value))
+        reject = reject or seal.check_payload(header, memoryview(value))
+        if reject is not None:
+            return reject
+        self.codec.decode(value, self._numbers(block))
+        self.decoded += 1
+        return True
+
+    def _numbers(self, block: Block) -> torch.Tensor:
+        return torch.frombuffer(block.payload, dtype=torch.bfloat16).view(self._shape)
+
+
+def measure_restores(settings: Settings, folder: Path, codecs: Sequence[Codec]) -> dict[str, float]:
+    """Milliseconds to the first token by codec, each the median of ROUNDS, in turns on one engine.
+
+    folder: the model's.
+    """
+    prompts = {
+        codec.name: [prompt(BLOCKS * PAGE_KEYS + 1, at * PROMPTS + salt) for salt in range(PROMPTS)]
+        for at, codec in enumerate(codecs)
+    }
+    values = EncodedValues(codecs[0], block_shape(folder))
+    with (
+        tempfile.TemporaryDirectory(prefix="ebb-kv-") as root,
+        _behind_a_link(settings, folder, Path(root)) as (link, llm),
+        patch.object(jobs, "put_block", values.put),
+        patch.object(block_commands, "_receive", values.receive),
+    ):
+        for values.codec in codecs:
+            for token_ids in prompts[values.codec.name]:
+                llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1))
+            assert llm.tiers.store is not None
+            assert llm.tiers.store.flush(FLUSH_SECONDS), "a block did not reach Redis"
+        link.set(LATENCY, RATE)
+        found: dict[str, list[float]] = {codec.name: [] for codec in codecs}
+        for number in range(ROUNDS):
+            for values.codec in codecs:
+                name = values.codec.name
+                found[name].append(_restore(llm, values, prompts[name][number % PROMPTS]))
+            print(f"restores: round {number + 1} of {ROUNDS}", flush=True)
+    return {name: median(times) for name, times in found.items()}
+
+
+def _restore(llm: LLM, values: EncodedValues, token_ids: Sequence[int]) -> float:
+    before = values.decoded
+    milliseconds = ttft(llm, token_ids)
+    assert values.decoded - before >= BLOCKS, f"only {values.decoded - before} blocks came from Redis"
+    return milliseconds
+
+
+@contextmanager
+def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tuple[SlowLink, LLM]]:
+    """An engine that loads whatever its Redis has, and the link to that Redis, fast as yet."""
+    binary = find_redis_server()
+    assert binary is not None, "this needs a redis-server"
+    with ExitStack() as stack:
+        companion = RedisCompanion(root / "redis", binary=binary, max_memory=1024 * _MIB)
+        stack.callback(companion.stop)
+        companion.start()
+        assert companion.address.unix_path is not None
+        link = stack.enter_context(SlowLink(root / "link", companion.address.unix_path))
+        config = EngineConfig(
+            model_path=folder,
+            model_name=settings.model,
+            tiers=TierConfig(512 * _MIB, f"unix://{root / 'link'}", 0, root),
+            secret=b"of the benchmark",
+            kv_memory=256 * _MIB,
+            cache_dir=settings.cache_dir,
+        )
+        llm = stack.enter_context(LLM(config))
+        tiering = llm.engine.core.scheduler.tiering
+        assert tiering is not None
+        tiering.prefill = NobodyKnows()
+        tiering.tiers.cost = LoadCost(tiering.tiers.cost.block_nbytes, deadline=600.0)
+        yield link, llm

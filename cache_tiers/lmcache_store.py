@@ -53,6 +53,8 @@ _SMALLEST_WINDOW = 8
 _LARGEST_WINDOW = 32
 _WINDOWS_IN_POOL = 8
 
+_REWRITE_AT_ONCE = 8
+
 _ADAPTER = "ebb_redis"
 _WRITER = "ebb"
 
@@ -211,6 +213,8 @@ class LMCacheStore:
         self._prefetches: dict[int, _Prefetch] = {}
         self._handles = itertools.count()
         self._looked_up: Mailbox[int] = Mailbox(lambda: None)
+        self._rewriting: list[api.ObjectKey] = []
+        self._rewritten: Mailbox[bool] = Mailbox(lambda: None)
         self._max_window = _max_window(int(memory.size), block_nbytes)
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
 
@@ -327,6 +331,26 @@ class LMCacheStore:
         """See KVTierStore."""
         self._l1.clear(force=False)
 
+    def write_missed(self) -> bool:
+        """See KVTierStore. One batch at a time, read-locked until it is settled."""
+        if self._client is None:
+            return False
+        if self._rewriting:
+            if not self._rewritten.take_all():
+                return True
+            self._l1.finish_read(self._rewriting)
+            self._rewriting = []
+        missed = map(BlockKey, self._client.take_missed(_REWRITE_AT_ONCE))
+        names = [_object_key(key) for key in missed if self.contains(key)]
+        found = {name: memory for name, (_, memory) in self._l1.reserve_read(names).items() if memory is not None}
+        if found:
+            self._rewriting = list(found)
+            batch = self._rewritten.open()
+            self._client.put(
+                _blocks(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored)
+            )
+        return bool(self._rewriting) or self._client.num_missed > 0
+
     def stats(self) -> StoreStats:
         """See KVTierStore."""
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
@@ -340,7 +364,7 @@ class LMCacheStore:
         status = self._manager.report_status()
         l1, writing = status["l1_manager"], status["store_controller"]
         assert l1["write_locked_count"] == 0, "LMCache holds write locks"
-        if not writing["in_flight_task_count"] and not writing["pending_keys_count"]:
+        if not self._rewriting and not writing["in_flight_task_count"] and not writing["pending_keys_count"]:
             assert l1["read_locked_count"] == 0, "LMCache holds read locks"
         assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
 

@@ -10,7 +10,8 @@ Invariants:
 A load brings the longest run of a request's keys up, in windows from the front, three of them ahead; what another load
 is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. Before it, while
 a request waits for its turn, warming brings them as far as host memory. A store takes one full block down; a store that
-the CPU tier refuses is tried again for as long as its block is on the device.
+the CPU tier refuses is tried again for as long as its block is on the device, and one that Redis did not get because it
+was away for as long as its block is in host memory.
 """
 
 import itertools
@@ -31,6 +32,7 @@ STORE_RETRY_SECONDS = 0.1
 PROBE_EVERY_SECONDS = 5.0
 POLL_SECONDS = 0.001
 LATE_POLL_SECONDS = 0.02
+REWRITE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class TierManager:
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
         self._retry_at = 0.0
+        self._rewrites = False
+        self._rewrite_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
 
@@ -163,6 +167,7 @@ class TierManager:
         """Move every load on; returns those that ended."""
         self._fetches.poll_late()
         self._warming.advance()
+        self._write_missed()
         outcomes = []
         for load in list(self._loads.values()):
             self._advance(load)
@@ -285,6 +290,12 @@ class TierManager:
             self._retry_at = now + STORE_RETRY_SECONDS
         return jobs
 
+    def _write_missed(self) -> None:
+        now = self._clock()
+        if now >= self._rewrite_at and now >= self._rested_at:
+            self._rewrites = self.store.write_missed()
+            self._rewrite_at = now + REWRITE_SECONDS
+
     # Both ways
 
     def complete(self, results: Iterable[TransferResult]) -> list[BlockKey]:
@@ -319,7 +330,9 @@ class TierManager:
             return POLL_SECONDS
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
-        return min([*times, LATE_POLL_SECONDS] if self._fetches.num_late else times, default=None)
+        times += [LATE_POLL_SECONDS] if self._fetches.num_late else []
+        times += [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._rewrites else []
+        return min(times, default=None)
 
     def check(self) -> None:
         """Raise AssertionError if, with no load and no job under way, something is still held."""

@@ -112,6 +112,10 @@ class KVTierStore(Protocol):
     def clear_cpu(self) -> None:
         """Forget what lies in host memory, but for what is being read or written just now."""
 
+    def write_missed(self) -> bool:
+        """Begin to write some blocks that did not reach Redis when it was away and are still in host memory; whether
+        any are left."""
+
     def stats(self) -> StoreStats:
         """Cheap: called once a second, and for every /metrics."""
 

@@ -6,7 +6,7 @@ are handed over by a callback, once, from a worker thread or, if nothing was tri
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -76,6 +76,7 @@ class RedisBlockClient:
         self._queue = JobQueue(options.max_write_bytes)
         self._meter = LinkMeter()
         self._known = KnownKeys(MOST_KNOWN)
+        self._missed: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
         self._loaded = 0
         self._shed = 0
@@ -133,13 +134,28 @@ class RedisBlockClient:
                     self._shed += 1
                 job.finish()
 
+    @property
+    def num_missed(self) -> int:
+        """Blocks that did not reach Redis because it was away or there was too much to write, or that it lost."""
+        return len(self._missed)
+
+    def take_missed(self, most: int) -> list[bytes]:
+        """Some of these, the oldest first, to be put again: while Redis is there, and little else waits for it."""
+        if not self._breaker.closed or self._ledger.pending >= most:
+            return []
+        with self._lock:
+            return [self._missed.popitem(last=False)[0] for _ in range(min(most, len(self._missed)))]
+
     def renew(self, chain: Sequence[bytes]) -> None:
         """These were used somewhere above: Redis should not take them for its oldest, the first one least of all."""
         due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
+
+        def settle(there: list[bool]) -> None:
+            self._known.learn(due, there, whole=False)
+            self._miss([key for key, is_there in zip(due, there, strict=True) if not is_there])
+
         if due and self._breaker.closed:
-            self._queue.put_write(
-                RenewJob(due, self._options.ttl_seconds, lambda there: self._known.learn(due, there, whole=False)), 0
-            )
+            self._queue.put_write(RenewJob(due, self._options.ttl_seconds, settle), 0)
 
     def num_known(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys Redis should hold, as far as is known without asking."""
@@ -210,12 +226,20 @@ class RedisBlockClient:
         self._ledger.settled(job.block.key, stored=job.stored)
         if job.stored or job.error is not None:
             self._known.learn([job.block.key], [job.stored], whole=True)
+        if job.error is None and not job.stored:
+            self._miss([job.block.key])
         if job.error is not None:
             with self._lock:
                 self._refused += 1
                 first = self._refused == 1
             if first:
                 logger.warning("Redis did not take a block: %s", job.error.text)
+
+    def _miss(self, keys: Sequence[bytes]) -> None:
+        with self._lock:
+            self._missed.update(dict.fromkeys(keys))
+            while len(self._missed) > MOST_KNOWN:
+                self._missed.popitem(last=False)
 
     def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]

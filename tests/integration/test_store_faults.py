@@ -66,6 +66,22 @@ def test_redis_is_killed_and_comes_back_empty(redis_server: RedisServer, rig: Ri
         assert client.keys() == [redis_key(key(101))]
 
 
+def test_what_redis_did_not_get_is_written_when_it_is_back(redis_server: RedisServer, rig: Rig) -> None:
+    redis_server.kill()
+    rig.put(keys(range(100, 120)))
+    until_down(rig)
+    rig.put(keys(range(120, 130)))
+    rig.until_stats(lambda stats: stats.redis_failed_blocks == 30)
+    assert rig.store.write_missed()
+    redis_server.start()
+    until_up(rig)
+    until(lambda: not rig.store.write_missed())
+    with redis_server.client() as client:
+        assert set(client.keys()) == {redis_key(name) for name in keys(range(100, 130))}
+    for name in keys(range(100, 130)):
+        assert rig.counts([name]) == (1, 0), "and it stayed where it was"
+
+
 def test_a_restart_between_two_operations_costs_nothing(redis_server: RedisServer, rig: Rig) -> None:
     """The old connections are dead, but the server is there: a new connection is tried before giving up."""
     redis_server.kill()

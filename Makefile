@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults lint bench bench-start bench-turns bench-links bench-adapters bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full faults soak lint bench bench-start bench-turns bench-links bench-adapters bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -45,6 +45,9 @@ test-full: test-setup lint web-test ## the same with the large sizes
 
 faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
+
+soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
+	@$(BIN)/python -m bench.soak $(ARGS)
 
 bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
 	@$(BIN)/python -m bench.adapters $(ARGS)

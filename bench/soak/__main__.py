@@ -96,7 +96,7 @@ class Soak:
         try:
             with SlowLink(self._root / "link", redis.socket) as link:
                 site = Site(redis, link, self._plan.redis_memory, random.Random(f"{self._plan.seed}/bytes"))
-                counts = await self._soaked(site)
+                counts, last_checks = await self._soaked(site)
         finally:
             redis.kill()
         replayed = await self._replayed()
@@ -113,13 +113,14 @@ class Soak:
             details=tuple(self._tally.details),
             faults={kind: self._faults[kind] for kind in FAULTS},
             counts=counts,
+            last_checks=last_checks,
             memory=summarise_memory(self._memory, self._plan.settle_seconds),
             memory_samples=tuple(self._memory),
             bad_lines=tuple(bad_lines(self._root / "soaked" / "server.log")),
         )
 
-    async def _soaked(self, site: Site) -> Counts:
-        """The counts of the server, when all chats have gone and it has looked at itself."""
+    async def _soaked(self, site: Site) -> tuple[Counts, int]:
+        """The counts of the server, when all chats have gone and it has checked itself, and how often it then did."""
         settings = self._plan.server(f"unix://{self._root / 'link'}")
         async with EbbServer(settings, self._root / "soaked") as server, _session(server) as session:
             client = SoakClient(session, sampling(self._plan))
@@ -170,7 +171,7 @@ class Soak:
             flush=True,
         )
 
-    async def _idle(self, server: EbbServer, client: SoakClient) -> Counts:
+    async def _idle(self, server: EbbServer, client: SoakClient) -> tuple[Counts, int]:
         """Wait until it has checked itself. It does so when it becomes idle, but not at once after another check."""
         await settle(server, CHECK_WITHIN_SECONDS)
         before = read_counts(await client.metrics())
@@ -180,8 +181,9 @@ class Soak:
             await client.say(conversation, self._scripts[0].questions[0])
             await asyncio.sleep(ASK_AGAIN_SECONDS)
             counts = read_counts(await client.metrics())
-            if counts.all_checks > before.all_checks or time.monotonic() > deadline:
-                return counts
+            made = counts.all_checks - before.all_checks
+            if made or time.monotonic() > deadline:
+                return counts, made
 
     async def _replayed(self) -> int:
         """How many answers a server without reuse gave once more."""

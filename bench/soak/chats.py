@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -38,10 +39,11 @@ class Tally:
         return sum(self.asked[manner] for manner in set(MANNERS))
 
     def note(self, error: Exception) -> None:
-        """A client error."""
+        """A client error: counted, and the first ones told at once."""
         self.errors[error.kind if isinstance(error, NotAsExpectedError) else _kind(error)] += 1
         if len(self.details) < MOST_DETAILS:
             self.details.append(f"{type(error).__name__}: {error}"[:500])
+            print(self.details[-1], file=sys.stderr, flush=True)
 
 
 def _kind(error: Exception) -> str:

@@ -9,12 +9,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+import redis
+
 from bench.slow_link import FAST, SlowLink
 from bench.soak.plan import SoakPlan
 from cache_tiers.redis.value import HEADER_BYTES
 from tests.redis_server import RedisServer
 
 NAMES: Final = "ebb:kv:*"
+DAMAGED_SHARE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +82,17 @@ def refusing(site: Site) -> Iterator[None]:
 
 @contextmanager
 def evicting(site: Site) -> Iterator[None]:
-    """Room for a few blocks."""
-    _configure(site, 16 << 20, "allkeys-lru")
+    """Room for half of what it holds."""
+    _configure(site, site.memory // 2, "allkeys-lru")
     yield
     _configure(site, site.memory, "allkeys-lru")
 
 
 @contextmanager
 def poisoned(site: Site) -> Iterator[None]:
-    """A byte of every payload is another one."""
+    """A byte of some payloads is another one."""
     with site.redis.client() as client:
-        for name in client.scan_iter(NAMES):
+        for name in _some(site, client):
             at = HEADER_BYTES + site.source.randrange(1 << 20)
             byte = client.getrange(name, at, at)
             assert isinstance(byte, bytes)
@@ -100,9 +103,9 @@ def poisoned(site: Site) -> Iterator[None]:
 
 @contextmanager
 def outdated(site: Site) -> Iterator[None]:
-    """Every value says that it is of format version 1."""
+    """Some values say that they are of format version 1."""
     with site.redis.client() as client:
-        for name in client.scan_iter(NAMES):
+        for name in _some(site, client):
             client.setrange(name, 4, b"\x01\x00")
     yield
 
@@ -126,6 +129,12 @@ def set_back(site: Site) -> Iterator[None]:
     yield
     site.redis.kill()
     site.redis.start()
+
+
+def _some(site: Site, client: redis.Redis) -> Iterator[bytes]:
+    """Names of blocks. Not of all of them: a Redis that nothing is found in would have nothing to get wrong."""
+    names = list(client.scan_iter(NAMES))
+    yield from site.source.sample(names, -(-len(names) // DAMAGED_SHARE))
 
 
 def _flush(site: Site) -> None:

@@ -26,7 +26,7 @@ class SoakPlan:
     question_words: int = 55
     turns: tuple[int, int] = (4, 10)
     answer_tokens: tuple[int, int] = (8, 32)
-    pause: tuple[float, float] = (3.0, 22.0)
+    pause: tuple[float, float] = (5.0, 45.0)
     fault_every: float = 10.0
     fault_seconds: tuple[float, float] = (1.0, 8.0)
     kv_memory: int = 90 * _MIB

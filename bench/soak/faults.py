@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from tests.redis_server import RedisServer
 
 NAMES: Final = "ebb:kv:*"
 DAMAGED_SHARE: Final = 4
+SAVE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ def locked(site: Site) -> Iterator[None]:
 @contextmanager
 def set_back(site: Site) -> Iterator[None]:
     """It is restarted with a snapshot of some seconds ago."""
-    with site.redis.client() as client:
+    # The server answers nobody until all of it is on the disk.
+    with closing(redis.Redis(unix_socket_path=str(site.redis.socket), socket_timeout=SAVE_SECONDS)) as client:
         client.save()
     yield
     site.redis.kill()

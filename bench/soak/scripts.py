@@ -54,8 +54,9 @@ class Answers:
 
     def compare(self, script: Script, turn: int, text: str) -> None:
         """Raises NotAsExpectedError if it is not the same as the first one."""
-        first = self._texts.setdefault((script.number, turn), text)
-        if first is text:
+        first = self._texts.get((script.number, turn))
+        if first is None:
+            self._texts[script.number, turn] = text
             return
         self.compared += 1
         if text != first:

@@ -18,6 +18,7 @@ from tests.redis_server import RedisServer
 
 NAMES: Final = "ebb:kv:*"
 DAMAGED_SHARE: Final = 4
+POISONED_BYTES: Final = 4096
 SAVE_SECONDS: Final = 60.0
 
 
@@ -91,14 +92,14 @@ def evicting(site: Site) -> Iterator[None]:
 
 @contextmanager
 def poisoned(site: Site) -> Iterator[None]:
-    """A byte of some payloads is another one."""
+    """A piece of some payloads is inverted: if it were taken, the answer would be another one."""
     with site.redis.client() as client:
         for name in _some(site, client):
             at = HEADER_BYTES + site.source.randrange(1 << 20)
-            byte = client.getrange(name, at, at)
-            assert isinstance(byte, bytes)
-            if byte:
-                client.setrange(name, at, bytes([byte[0] ^ 1]))
+            piece = client.getrange(name, at, at + POISONED_BYTES - 1)
+            assert isinstance(piece, bytes)
+            if piece:
+                client.setrange(name, at, bytes(byte ^ 0xFF for byte in piece))
     yield
 
 

@@ -45,7 +45,10 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="decides what is said, when, and what breaks")
     parser.add_argument("--chats", type=int, default=64)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    if arguments.minutes < 1:
+        parser.error("--minutes: at least 1, or too little would be seen")
+    return arguments
 
 
 async def _soak(plan: SoakPlan, root: Path) -> SoakReport:

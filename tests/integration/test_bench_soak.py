@@ -1,15 +1,19 @@
 """What a soak does to Redis is felt while it lasts, and undone afterwards."""
 
 import random
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import redis
 
 from bench.slow_link import SlowLink
-from bench.soak.faults import FAULTS, Site
+from bench.soak.faults import FAULTS, Site, Strike, strike_all
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 MIB = 1 << 20
 MEMORY = 64 * MIB
@@ -54,3 +58,16 @@ def is_felt(kind: str, client: redis.Redis) -> bool:
         return client.get(NAME) != BLOCK or client.dbsize() != 1 or kind in ("slow", "cut", "set back")
     except redis.exceptions.RedisError:
         return True
+
+
+def test_a_soak_that_is_broken_off_undoes_its_fault_and_begins_no_other(site: Site) -> None:
+    over, done = threading.Event(), Counter[str]()
+    strikes = [Strike(0.0, "killed", 600.0), Strike(0.0, "frozen", 600.0)]
+    with ThreadPoolExecutor(1) as pool:
+        striking = pool.submit(strike_all, strikes, site, over, done)
+        until(lambda: done.total() > 0 or striking.done())
+        over.set()
+        striking.result(20)
+    assert done == {"killed": 1}
+    with site.redis.client() as client:
+        assert client.ping()

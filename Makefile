@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults lint bench bench-start bench-turns bench-links bench-eviction bench-adapters bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full faults soak lint bench bench-start bench-turns bench-links bench-eviction bench-adapters bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -48,6 +48,9 @@ faults: test-setup ## break Redis in every way while chats come back; prints the
 
 bench-eviction: setup .make/dev ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
 	@$(BIN)/python -m bench.eviction $(ARGS)
+
+soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
+	@$(BIN)/python -m bench.soak $(ARGS)
 
 bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
 	@$(BIN)/python -m bench.adapters $(ARGS)

@@ -97,6 +97,12 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
     yield _by_label(GaugeMetricFamily("ebb_kv_blocks", "Blocks of the device pool", labels=["state"]), blocks)
     yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block", stats.block_nbytes)
     yield GaugeMetricFamily("ebb_kv_unstored_blocks", "Full blocks not yet in the CPU tier", stats.unstored_blocks)
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_self_checks", "Checks of all that owns blocks, made when idle, by outcome", labels=["outcome"]
+        ),
+        stats.checks,
+    )
 
 
 def _tiers(tiers: StoreStats) -> Iterator[Metric]:

@@ -34,6 +34,7 @@ class LLMEngine:
         self._ttft = Histogram.of_seconds()
         self._queue: defaultdict[str, Histogram] = defaultdict(Histogram.of_seconds)
         self._inter_token = Histogram.of_seconds()
+        self._checks = {"clean": 0, "failed": 0}
 
     def add_request(
         self,
@@ -143,6 +144,7 @@ class LLMEngine:
             redis_tokens=self._tokens["redis"],
             computed_tokens=self._tokens["computed"],
             unstored_blocks=tiers.num_unstored if tiers is not None else 0,
+            checks=dict(self._checks),
             step_seconds=self.core.step_seconds,
             gap_seconds=self.core.gap_seconds,
             batch_sizes=self.core.batch_sizes,
@@ -154,4 +156,9 @@ class LLMEngine:
 
     def check(self) -> None:
         """Raise AssertionError if the pool or the tiers leak."""
-        self.core.scheduler.check()
+        try:
+            self.core.scheduler.check()
+        except AssertionError:
+            self._checks["failed"] += 1
+            raise
+        self._checks["clean"] += 1

@@ -46,7 +46,8 @@ class EngineStats:
     reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
     of the wait, "served" if there was a token, else the finish reason.
     *_tokens: prompt tokens by where their KV came from. tiers: None if nothing lies below the device.
-    unstored_blocks: full blocks that the CPU tier has not taken yet.
+    unstored_blocks: full blocks that the CPU tier has not taken yet. checks: how often the owners of blocks checked
+    themselves, by outcome: "clean" or "failed".
     """
 
     running: int
@@ -67,6 +68,7 @@ class EngineStats:
     redis_tokens: int
     computed_tokens: int
     unstored_blocks: int
+    checks: dict[str, int]
     step_seconds: Histogram
     gap_seconds: Histogram
     batch_sizes: Histogram

@@ -123,6 +123,8 @@ async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.C
     assert states == {"running", "waiting", "preempted", "loading", "following"}
     waited = {s.labels["outcome"]: s.value for s in families["ebb_queue_seconds"].samples if s.name.endswith("_count")}
     assert waited == {"served": 1}
+    checks = {sample.labels["outcome"]: sample.value for sample in families["ebb_self_checks"].samples}
+    assert checks == {"clean": 3, "failed": 0}
 
 
 async def test_a_page_that_is_not_built_says_how_to_build_it(http: aiohttp.ClientSession) -> None:

@@ -112,3 +112,13 @@ def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path
         llm.engine.check()
         alone = [llm.generate([prompt], params)[0].token_ids for prompt in prompts]
     assert together == alone
+
+
+def test_a_check_is_counted_and_one_that_finds_a_leak_as_failed(model_path: Path, tmp_path: Path) -> None:
+    with LLM(engine_config(model_path, tmp_path / "state", redis_url="off")) as llm:
+        llm.engine.check()
+        assert llm.engine.stats().checks == {"clean": 1, "failed": 0}
+        llm.engine.core.scheduler.blocks.pool.allocate(1)
+        with pytest.raises(AssertionError, match="used by no request"):
+            llm.engine.check()
+        assert llm.engine.stats().checks == {"clean": 1, "failed": 1}

@@ -207,6 +207,7 @@ class FakeEngine:
             redis_tokens=0,
             computed_tokens=sum(len(stream.prompt) for stream in self.requests),
             unstored_blocks=0,
+            checks={"clean": 3, "failed": 0},
             step_seconds=seconds,
             gap_seconds=seconds,
             batch_sizes=counts,

@@ -23,6 +23,7 @@ STATS = EngineStats(
     redis_tokens=10,
     computed_tokens=7,
     unstored_blocks=0,
+    checks={"clean": 3, "failed": 0},
     step_seconds=SECONDS,
     gap_seconds=SECONDS,
     batch_sizes=SECONDS,

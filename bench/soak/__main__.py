@@ -1,0 +1,63 @@
+"""`python -m bench.soak`: half an hour of many chats on small tiers while Redis breaks in another way every 10 s.
+
+It passes if no client got anything but what it should, the server's memory stays where it was after five minutes, what
+owns blocks finds nothing wrong with itself at the end, and nothing in the log says otherwise. Linux.
+"""
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.server import ServerFailedError
+from bench.soak.plan import SoakPlan
+from bench.soak.report import SoakReport, passed, to_json, to_markdown
+from bench.soak.soak import Soak
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Soak, print, write soak.json and soak.md. Returns 0, 1 if a target is missed, 143 after SIGTERM."""
+    arguments = _parse(argv)
+    plan = SoakPlan(seconds=arguments.minutes * 60, seed=arguments.seed, chats=arguments.chats)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ebb-soak-", ignore_cleanup_errors=True) as root:
+            report = asyncio.run(_soak(plan, Path(root)))
+    except ServerFailedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except asyncio.CancelledError:
+        return 128 + signal.SIGTERM
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "soak.json").write_text(to_json(report), encoding="utf-8")
+    (arguments.out / "soak.md").write_text(to_markdown(report), encoding="utf-8")
+    print(to_markdown(report))
+    return 0 if passed(report) else 1
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=1, help="decides what is said, when, and what breaks")
+    parser.add_argument("--chats", type=int, default=64)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args(argv)
+    if arguments.minutes < 1:
+        parser.error("--minutes: at least 1, or too little would be seen")
+    return arguments
+
+
+async def _soak(plan: SoakPlan, root: Path) -> SoakReport:
+    task = asyncio.current_task()
+    assert task is not None
+    # Without this a SIGTERM would end the soak and leave its servers running.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await Soak(plan, root).run()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,83 @@
+"""What the server says and shows of itself: its counts, its memory, its log."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+_BAD_LINE: Final = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^Traceback ")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Since the server's start. tokens: of prompts by where they came from. checks: by outcome. rejected: blocks of
+    Redis by what was wrong."""
+
+    tokens: Mapping[str, int]
+    generated: int
+    checks: Mapping[str, int]
+    rejected: Mapping[str, int]
+    preemptions: int
+
+    @property
+    def all_checks(self) -> int:
+        """Clean or not."""
+        return sum(self.checks.values())
+
+
+def read_counts(text: str) -> Counts:
+    """From the text of /metrics."""
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name.endswith("_total") and len(sample.labels) <= 1:
+                found[family.name]["".join(sample.labels.values())] = int(sample.value)
+    return Counts(
+        tokens=found["ebb_prompt_tokens"],
+        generated=sum(found["ebb_generation_tokens"].values()),
+        checks=found["ebb_self_checks"],
+        rejected=found["ebb_redis_rejected_blocks"],
+        preemptions=sum(found["ebb_preemptions"].values()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    """Bytes that are resident, so many seconds after the beginning."""
+
+    seconds: float
+    rss: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySummary:
+    """Bytes. settled: when the server had settled; the rest is of all that came later."""
+
+    settled: int
+    least: int
+    most: int
+    last: int
+
+    @property
+    def drift(self) -> float:
+        """How far it went from where it had settled, as a share of that: the furthest, up or down."""
+        return max(self.most - self.settled, self.least - self.settled, key=abs) / self.settled
+
+
+def summarise_memory(samples: Sequence[MemorySample], settle_seconds: float) -> MemorySummary:
+    """Raises ValueError if no sample is so old."""
+    later = [sample.rss for sample in samples if sample.seconds >= settle_seconds]
+    if not later:
+        raise ValueError(f"the memory was never looked at after {settle_seconds:g} s")
+    return MemorySummary(later[0], min(later), max(later), later[-1])
+
+
+def bad_lines(log: Path) -> Iterator[str]:
+    """Lines of the server's log that say that something of its own went wrong."""
+    for line in log.read_text(errors="replace").splitlines():
+        if _BAD_LINE.match(line):
+            yield line

@@ -1,0 +1,122 @@
+"""What a soak found, what it is held against, and its form as JSON and Markdown."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from bench.machine import Machine
+from bench.report import Target, rounded
+from bench.report_tables import table, targets_table
+from bench.soak.observed import Counts, MemorySample, MemorySummary
+from bench.soak.plan import SoakPlan
+
+MOST_DRIFT = 0.03
+_MB = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SoakReport:
+    """asked: answers by how they were listened to. compared: answers that had to be the same as an earlier one;
+    replayed: that had to be the same without reuse. details: of the first errors. last_checks: that the server made of
+    itself when all chats had gone. bad_lines: of the server's log."""
+
+    measured_on: str
+    machine: Machine
+    plan: SoakPlan
+    conversations: int
+    turns: int
+    asked: Mapping[str, int]
+    compared: int
+    replayed: int
+    errors: Mapping[str, int]
+    details: tuple[str, ...]
+    faults: Mapping[str, int]
+    counts: Counts
+    last_checks: int
+    memory: MemorySummary
+    memory_samples: tuple[MemorySample, ...]
+    bad_lines: tuple[str, ...]
+
+
+def targets(report: SoakReport) -> list[Target]:
+    """All of them."""
+    return [
+        Target("client errors", sum(report.errors.values()), 0, at_least=False),
+        Target("resident memory, drift after it settled, share", abs(report.memory.drift), MOST_DRIFT, at_least=False),
+        Target("checks of the idle server at the end", report.last_checks, 1, at_least=True),
+        Target("checks that failed", report.counts.checks["failed"], 0, at_least=False),
+        Target("errors in the server's log", len(report.bad_lines), 0, at_least=False),
+    ]
+
+
+def passed(report: SoakReport) -> bool:
+    """Whether every target is met."""
+    return all(target.met for target in targets(report))
+
+
+def to_json(report: SoakReport) -> str:
+    """All of it, its targets, and the verdict."""
+    held = [asdict(target) | {"met": target.met} for target in targets(report)]
+    whole = asdict(report) | {"targets": held, "passed": passed(report)}
+    return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"
+
+
+def to_markdown(report: SoakReport) -> str:
+    """The tables, for people."""
+    parts = [
+        _heading(report),
+        "## What was asked\n\n" + table(("", "answers"), _rows(report.asked)),
+        f"{report.compared:,} answers were held against an earlier answer to the same question in the same place, "
+        f"{report.replayed:,} at the end against a server without reuse.",
+        "## Where the tokens of the prompts came from\n\n" + table(("", "tokens"), _rows(report.counts.tokens)),
+        f"{report.counts.generated:,} tokens were generated; {report.counts.preemptions:,} times a request lost its "
+        "blocks to others.",
+        "## Faults of Redis\n\n" + table(("", "times"), _rows(report.faults)),
+        "Blocks found in Redis and not used: " + (_listed(report.counts.rejected) or "none") + ".",
+        _memory(report),
+        _troubles(report),
+        targets_table(targets(report)),
+        f"**{'Met' if passed(report) else 'Missed'}.**",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _heading(report: SoakReport) -> str:
+    machine, plan = report.machine, report.plan
+    return (
+        f"# Soak\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} core{'s' * (machine.cores > 1)}, "
+        f"{machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; Python {machine.python}, "
+        f"{_versions(machine)}.\n\n{plan.chats} chats for {plan.seconds / 60:g} minutes, a fault every "
+        f"{plan.fault_every:g} s (seed {plan.seed}): {report.turns:,} turns in {report.conversations:,} conversations."
+    )
+
+
+def _versions(machine: Machine) -> str:
+    return ", ".join(f"{name} {number}" for name, number in machine.versions.items())
+
+
+def _rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+    return [(name, f"{count:,}") for name, count in counts.items()]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} × {name}" for name, count in counts.items())
+
+
+def _memory(report: SoakReport) -> str:
+    memory = report.memory
+    rows = [
+        (f"after {report.plan.settle_seconds / 60:g} minutes", f"{memory.settled / _MB:.1f}"),
+        ("least after that", f"{memory.least / _MB:.1f}"),
+        ("most after that", f"{memory.most / _MB:.1f}"),
+        ("last", f"{memory.last / _MB:.1f}"),
+        ("drift", f"{memory.drift:+.2%}"),
+    ]
+    return "## Resident memory of the server\n\n" + table(("", "MB"), rows)
+
+
+def _troubles(report: SoakReport) -> str:
+    if not report.errors and not report.bad_lines:
+        return ""
+    lines = [f"- {line}" for line in (*report.details, *report.bad_lines)]
+    return "## Client errors\n\n" + table(("", "times"), _rows(report.errors)) + "\n\n" + "\n".join(lines)

@@ -35,7 +35,8 @@ CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "port
 class Settings:
     """Everything a user can choose. Sizes in bytes, paths absolute.
 
-    state_dir: what must last (chats, secret, the snapshot of Redis). cache_dir: what can be made again (models).
+    state_dir: what must last (chats, secret, deleted tenants, the snapshot of Redis).
+    cache_dir: what can be made again (models).
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
@@ -81,6 +82,7 @@ class Settings:
             model_name=model_name,
             tiers=tiers if has_tiers and not self.no_prefix_cache else None,
             secret=secret,
+            tenants_file=self.state_dir / "tenants.json",
             dtype=self.dtype,
             quantization=self.quantization,
             cpu_kernels=self.cpu_kernels,

@@ -147,6 +147,14 @@ class AsyncLLMEngine:
             self._deliver(output)
             self._wake.set()
 
+    async def delete_tenant(self, tenant: str) -> None:
+        """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
+        "abort". Raises EngineError if that could not be made to last; nothing has changed then."""
+        await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
+        for output in self._engine.abort_requests_of(tenant) if not self._broken else ():
+            self._deliver(output)
+        self._wake.set()
+
     def _watch_deadlines(self) -> None:
         """Wake at the next deadline, whatever the loop's task is waiting for."""
         if self._deadline is not None:

@@ -27,6 +27,7 @@ from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
+from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
@@ -75,7 +76,7 @@ def build_llm_engine(
     processor = Processor(
         limits,
         loaded.namespace,
-        config.secret,
+        TenantSalts(config.secret, config.tenants_file),
         prefix_cache=config.prefix_cache,
         clock=clock,
         queue_policy=config.queue_policy,

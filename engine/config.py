@@ -37,7 +37,8 @@ class EngineConfig:
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
     queue_timeout: seconds within which a request must have its first turn; 0: it may wait for ever.
     tenant_weights: shares under "fair"; 1 for whoever is not named.
-    secret: what tenant salts are derived from.
+    secret: what tenant salts are derived from. tenants_file: which tenants were deleted, and how often; None: that is
+    known as long as the process lives.
     cpu_kernels: "auto" for the native step with the best instructions of this CPU, where the model and the machine
     allow it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
     with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
@@ -67,3 +68,4 @@ class EngineConfig:
     cpu_kernels: str = "auto"
     quantization: str = "none"
     cache_dir: Path | None = None
+    tenants_file: Path | None = None

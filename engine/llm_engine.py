@@ -59,6 +59,20 @@ class LLMEngine:
             self._count(output)
         return output
 
+    def delete_tenant(self, tenant: str) -> list[RequestOutput]:
+        """Nobody finds in any tier what the tenant left, also after a restart; its requests end now.
+
+        Returns their last outputs. Raises EngineError if that could not be made to last; nothing has changed then.
+        Waits for the disk.
+        """
+        self.processor.salts.rotate(tenant)
+        return self.abort_requests_of(tenant)
+
+    def abort_requests_of(self, tenant: str) -> list[RequestOutput]:
+        """End all of them now; returns their last outputs."""
+        aborted = [self.abort_request(request_id) for request_id in self.core.scheduler.ids_of_tenant(tenant)]
+        return [output for output in aborted if output is not None]
+
     def expire_requests(self) -> list[RequestOutput]:
         """The last outputs of those whose time was over since the last call."""
         outputs = []

@@ -1,6 +1,5 @@
 """Prompt ids and wishes to a Request, or a clear refusal before any work starts."""
 
-import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from engine.errors import InvalidRequestError
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
+from engine.tenants import TenantSalts
 from engine.urgency import NORMAL, Urgency
 
 MAX_STOP_STRINGS = 16
@@ -28,7 +28,7 @@ class ModelLimits:
 
 
 class Processor:
-    """`namespace` is complete but for the tenant's salt, which is derived from `secret` here.
+    """`namespace` is complete but for the tenant's salt, which is one of `salts`.
 
     queue_timeout: seconds within which a request must have its first turn.
     """
@@ -37,7 +37,7 @@ class Processor:
         self,
         limits: ModelLimits,
         namespace: KeyNamespace,
-        secret: bytes,
+        salts: TenantSalts,
         *,
         prefix_cache: bool,
         clock: Callable[[], float],
@@ -45,8 +45,8 @@ class Processor:
         queue_timeout: float = inf,
     ) -> None:
         self.limits = limits
+        self.salts = salts
         self._namespace = namespace
-        self._secret = secret
         self._prefix_cache = prefix_cache
         self._clock = clock
         self._queue_policy = queue_policy
@@ -146,8 +146,7 @@ class Processor:
         )
 
     def _root_key(self, tenant: str) -> BlockKey:
-        salt = hmac.digest(self._secret, tenant.encode(), "sha256")
-        return replace(self._namespace, tenant_salt=salt).root()
+        return replace(self._namespace, tenant_salt=self.salts.salt(tenant)).root()
 
 
 def _check_sampling(params: SamplingParams) -> None:

@@ -91,6 +91,10 @@ class Scheduler:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
         return self._states.finish(request_id, reason)
 
+    def ids_of_tenant(self, tenant: str) -> list[str]:
+        """Its requests that have not ended."""
+        return [request.request_id for request in self._states if request.tenant == tenant]
+
     def retry_after(self) -> int:
         """Seconds after which a client for whom there was no place may try again."""
         return retry_after(len(self._queue), self._pace.seconds_each)

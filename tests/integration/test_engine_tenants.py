@@ -1,10 +1,14 @@
 """What a tenant leaves in any tier is nobody else's: on the real model with real LMCache and a real Redis."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.build import build_engine
+from engine.config import EngineConfig
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
@@ -24,10 +28,18 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def llm(model_path: Path, tmp_path: Path, server: RedisServer) -> Iterator[LLM]:
+def config(model_path: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
     """With every tier."""
-    with LLM(engine_config(model_path, tmp_path / "state", redis_url=f"unix://{server.socket}")) as llm:
+    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
+
+
+@pytest.fixture
+def llm(config: EngineConfig) -> Iterator[LLM]:
+    """One run of it."""
+    with LLM(config) as llm:
         yield llm
+        llm.engine.check()
 
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
@@ -89,3 +101,43 @@ def test_equal_prompts_of_two_tenants_share_nothing_while_both_are_computed(llm:
     assert receipts[:2] == [KVReceipt(computed=len(prompt))] * 2
     assert receipts[2] is not None
     assert receipts[2].device >= 10 * BLOCK
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_what_a_deleted_tenant_left_is_found_by_nobody_wherever_it_lies(llm: LLM, tier: str) -> None:
+    ask(llm, PROMPT, "one")
+    ask(llm, PROMPT, "two")
+    assert llm.engine.delete_tenant("one") == []
+    leave_only_in(llm, tier)
+    assert ask(llm, PROMPT, "one") == KVReceipt(computed=len(PROMPT))
+    leave_only_in(llm, tier)
+    assert getattr(ask(llm, PROMPT, "two"), tier) == len(PROMPT) - 1
+
+
+def test_a_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> None:
+    with LLM(config) as llm:
+        ask(llm, PROMPT, "one")
+        ask(llm, PROMPT, "two")
+        llm.engine.delete_tenant("one")
+    with LLM(config) as llm:
+        assert ask(llm, PROMPT, "one") == KVReceipt(computed=len(PROMPT))
+        assert ask(llm, PROMPT, "two").redis == 5 * BLOCK
+
+
+async def test_the_requests_of_a_deleted_tenant_end_and_leave_nothing_behind(config: EngineConfig) -> None:
+    engine = await asyncio.to_thread(build_engine, config, print)
+    await engine.start()
+    long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
+    short = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
+    try:
+        ours, others = engine.generate(PROMPT, long, tenant="one"), engine.generate(PROMPT, short, tenant="two")
+        assert (await anext(ours)).token_ids
+        await engine.delete_tenant("one")
+        async with asyncio.timeout(20):
+            assert [output async for output in ours][-1].finish_reason == "abort"
+            assert [output async for output in others][-1].finish_reason == "length"
+            again = [output async for output in engine.generate(PROMPT, short, tenant="one")][-1]
+        assert again.usage is not None
+        assert again.usage.kv == KVReceipt(computed=len(PROMPT))
+    finally:
+        await engine.stop(0.0)

@@ -7,6 +7,7 @@ from cache_tiers.block_key import KeyNamespace
 from engine.errors import InvalidRequestError
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
+from engine.tenants import TenantSalts
 from engine.urgency import Urgency
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
@@ -15,7 +16,7 @@ SPACE = KeyNamespace("m", "n", "bfloat16", 4, 1, 0, 1, b"")
 
 @pytest.fixture
 def processor() -> Processor:
-    return Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic)
+    return Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,9 @@ def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
 
 
 def test_deadlines_count_from_the_arrival() -> None:
-    processor = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0)
+    processor = Processor(
+        LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0
+    )
     request = processor.process("r", [1], SamplingParams(), "local", Urgency(priority=-2, timeout=1.5))
     assert (request.arrival, request.deadline, request.start_by, request.priority) == (100.0, 101.5, 105.0, -2)
     assert processor.process("r", [1], SamplingParams(), "local").deadline == inf
@@ -82,7 +85,9 @@ def test_deadlines_count_from_the_arrival() -> None:
 
 @pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
 def test_an_urgency_that_cannot_be_honoured_is_refused_and_the_field_named(urgency: Urgency, field: str) -> None:
-    in_order = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic, queue_policy="fcfs")
+    in_order = Processor(
+        LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, queue_policy="fcfs"
+    )
     with pytest.raises(InvalidRequestError) as caught:
         in_order.process("r", [1], SamplingParams(), "local", urgency)
     assert caught.value.param == field
@@ -97,7 +102,7 @@ def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor)
 
 
 def test_another_secret_gives_other_keys(processor: Processor) -> None:
-    stranger = Processor(LIMITS, SPACE, b"another", prefix_cache=True, clock=time.monotonic)
+    stranger = Processor(LIMITS, SPACE, TenantSalts(b"another"), prefix_cache=True, clock=time.monotonic)
     assert (
         stranger.process("r", range(8), SamplingParams(), "a").block_keys
         != processor.process("r", range(8), SamplingParams(), "a").block_keys

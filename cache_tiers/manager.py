@@ -110,6 +110,7 @@ class TierManager:
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
+        self._erasing: set[BlockKey] = set()
         self._retry_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
@@ -158,6 +159,7 @@ class TierManager:
             if load.ended and not load.jobs:
                 del self._loads[load.load_id]
                 outcomes.append(self._outcome(load))
+        self._erase()
         return outcomes
 
     def _submit_windows(self, load: _Load) -> None:
@@ -241,6 +243,7 @@ class TierManager:
 
     def offer(self, key: BlockKey, block_id: int) -> None:
         """A block is full: take it down, now or when there is room."""
+        self._erasing.discard(key)
         if key not in self._unstored and not self.store.contains(key):
             self._unstored[key] = block_id
 
@@ -288,6 +291,23 @@ class TierManager:
             self._retry_at = now + STORE_RETRY_SECONDS
         return jobs
 
+    # Blocks that nobody shall find again
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """Remove blocks from the tiers below: now, or when the copy, load or write that they are part of has ended.
+        One that is computed anew and offered meanwhile stays."""
+        self._erasing.update(keys)
+        self._erase()
+
+    @property
+    def is_erasing(self) -> bool:
+        """Whether a block waits for that."""
+        return bool(self._erasing)
+
+    def _erase(self) -> None:
+        if self._erasing:
+            self._erasing = set(self.store.erase(list(self._erasing)))
+
     # Both ways
 
     def complete(self, results: Iterable[TransferResult]) -> list[BlockKey]:
@@ -296,7 +316,8 @@ class TierManager:
         for result in results:
             if result.job_id in self._store_jobs:
                 key = self._store_jobs.pop(result.job_id)
-                (self.store.commit if result.error is None else self.store.discard)([key])
+                wanted = result.error is None and key not in self._erasing
+                (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:
                 load, index = self._load_jobs.pop(result.job_id)
@@ -322,7 +343,8 @@ class TierManager:
             return POLL_SECONDS
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
-        return min([*times, LATE_POLL_SECONDS], default=None) if self._late else min(times, default=None)
+        is_late = bool(self._late or self._erasing)
+        return min([*times, LATE_POLL_SECONDS], default=None) if is_late else min(times, default=None)
 
     def check(self) -> None:
         """Raise AssertionError if, with no load and no job under way, something is still held."""

@@ -104,6 +104,10 @@ class KVTierStore(Protocol):
     def clear_cpu(self) -> None:
         """Forget what lies in host memory, but for what is being read or written just now."""
 
+    def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """Remove the blocks from host memory, and then from Redis if it is there. Returns those that are being read or
+        written just now: in neither tier anything has happened to them."""
+
     def stats(self) -> StoreStats:
         """Cheap: called once a second, and for every /metrics."""
 

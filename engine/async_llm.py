@@ -14,6 +14,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
@@ -154,6 +155,13 @@ class AsyncLLMEngine:
         for output in self._engine.abort_requests_of(tenant) if not self._broken else ():
             self._deliver(output)
         self._wake.set()
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+        """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
+        keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
+        if not (self._broken or self._stopping):
+            self._engine.core.scheduler.erase(keys)
+            self._wake.set()
 
     def _watch_deadlines(self) -> None:
         """Wake at the next deadline, whatever the loop's task is waiting for."""

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
 from engine.errors import InvalidRequestError
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 
 MAX_STOP_STRINGS = 16
@@ -87,6 +88,22 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
         )
+
+    def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""
+        root = self._root_key(tenant)
+        # Branches of one conversation begin alike.
+        return list(dict.fromkeys(key for trail in trails for key in self._keys_of_trail(trail, root)))
+
+    def _keys_of_trail(self, trail: Trail, root: BlockKey) -> list[BlockKey]:
+        size, ids = self.limits.block_size, trail.token_ids
+        full = extend_keys(root, ids, size)
+        tails = [
+            block_key(full[end // size - 1] if end >= size else root, ids[end // size * size : end])
+            for end in trail.ends
+            if end > trail.num_shared and end % size
+        ]
+        return full[trail.num_shared // size :] + tails
 
     def _check_urgency(self, urgency: Urgency) -> None:
         if urgency.timeout is not None and not urgency.timeout > 0:

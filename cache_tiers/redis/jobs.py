@@ -1,10 +1,10 @@
-"""The three kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
+"""The four kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from cache_tiers.link_speed import LinkMeter
-from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block, renew_block
+from cache_tiers.redis.block_commands import Block, erase_blocks, find_blocks, load_blocks, put_block, renew_block
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.value import BlockSeal, Reject
 
@@ -104,3 +104,17 @@ class LoadJob(Job):
     def finish(self) -> None:
         """Report the outcomes."""
         self._done(self._outcomes)
+
+
+class EraseJob(Job):
+    """Remove some blocks. Nobody is told: what could not be removed ages out."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = keys
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
+        """One command."""
+        erase_blocks(connection, self._keys)
+
+    def finish(self) -> None:
+        """Nothing to report."""

@@ -3,11 +3,12 @@ from math import inf
 
 import pytest
 
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key
 from engine.errors import InvalidRequestError
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
 from engine.tenants import TenantSalts
+from engine.trail import Trail
 from engine.urgency import Urgency
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
@@ -107,3 +108,18 @@ def test_another_secret_gives_other_keys(processor: Processor) -> None:
         stranger.process("r", range(8), SamplingParams(), "a").block_keys
         != processor.process("r", range(8), SamplingParams(), "a").block_keys
     )
+
+
+def test_what_a_trail_alone_has_is_all_behind_what_it_shares(processor: Processor) -> None:
+    ids = list(range(14))
+    request = processor.process("r", ids, SamplingParams(), "a")
+
+    def tail(end: int) -> BlockKey:
+        return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
+
+    alone = processor.keys_of_trails([Trail(ids, ends=(3, 8, 14))], "a")
+    assert alone == [*request.block_keys, tail(3), tail(14)]
+    # Of the second block, three tokens are shared: it goes, but not what somebody else left of these three.
+    assert processor.keys_of_trails([Trail(ids, 7, (3, 6, 7, 13))], "a") == [*request.block_keys[1:], tail(13)]
+    assert processor.keys_of_trails([Trail(ids, 14, (3, 14))], "a") == request.block_keys[3:]
+    assert not set(alone) & set(processor.keys_of_trails([Trail(ids, ends=(3, 14))], "b"))

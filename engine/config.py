@@ -43,6 +43,7 @@ class EngineConfig:
     allow it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
     with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
     quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
+    public_prompt: a system prompt whose full blocks all tenants share; empty: they share nothing.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
@@ -69,3 +70,4 @@ class EngineConfig:
     quantization: str = "none"
     cache_dir: Path | None = None
     tenants_file: Path | None = None
+    public_prompt: str = ""

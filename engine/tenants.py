@@ -29,6 +29,11 @@ class TenantSalts:
         generation = self._generations.get(self._entry(tenant), 0)
         return self._digest(f"{generation}:{tenant}".encode())
 
+    @property
+    def public_salt(self) -> bytes:
+        """32 bytes: of what all tenants may share."""
+        return self._digest(b"public")
+
     def rotate(self, tenant: str) -> None:
         """From now on, also after a restart, the tenant has another salt. Waits for the disk.
 

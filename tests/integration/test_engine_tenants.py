@@ -9,9 +9,13 @@ import pytest
 
 from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.kv.block import num_equal
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
+from engine.trail import Trail
+from models.pangu.chat_format import ChatFormat, Message
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 
@@ -141,3 +145,55 @@ async def test_the_requests_of_a_deleted_tenant_end_and_leave_nothing_behind(con
         assert again.usage.kv == KVReceipt(computed=len(PROMPT))
     finally:
         await engine.stop(0.0)
+
+
+PUBLIC = "You are a guide in a museum of clocks, and answer in the language of the question. " * 12
+
+
+def with_system(llm: LLM, config: EngineConfig, system: str, question: str) -> list[int]:
+    """A prompt as the chat template writes it."""
+    messages = [Message("system", system), Message("user", question)]
+    return ChatFormat.load(config.model_path, llm.tokenizer).render(messages)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_two_tenants_share_the_blocks_of_a_public_prefix_and_nothing_more(
+    config: EngineConfig, server: RedisServer, tier: str
+) -> None:
+    question = "Which of them is the oldest, and who made it? " * 12
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC, question)
+        public = num_equal(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
+        assert 0 < public < len(prompt) // BLOCK - 1
+        ask(llm, prompt, "one")
+        of_one = redis_keys(server)
+        leave_only_in(llm, tier)
+        receipt = ask(llm, prompt, "two")
+        assert (getattr(receipt, tier), receipt.computed) == (public * BLOCK, len(prompt) - public * BLOCK)
+        of_two = redis_keys(server) - of_one
+        assert len(of_two) == len(of_one) - public
+        assert ask(llm, prompt, "two").device == len(prompt) - 1
+
+
+def test_what_begins_only_like_a_public_prefix_is_not_shared(config: EngineConfig) -> None:
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC[: len(PUBLIC) * 2 // 3] + "Be brief.", "Which one is the oldest?")
+        assert len(prompt) > 2 * BLOCK
+        ask(llm, with_system(llm, config, PUBLIC, "Which one is the oldest?"), "one")
+        ask(llm, prompt, "one")
+        assert ask(llm, prompt, "two") == KVReceipt(computed=len(prompt))
+
+
+def test_a_deleted_tenant_leaves_the_public_prefix_to_the_others(config: EngineConfig) -> None:
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
+        ask(llm, prompt, "one")
+        llm.engine.delete_tenant("one")
+        llm.engine.erase([Trail(prompt)], tenant="one")
+        assert ask(llm, prompt, "two").device >= BLOCK
+        assert BLOCK <= ask(llm, prompt, "one").device < len(prompt) - 1
+
+
+def test_a_public_prefix_that_fills_no_block_is_refused(config: EngineConfig) -> None:
+    with pytest.raises(EngineError, match=r"--public-prefix: \d+ tokens do not fill one block of 64"):
+        LLM(replace(config, public_prompt="Be kind."))

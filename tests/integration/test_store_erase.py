@@ -116,3 +116,12 @@ def test_a_redis_that_is_away_is_not_waited_for(redis_server: RedisServer, rigs:
     redis_server.freeze()
     erase(rig, [key(0)])
     assert not rig.store.contains(key(0))
+
+
+def test_what_is_erased_before_its_write_began_is_not_waited_for(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    for number in range(40):
+        rig.put([key(number)])
+        erase(rig, [key(number)])
+    assert rig.store.flush(10), "a block was waited for in vain"
+    until(lambda: not in_redis(redis_server))

@@ -126,6 +126,18 @@ async def test_a_branch_of_another_conversation_counts_too(services: Services, e
     assert trail.num_shared == len(trail.token_ids)
 
 
+async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: Services, engine: FakeEngine) -> None:
+    other = await chat(services, "one")
+    head = (await services.store.get(other)).head_id
+    assert head is not None
+    run = await services.turns.retry(head, parse_object(RetryFields, {"params": {"max_tokens": 3}}))
+    await run.ended.wait()
+    await ask(services, other, "two")
+    mine = await chat(services, "one", params={"max_tokens": 6})
+    [trail] = await erased(services, engine, mine)
+    assert trail.num_shared == len(trail.token_ids)
+
+
 async def test_without_an_engine_a_conversation_is_deleted_all_the_same(tmp_path: Path, services: Services) -> None:
     conversation = await chat(services, "one")
     services.host.engine = None

@@ -72,6 +72,7 @@ def test_a_copy_down_that_is_under_way_is_given_up_when_it_ends() -> None:
     step = begin_store(rig)
     rig.scheduler.erase(KEYS)
     rig.scheduler.update(*step)
+    assert anywhere(rig, KEYS) == set(), "it went down all the same"
     settle(rig)
     assert anywhere(rig, KEYS) == set()
     rig.scheduler.check()
@@ -139,3 +140,18 @@ def test_what_is_computed_again_meanwhile_stays() -> None:
     settle(rig)
     assert anywhere(rig, KEYS[:1]) == {"device", "cpu", "redis"}
     rig.scheduler.check()
+
+
+def test_what_is_offered_again_while_somebody_reads_it_below_stays() -> None:
+    store = ToyStore(16)
+    rig = Rig(store=store)
+    rig.add(PROMPT, max_tokens=1)
+    settle(rig)
+    store.locks[KEYS[0]] = 1
+    rig.scheduler.erase(KEYS)
+    assert rig.tiers is not None
+    rig.tiers.offer(KEYS[0], 0)
+    store.locks[KEYS[0]] = 0
+    settle(rig)
+    assert anywhere(rig, KEYS[:1]) == {"cpu", "redis"}
+    assert anywhere(rig, KEYS[1:]) == set()

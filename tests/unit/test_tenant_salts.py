@@ -1,6 +1,7 @@
 """Salts of tenants: which lasts, which changes, and what happens to the file between."""
 
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -89,3 +90,15 @@ def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
     path.mkdir()
     with pytest.raises(EngineError, match=r"tenants.json: Is a directory"):
         TenantSalts(SECRET, path)
+
+
+def test_a_deletion_is_on_the_disk_before_it_is_said_to_be_done(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[bool, bool]] = []
+
+    def sync(descriptor: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    TenantSalts(SECRET, path).rotate("a")
+    # The file before it has its name, the folder afterwards.
+    assert synced == [(False, False), (True, True)]

@@ -23,8 +23,6 @@ MESSAGE_COLUMNS = (
     "token_ids, prompt_key, starts_prompt, created_at, completed_at"
 )
 
-NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
-
 PATH_QUERY = """
     WITH RECURSIVE path(id, parent_id, depth) AS (
       SELECT id, parent_id, 0 FROM message WHERE id = ?
@@ -124,7 +122,9 @@ class ConversationStore:
 
         async def remove(connection: aiosqlite.Connection) -> list[Row]:
             nodes = await connection.execute_fetchall(
-                f"SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = ?", (conversation_id,)
+                "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM message "
+                "WHERE conversation_id = ?",
+                (conversation_id,),
             )
             cursor = await connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if not cursor.rowcount:
@@ -133,20 +133,20 @@ class ConversationStore:
 
         return [_node(row) for row in await self._database.write(remove)]
 
-    async def starting_like(self, packed: bytes) -> list[TokenNode]:
-        """The messages that start a prompt, of all conversations, with the same first ids."""
+    async def starting_like(self, packed: bytes) -> list[tuple[str, bytes]]:
+        """The messages that start a prompt with the same first ids, of all conversations: each one's id and tokens."""
         rows = await self._database.read(
-            f"SELECT {NODE_COLUMNS} FROM message WHERE starts_prompt AND substr(token_ids, 1, 256) = substr(?, 1, 256)",
+            "SELECT id, token_ids FROM message WHERE starts_prompt AND substr(token_ids, 1, 256) = substr(?, 1, 256)",
             (packed,),
         )
-        return [_node(row) for row in rows]
+        return [(row["id"], row["token_ids"]) for row in rows]
 
-    async def followers(self, message_id: str) -> list[TokenNode]:
-        """The messages that go on from this one's tokens."""
+    async def followers(self, message_id: str) -> list[tuple[str, bytes]]:
+        """The messages that go on from this one's tokens: each one's id and tokens."""
         rows = await self._database.read(
-            f"SELECT {NODE_COLUMNS} FROM message WHERE parent_id = ? AND NOT starts_prompt", (message_id,)
+            "SELECT id, token_ids FROM message WHERE parent_id = ? AND NOT starts_prompt", (message_id,)
         )
-        return [_node(row) for row in rows]
+        return [(row["id"], row["token_ids"]) for row in rows]
 
     async def message(self, message_id: str) -> Message:
         """Raises NotFoundError."""

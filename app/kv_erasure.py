@@ -53,23 +53,22 @@ class KVErasure:
             logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
 
     async def _num_shared(self, ids: bytes) -> int:
-        """How many of the first ids some stored conversation has too: only what goes on with all before it is read."""
-        longest, level = 0, [(0, node) for node in await self._store.starting_like(ids)]
+        """How far some stored conversation begins like `ids`: only what goes on with all before it is read."""
+        longest, level = 0, [(0, message) for message in await self._store.starting_like(ids)]
         while level:
             common, whole = await asyncio.to_thread(_match, ids, level)
             longest = max(longest, common)
-            level = [(end, node) for end, message_id in whole for node in await self._store.followers(message_id)]
+            level = [(end, message) for end, id_ in whole for message in await self._store.followers(id_)]
         return longest
 
 
-def _match(ids: bytes, level: Sequence[tuple[int, TokenNode]]) -> tuple[int, list[tuple[int, str]]]:
+def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:
     """How far `ids` agree with any of the messages, each of which begins where it says; and those that agree as a
     whole, with where they end. In bytes."""
     longest, whole = 0, list[tuple[int, str]]()
-    for start, node in level:
-        own = node.tokens.ids
+    for start, (message_id, own) in level:
         common = num_common(ids[start : start + len(own)], own) * ID_BYTES
         longest = max(longest, start + common)
         if common == len(own):
-            whole.append((start + common, node.id))
+            whole.append((start + common, message_id))
     return longest, whole

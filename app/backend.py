@@ -7,6 +7,7 @@ from engine.config import EngineConfig
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
 
@@ -85,6 +86,9 @@ class Backend(Protocol):
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""
+
+    async def erase(self, trails: Sequence[Trail]) -> None:
+        """Forget the KV that only these trails have, in all tiers; in Redis only if it can be reached now."""
 
     def stats(self) -> EngineStats:
         """A snapshot; cheap."""

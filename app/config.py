@@ -36,11 +36,13 @@ CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "port
 class Settings:
     """Everything a user can choose. Sizes in bytes, paths absolute.
 
-    state_dir: what must last (chats, secret, the snapshot of Redis). cache_dir: what can be made again (models).
+    state_dir: what must last (chats, secret, deleted tenants, the snapshot of Redis).
+    cache_dir: what can be made again (models).
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
+    public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     """
 
@@ -62,6 +64,7 @@ class Settings:
     max_queue_wait: int = 30
     queue_timeout: int = 0
     tenant_weights: Mapping[str, float] = field(default_factory=dict)
+    public_prefix: Path | None = None
     kv_memory: int = 0
     cpu_kv_memory: int | None = None
     eviction_policy: EvictionName = "returning"
@@ -70,7 +73,10 @@ class Settings:
     no_prefix_cache: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
-        """What the engine needs of all this. `model_path`: the folder that `model` was resolved to."""
+        """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
+
+        Raises SettingsError if the public prefix cannot be read.
+        """
         tiers = TierConfig(
             cpu_memory=self.cpu_kv_memory,
             redis_url=self.redis_url,
@@ -84,6 +90,8 @@ class Settings:
             model_name=model_name,
             tiers=tiers if has_tiers and not self.no_prefix_cache else None,
             secret=secret,
+            public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
+            tenants_file=self.state_dir / "tenants.json",
             dtype=self.dtype,
             quantization=self.quantization,
             cpu_kernels=self.cpu_kernels,
@@ -116,6 +124,19 @@ class Settings:
                 raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
 
 
+def _read_prompt(path: Path) -> str:
+    """Without the newline that editors put at the end."""
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+    except OSError as error:
+        raise SettingsError(f"--public-prefix {path}: {error.strerror or error}", param="public-prefix") from error
+    except ValueError as error:
+        raise SettingsError(f"--public-prefix {path} is not UTF-8 text", param="public-prefix") from error
+    if not text:
+        raise SettingsError(f"--public-prefix {path} is empty", param="public-prefix")
+    return text
+
+
 def _redis_url(text: str) -> str:
     if text in ("auto", "off"):
         return text
@@ -145,6 +166,7 @@ OPTIONS = (
     Option("max-queue-wait", integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
     Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
     Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
+    Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),

@@ -13,6 +13,7 @@ from app.database import Database
 from app.ids import new_id
 from app.records import Conversation, Message, MessageStatus
 from app.token_history import MessageTokens
+from app.token_trails import TokenNode
 from engine.errors import ConflictError, NotFoundError
 
 CHANGEABLE = ("title", "system_prompt", "params")
@@ -116,14 +117,36 @@ class ConversationStore:
         await self._database.write(update)
         return await self.get(conversation_id)
 
-    async def delete(self, conversation_id: str) -> None:
-        """Remove it with all its messages. Raises NotFoundError."""
+    async def delete(self, conversation_id: str) -> list[TokenNode]:
+        """Remove it with all its messages; returns what tokens these had. Raises NotFoundError."""
 
-        async def remove(connection: aiosqlite.Connection) -> int:
-            return (await connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))).rowcount
+        async def remove(connection: aiosqlite.Connection) -> list[Row]:
+            nodes = await connection.execute_fetchall(
+                "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM message "
+                "WHERE conversation_id = ?",
+                (conversation_id,),
+            )
+            cursor = await connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
+            if not cursor.rowcount:
+                raise _no_conversation(conversation_id)
+            return list(nodes)
 
-        if not await self._database.write(remove):
-            raise _no_conversation(conversation_id)
+        return [_node(row) for row in await self._database.write(remove)]
+
+    async def starting_like(self, packed: bytes) -> list[tuple[str, bytes]]:
+        """The messages that start a prompt with the same first ids, of all conversations: each one's id and tokens."""
+        rows = await self._database.read(
+            "SELECT id, token_ids FROM message WHERE starts_prompt AND substr(token_ids, 1, 256) = substr(?, 1, 256)",
+            (packed,),
+        )
+        return [(row["id"], row["token_ids"]) for row in rows]
+
+    async def followers(self, message_id: str) -> list[tuple[str, bytes]]:
+        """The messages that go on from this one's tokens: each one's id and tokens."""
+        rows = await self._database.read(
+            "SELECT id, token_ids FROM message WHERE parent_id = ? AND NOT starts_prompt", (message_id,)
+        )
+        return [(row["id"], row["token_ids"]) for row in rows]
 
     async def message(self, message_id: str) -> Message:
         """Raises NotFoundError."""
@@ -264,9 +287,18 @@ def _conversation(row: Row) -> Conversation:
     return Conversation(**{**dict(row), "params": json.loads(row["params"])})
 
 
+def _node(row: Row) -> TokenNode:
+    return TokenNode(row["id"], row["parent_id"], row["role"], _tokens(row))
+
+
+def _tokens(row: Row) -> MessageTokens:
+    return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
+
+
 def _message(row: Row) -> Message:
-    fields = dict(row)
-    tokens = MessageTokens(fields.pop("token_ids"), fields.pop("prompt_key"), bool(fields.pop("starts_prompt")))
+    fields, tokens = dict(row), _tokens(row)
+    for name in ("token_ids", "prompt_key", "starts_prompt"):
+        del fields[name]
     for name in ("error", "usage", "params"):
         fields[name] = None if fields[name] is None else json.loads(fields[name])
     return Message(**fields, tokens=tokens)

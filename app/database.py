@@ -48,6 +48,9 @@ MIGRATIONS = (
     CREATE INDEX message_parent ON message(parent_id);
     CREATE INDEX message_unfinished ON message(status) WHERE status = 'in_progress';
     """,
+    """
+    CREATE INDEX message_start ON message(substr(token_ids, 1, 256)) WHERE starts_prompt;
+    """,
 )
 
 PRAGMAS = """

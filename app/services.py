@@ -10,6 +10,7 @@ from starlette.requests import Request
 from app.conversations import ConversationStore
 from app.database import Database
 from app.engine_host import EngineHost
+from app.kv_erasure import KVErasure
 from app.metrics import Metrics
 from app.runs import RunRegistry
 from app.turns import Turns
@@ -25,6 +26,7 @@ class Services:
     database: Database
     store: ConversationStore
     runs: RunRegistry
+    erasure: KVErasure
     turns: Turns
     metrics: Metrics
 
@@ -35,13 +37,16 @@ class Services:
         store = ConversationStore(database)
         await store.close_unfinished()
         runs = RunRegistry(store)
-        return cls(host, database, store, runs, Turns(host, store, runs), Metrics(host, lambda: runs.live))
+        erasure = KVErasure(host, store)
+        turns = Turns(host, store, runs, erasure)
+        return cls(host, database, store, runs, erasure, turns, Metrics(host, lambda: runs.live))
 
     async def close(self) -> None:
         """Wait for the runs, which the engine has ended by then, and close the conversations."""
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
+        await self.erasure.stop()
         await self.database.close()
 
 

@@ -15,6 +15,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+ID_BYTES = 4
+"""Of one id, packed."""
+
 
 @dataclass(frozen=True, slots=True)
 class MessageTokens:
@@ -45,6 +48,17 @@ def unpack_ids(packed: bytes) -> list[int]:
 def prompt_key(prompt_identity: str, system_prompt: str | None) -> str:
     """Names what must be equal for stored ids to be used. `prompt_identity` stands for tokenizer and template."""
     return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}".encode()).hexdigest()[:32]
+
+
+def num_common(one: bytes, other: bytes) -> int:
+    """How many of the first packed ids are equal."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high // ID_BYTES
+    while low < high - 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle)
+    return low // ID_BYTES
 
 
 def joined_ids(path: Sequence[MessageTokens], key: str) -> list[int] | None:

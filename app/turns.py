@@ -9,6 +9,7 @@ from app.backend import Backend
 from app.conversations import ConversationStore, Turn
 from app.engine_host import EngineHost
 from app.ids import new_id
+from app.kv_erasure import KVErasure
 from app.prompts import generate, to_ids
 from app.records import Conversation, Message
 from app.runs import Run, RunRegistry
@@ -41,10 +42,11 @@ class Prompt:
 class Turns:
     """Ties the store, the runs and the engine together."""
 
-    def __init__(self, host: EngineHost, store: ConversationStore, runs: RunRegistry) -> None:
+    def __init__(self, host: EngineHost, store: ConversationStore, runs: RunRegistry, erasure: KVErasure) -> None:
         self._host = host
         self._store = store
         self._runs = runs
+        self._erasure = erasure
 
     async def ask(self, conversation_id: str, fields: NewMessage) -> Run:
         """Store a question and start its answer.
@@ -104,9 +106,9 @@ class Turns:
         return await self._runs.cancel(run) if run is not None else await self._store.message_of_run(run_id)
 
     async def delete(self, conversation_id: str) -> None:
-        """Remove a conversation, with what is being generated in it. Raises NotFoundError."""
+        """Remove a conversation, with what is being generated in it; its KV follows soon. Raises NotFoundError."""
         await self._runs.cancel_all_of(conversation_id)
-        await self._store.delete(conversation_id)
+        self._erasure.begin(await self._store.delete(conversation_id))
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """The messages on the current path, unfinished answers with the text that has come until now."""

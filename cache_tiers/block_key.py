@@ -50,6 +50,11 @@ def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> 
     return keys
 
 
+def own_root(public: BlockKey, root: BlockKey) -> BlockKey:
+    """The parent of a tenant's own first block behind the public block `public`; `root` is the tenant's."""
+    return BlockKey(hashlib.sha256(b"ebb-kv-own" + public + root).digest())
+
+
 def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
     """The key of a block, full or partly filled, that follows `parent`."""
     return BlockKey(hashlib.sha256(parent + struct.pack(f"<{len(token_ids)}I", *token_ids)).digest())

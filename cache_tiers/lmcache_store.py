@@ -40,6 +40,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from lmcache.lmcache_native import Bitmap
     from lmcache.v1.distributed import api, config
+    from lmcache.v1.distributed.error import L1Error
     from lmcache.v1.distributed.internal_api import L1ManagerListener, L2StoreResult
     from lmcache.v1.distributed.l1_manager import L1Manager
     from lmcache.v1.distributed.l2_adapters import config as adapters
@@ -350,6 +351,15 @@ class LMCacheStore:
                 _blocks(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored)
             )
         return bool(self._rewriting) or self._client.num_missed > 0
+
+    def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """See KVTierStore. LMCache holds a lock on a block until its write to Redis has ended: what it lets go of is
+        not on its way there."""
+        results = self._l1.delete([_object_key(key) for key in keys])
+        busy = [key for key in keys if results[_object_key(key)] is L1Error.KEY_IS_LOCKED]
+        if self._client is not None:
+            self._client.erase(sorted({*keys}.difference(busy)))
+        return busy
 
     def stats(self) -> StoreStats:
         """See KVTierStore."""

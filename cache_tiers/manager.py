@@ -110,6 +110,7 @@ class TierManager:
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
+        self._erasing: set[BlockKey] = set()
         self._retry_at = 0.0
         self._rewrites = False
         self._rewrite_at = 0.0
@@ -174,6 +175,7 @@ class TierManager:
             if load.ended and not load.jobs:
                 del self._loads[load.load_id]
                 outcomes.append(self._outcome(load))
+        self._erase()
         return outcomes
 
     def _submit_windows(self, load: _Load) -> None:
@@ -243,6 +245,7 @@ class TierManager:
 
     def offer(self, key: BlockKey, block_id: int) -> None:
         """A block is full: take it down, now or when there is room."""
+        self._erasing.discard(key)
         if key not in self._unstored and not self.store.contains(key):
             self._unstored[key] = block_id
 
@@ -296,6 +299,23 @@ class TierManager:
             self._rewrites = self.store.write_missed()
             self._rewrite_at = now + REWRITE_SECONDS
 
+    # Blocks that nobody shall find again
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """Remove blocks from the tiers below: now, or when the copy, load or write that they are part of has ended.
+        One that is computed anew and offered meanwhile stays."""
+        self._erasing.update(keys)
+        self._erase()
+
+    @property
+    def is_erasing(self) -> bool:
+        """Whether a block waits for that."""
+        return bool(self._erasing)
+
+    def _erase(self) -> None:
+        if self._erasing:
+            self._erasing = set(self.store.erase(list(self._erasing)))
+
     # Both ways
 
     def complete(self, results: Iterable[TransferResult]) -> list[BlockKey]:
@@ -304,7 +324,8 @@ class TierManager:
         for result in results:
             if result.job_id in self._store_jobs:
                 key = self._store_jobs.pop(result.job_id)
-                (self.store.commit if result.error is None else self.store.discard)([key])
+                wanted = result.error is None and key not in self._erasing
+                (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:
                 load, index = self._load_jobs.pop(result.job_id)
@@ -330,7 +351,7 @@ class TierManager:
             return POLL_SECONDS
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
-        times += [LATE_POLL_SECONDS] if self._fetches.num_late else []
+        times += [LATE_POLL_SECONDS] if self._fetches.num_late or self._erasing else []
         times += [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._rewrites else []
         return min(times, default=None)
 

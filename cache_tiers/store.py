@@ -116,6 +116,10 @@ class KVTierStore(Protocol):
         """Begin to write some blocks that did not reach Redis when it was away and are still in host memory; whether
         any are left."""
 
+    def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """Remove the blocks from host memory, and then from Redis if it is there. Returns those that are being read or
+        written just now: in neither tier anything has happened to them."""
+
     def stats(self) -> StoreStats:
         """Cheap: called once a second, and for every /metrics."""
 

@@ -14,6 +14,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
@@ -145,6 +146,21 @@ class AsyncLLMEngine:
         output = self._engine.abort_request(request_id) if not self._broken else None
         if output is not None:
             self._deliver(output)
+            self._wake.set()
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
+        "abort". Raises EngineError if that could not be made to last; nothing has changed then."""
+        await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
+        for output in self._engine.abort_requests_of(tenant) if not self._broken else ():
+            self._deliver(output)
+        self._wake.set()
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+        """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
+        keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
+        if not (self._broken or self._stopping):
+            self._engine.core.scheduler.erase(keys)
             self._wake.set()
 
     def _watch_deadlines(self) -> None:

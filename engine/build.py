@@ -16,6 +16,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
 from engine.errors import EngineError
+from engine.kv.block import num_equal
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
@@ -27,10 +28,11 @@ from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
+from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
-from models.pangu.chat_format import ChatFormat
+from models.pangu.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 
 STORE_REST_SECONDS = 0.03
@@ -72,11 +74,13 @@ def build_llm_engine(
         loaded.tokenizer.eos_token_ids,
     )
     clock = time.monotonic
+    public = _public_ids(config, loaded.tokenizer, progress) if config.public_prompt and config.prefix_cache else ()
     processor = Processor(
         limits,
         loaded.namespace,
-        config.secret,
+        TenantSalts(config.secret, config.tenants_file),
         prefix_cache=config.prefix_cache,
+        public=public,
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
@@ -141,6 +145,22 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
         tp_size=1,
         tenant_salt=b"",
     )
+
+
+def _public_ids(config: EngineConfig, tokenizer: Tokenizer, progress: Progress) -> list[int]:
+    """What all prompts with the public system prompt begin with, whatever is asked. Raises EngineError if that does
+    not fill a block, ChatFormatError if the model's template takes no system prompt."""
+    chat_format, system = ChatFormat.load(config.model_path, tokenizer), Message("system", config.public_prompt)
+    first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
+    ids = first[: min(num_equal(first, other) for other in others)]
+    blocks = len(ids) // config.block_size
+    if not blocks:
+        raise EngineError(
+            f"--public-prefix: {len(ids)} tokens do not fill one block of {config.block_size}, so that nothing could "
+            "be shared; leave it out, or name a longer system prompt"
+        )
+    progress(f"the public prefix has {len(ids)} tokens: {blocks} blocks that all tenants share")
+    return ids
 
 
 def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int, progress: Progress) -> KVBudget:

@@ -40,11 +40,13 @@ class EngineConfig:
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
     queue_timeout: seconds within which a request must have its first turn; 0: it may wait for ever.
     tenant_weights: shares under "fair"; 1 for whoever is not named.
-    secret: what tenant salts are derived from.
+    secret: what tenant salts are derived from. tenants_file: which tenants were deleted, and how often; None: that is
+    known as long as the process lives.
     cpu_kernels: "auto" for the native step with the best instructions of this CPU, where the model and the machine
     allow it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
     with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
     quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
+    public_prompt: a system prompt whose full blocks all tenants share; empty: they share nothing.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
@@ -70,3 +72,5 @@ class EngineConfig:
     cpu_kernels: str = "auto"
     quantization: str = "none"
     cache_dir: Path | None = None
+    tenants_file: Path | None = None
+    public_prompt: str = ""

@@ -108,9 +108,9 @@ class EngineCore:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no copy, load or refused store is under way."""
+        """Whether no copy, load, refused store or erasure is under way."""
         tiering = self.scheduler.tiering
-        return tiering is None or (tiering.is_quiet and not tiering.tiers.has_copies)
+        return tiering is None or (tiering.is_quiet and not (tiering.tiers.has_copies or tiering.tiers.is_erasing))
 
     def next_poll_seconds(self) -> float | None:
         """How soon to try a step again when `begin_step` had nothing; None: not before something is added."""

@@ -15,6 +15,7 @@ from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
 from engine.stats import EngineStats, Histogram
 from engine.tracing import Track
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 
 QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
@@ -59,6 +60,24 @@ class LLMEngine:
         if output is not None:
             self._count(output)
         return output
+
+    def delete_tenant(self, tenant: str) -> list[RequestOutput]:
+        """Nobody finds in any tier what the tenant left, also after a restart; its requests end now.
+
+        Returns their last outputs. Raises EngineError if that could not be made to last; nothing has changed then.
+        Waits for the disk.
+        """
+        self.processor.salts.rotate(tenant)
+        return self.abort_requests_of(tenant)
+
+    def abort_requests_of(self, tenant: str) -> list[RequestOutput]:
+        """End all of them now; returns their last outputs."""
+        aborted = [self.abort_request(request_id) for request_id in self.core.scheduler.ids_of_tenant(tenant)]
+        return [output for output in aborted if output is not None]
+
+    def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+        """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
+        self.core.scheduler.erase(self.processor.keys_of_trails(trails, tenant))
 
     def expire_requests(self) -> list[RequestOutput]:
         """The last outputs of those whose time was over since the last call."""

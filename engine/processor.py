@@ -1,16 +1,18 @@
 """Prompt ids and wishes to a Request, or a clear refusal before any work starts."""
 
-import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
 from engine.errors import InvalidRequestError
+from engine.public_prefix import PublicPrefix
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
+from engine.tenants import TenantSalts
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 
 MAX_STOP_STRINGS = 16
@@ -28,7 +30,9 @@ class ModelLimits:
 
 
 class Processor:
-    """`namespace` is complete but for the tenant's salt, which is derived from `secret` here.
+    """`namespace` is complete but for the tenant's salt, which is one of `salts`.
+
+    public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
 
     queue_timeout: seconds within which a request must have its first turn.
     """
@@ -37,17 +41,20 @@ class Processor:
         self,
         limits: ModelLimits,
         namespace: KeyNamespace,
-        secret: bytes,
+        salts: TenantSalts,
         *,
         prefix_cache: bool,
+        public: Sequence[int] = (),
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
     ) -> None:
         self.limits = limits
+        self.salts = salts
         self._namespace = namespace
-        self._secret = secret
         self._prefix_cache = prefix_cache
+        common = replace(namespace, tenant_salt=salts.public_salt)
+        self._public = PublicPrefix.of(public, common) if public and prefix_cache else None
         self._clock = clock
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
@@ -71,9 +78,9 @@ class Processor:
         _check_sampling(params)
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
-        root = self._root_key(tenant)
-        size = self.limits.block_size
-        keys = extend_keys(root, prompt, size) if self._prefix_cache else []
+        public = self._public_part(prompt)
+        root = self._root_key(tenant, public)
+        keys = self._keys(root, public, prompt) if self._prefix_cache else []
         now = self._clock()
         return Request(
             request_id,
@@ -86,7 +93,26 @@ class Processor:
             priority=urgency.priority,
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
+            public=public,
         )
+
+    def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""
+        # Branches of one conversation begin alike.
+        return list(dict.fromkeys(key for trail in trails for key in self._keys_of_trail(trail, tenant)))
+
+    def _keys_of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
+        size, ids = self.limits.block_size, trail.token_ids
+        public = self._public_part(ids)
+        root = self._root_key(tenant, public)
+        full = self._keys(root, public, ids)
+        first = len(public.keys) if public is not None else 0
+        tails = [
+            block_key(full[end // size - 1] if end // size > first else root, ids[end // size * size : end])
+            for end in trail.ends
+            if end > trail.num_shared and end % size and end // size >= first
+        ]
+        return full[max(first, trail.num_shared // size) :] + tails
 
     def _check_urgency(self, urgency: Urgency) -> None:
         if urgency.timeout is not None and not urgency.timeout > 0:
@@ -145,9 +171,16 @@ class Processor:
             stop_token_ids=() if params.ignore_eos else self.limits.eos_token_ids,
         )
 
-    def _root_key(self, tenant: str) -> BlockKey:
-        salt = hmac.digest(self._secret, tenant.encode(), "sha256")
-        return replace(self._namespace, tenant_salt=salt).root()
+    def _public_part(self, token_ids: Sequence[int]) -> PublicPrefix | None:
+        return self._public if self._public is not None and self._public.begins(token_ids) else None
+
+    def _root_key(self, tenant: str, public: PublicPrefix | None) -> BlockKey:
+        root = replace(self._namespace, tenant_salt=self.salts.salt(tenant)).root()
+        return own_root(public.keys[-1], root) if public is not None else root
+
+    def _keys(self, root: BlockKey, public: PublicPrefix | None, token_ids: Sequence[int]) -> list[BlockKey]:
+        size, before = self.limits.block_size, public.keys if public is not None else ()
+        return [*before, *extend_keys(root, token_ids[len(before) * size :], size)]
 
 
 def _check_sampling(params: SamplingParams) -> None:

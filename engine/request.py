@@ -8,6 +8,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt
+from engine.public_prefix import PublicPrefix
 from engine.sampling_params import SamplingParams
 
 
@@ -30,7 +31,8 @@ class RequestStatus(Enum):
 class Request:
     """Identity and progress of one request. The scheduler alone changes it.
 
-    block_keys: keys of its full blocks, as far as their tokens are known; `root_key` is the first one's parent.
+    block_keys: keys of its full blocks, as far as their tokens are known; `root_key` is the parent of the first one
+    that is the tenant's own. public: what it begins with that is every tenant's.
     blocks: its block table, owned by the BlockManager.
     num_computed_tokens: tokens whose KV is written once all scheduled steps are done.
     num_confirmed_tokens: the same, counting only steps whose result has come.
@@ -71,6 +73,7 @@ class Request:
     receipt: KVReceipt | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None
+    public: PublicPrefix | None = None
 
     @property
     def num_prompt_tokens(self) -> int:
@@ -105,8 +108,12 @@ class Request:
         return self.sampling.max_tokens - self.num_produced_tokens
 
     def key_before(self, index: int) -> BlockKey:
-        """The parent of block `index`: the key of the block before it, or the root."""
-        return self.block_keys[index - 1] if index else self.root_key
+        """The parent of block `index`: the key of the block before it, or a root."""
+        if self.public is None:
+            return self.block_keys[index - 1] if index else self.root_key
+        if index == len(self.public.keys):
+            return self.root_key
+        return self.block_keys[index - 1] if index else self.public.root_key
 
     def token_ids(self, start: int, stop: int) -> tuple[int, ...]:
         """Known ids of positions [start, stop)."""

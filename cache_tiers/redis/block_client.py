@@ -15,7 +15,7 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
-from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob, RenewJob
+from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
 from cache_tiers.redis.known_keys import KnownKeys
 from cache_tiers.redis.resp import Timeouts
 from cache_tiers.redis.value import BlockSeal, Reject
@@ -190,6 +190,13 @@ class RedisBlockClient:
         job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
+
+    def erase(self, keys: Sequence[bytes]) -> None:
+        """Remove the blocks, if Redis is there. No write of them may be under way: it could come after this."""
+        self._ledger.withdrawn(keys)
+        self._known.learn(keys, [False] * len(keys), whole=False)
+        if keys and self._breaker.closed:
+            self._queue.put_read(EraseJob(keys))
 
     def stats(self) -> BlockClientStats:
         """Cheap: asks nothing of the server."""

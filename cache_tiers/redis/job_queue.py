@@ -18,7 +18,7 @@ class JobQueue:
         self._closed = False
 
     def put_read(self, job: Job) -> bool:
-        """Queue a look-up or a load; False once closed."""
+        """Queue a look-up, a load or an erasure; False once closed."""
         with self._condition:
             if self._closed:
                 return False

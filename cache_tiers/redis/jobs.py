@@ -4,7 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from cache_tiers.link_speed import LinkMeter
-from cache_tiers.redis.block_commands import Block, find_blocks, load_blocks, put_block, renew_block, renew_blocks
+from cache_tiers.redis.block_commands import (
+    Block,
+    erase_blocks,
+    find_blocks,
+    load_blocks,
+    put_block,
+    renew_block,
+    renew_blocks,
+)
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.value import BlockSeal, Reject
 
@@ -123,3 +131,17 @@ class LoadJob(Job):
     def finish(self) -> None:
         """Report the outcomes."""
         self._done(self._outcomes)
+
+
+class EraseJob(Job):
+    """Remove some blocks. Nobody is told: what could not be removed ages out."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = keys
+
+    def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
+        """One command."""
+        erase_blocks(connection, self._keys)
+
+    def finish(self) -> None:
+        """Nothing to report."""

@@ -44,6 +44,14 @@ class WriteLedger:
             self._give_up_unclaimed()
             return key in self._unclaimed
 
+    def withdrawn(self, keys: Sequence[bytes]) -> None:
+        """These will not be handed over any more, unless they were."""
+        with self._condition:
+            for key in keys:
+                if self._unclaimed.pop(key, None) is not None:
+                    del self._since[key]
+            self._condition.notify_all()
+
     def settled(self, key: bytes, *, stored: bool) -> None:
         """Redis acknowledged the block, or will never get it."""
         with self._condition:

@@ -5,7 +5,7 @@ Invariants, tested by `check`:
 - `_by_key[k].key == k`: a key leads to one block, and that block carries it;
 - a block is in `_tails` if and only if it has `tail_of`: it is partly filled, and nobody writes in it; whoever takes it
   is its only writer;
-- a block in use is never given to anyone else, and its key never changes.
+- a block in use is never given to anyone else, and its key never changes, unless it is erased.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -123,6 +123,17 @@ class BlockPool:
         for block in self._free:
             if block.key is not None:
                 self._forget(block)
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """None of the keys leads to a block any more. Whoever uses one goes on with it."""
+        for key in keys:
+            block = self._by_key.get(key)
+            if block is None:
+                continue
+            self._forget(block)
+            if block.ref_count == 0:
+                self._free.remove(block)
+                self._free.push_front(block)
 
     def check(self) -> None:
         """Raise AssertionError if a block is both free and used, lost, or found under a wrong key."""

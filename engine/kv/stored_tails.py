@@ -5,6 +5,7 @@ request, so it is remembered here, for as long as the process lives: what is for
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
@@ -55,6 +56,12 @@ class StoredTails:
             return None
         self._places.move_to_end(match.tail)
         return StoredTail(index, match.tail, match.num_tokens)
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """Forget these, as far as they are known."""
+        for key in keys:
+            if key in self._places:
+                self._forget(key)
 
     def _forget(self, key: BlockKey) -> None:
         self._tails.remove(*self._places.pop(key))

@@ -5,9 +5,10 @@
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
@@ -92,6 +93,16 @@ class Scheduler:
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
         return self._states.finish(request_id, reason)
+
+    def ids_of_tenant(self, tenant: str) -> list[str]:
+        """Its requests that have not ended."""
+        return [request.request_id for request in self._states if request.tenant == tenant]
+
+    def erase(self, keys: Sequence[BlockKey]) -> None:
+        """Nobody finds these blocks in any tier any more. Requests that use them go on."""
+        self.blocks.pool.erase(keys)
+        if self.tiering is not None:
+            self.tiering.erase(keys)
 
     def retry_after(self) -> int:
         """Seconds after which a client for whom there was no place may try again."""

@@ -36,7 +36,7 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
 @dataclass(slots=True)
 class _Restoring:
     """num_before: blocks before those of the load. tail: its last block, if that is only partly filled. num_computed:
-    tokens that the request had computed when it turned to the tiers."""
+    tokens that the request had computed when it turned to the tiers. erased: nobody shall find what arrives."""
 
     request: Request
     num_before: int
@@ -44,6 +44,7 @@ class _Restoring:
     tail: StoredTail | None = None
     num_computed: int = 0
     aborted: bool = False
+    erased: bool = False
 
     def restored(self, outcome: LoadOutcome, block_size: int) -> int:
         """Tokens whose KV is there now; at least one of the request is left to be computed."""
@@ -267,6 +268,15 @@ class Tiering:
         self._restoring[request.request_id].aborted = True
         self.tiers.cancel_load(request.request_id)
 
+    def erase(self, keys: Sequence[BlockKey]) -> None:
+        """Nobody shall find these in the tiers below, nor on the device what is still on its way for an aborted
+        request."""
+        erased = set(keys)
+        self._tails.erase(keys)
+        for restoring in self._restoring.values():
+            restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
+        self.tiers.erase(keys)
+
     def poll(self) -> list[tuple[Request, LoadOutcome]]:
         """Requests whose load ended, with what arrived published and in their block tables."""
         ended = []
@@ -285,6 +295,8 @@ class Tiering:
                     outcome.from_cpu * self._blocks.block_size,
                     outcome,
                 )
+            if restoring.erased:
+                request.num_confirmed_tokens = 0
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)

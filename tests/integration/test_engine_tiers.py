@@ -90,18 +90,6 @@ def test_with_reuse_off_everything_is_computed(model_path: Path, tmp_path: Path)
         assert answer(llm, prompt, 1).usage.kv.computed == 200
 
 
-def test_another_tenant_finds_nothing_of_the_first_in_any_tier(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state")
-    prompt = [500 + at for at in range(5 * BLOCK + 1)]
-    with LLM(config) as llm:
-        answer(llm, prompt, 1)
-        request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant="another")
-        while llm.engine.has_unfinished_requests():
-            llm.engine.step()
-        assert request.receipt is not None
-        assert request.receipt.computed == len(prompt)
-
-
 def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=6, redis_url="off", cpu_memory=0)
     prompts = [[600 + index * 50 + at for at in range(90)] for index in range(3)]

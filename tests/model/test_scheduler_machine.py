@@ -196,6 +196,19 @@ class SchedulerLife(RuleBasedStateMachine):
         if device:
             self.pool.forget_free()
 
+    @rule(which=st.integers(0, 9), shared=st.integers(0, 12))
+    @precondition(lambda self: self.finished_prompts)
+    def erase(self, which: int, shared: int) -> None:
+        """Nobody finds it on the device, nor below as soon as nothing uses it there."""
+        token_ids = self.finished_prompts[which % len(self.finished_prompts)]
+        keys = extend_keys(ROOT, token_ids, BLOCK)[shared // BLOCK :]
+        self.scheduler.erase(keys)
+        assert all(self.pool.acquire_published(key) is None for key in keys)
+        used_below = {*self.store.reserved, *(key for key, locks in self.store.locks.items() if locks)}
+        for key in {*keys} - used_below:
+            assert key not in self.store.ready
+            assert key not in self.store.redis or not self.store.redis_up
+
     @invariant()
     def owners_agree(self) -> None:
         self.scheduler.check()

@@ -247,6 +247,14 @@ class ToyStore:
     def clear_cpu(self) -> None:
         self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}
 
+    def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        busy = [key for key in keys if key in self.reserved or self.locks.get(key)]
+        for key in {*keys}.difference(busy):
+            self.ready.pop(key, None)
+            if self.redis_up:
+                self.redis.pop(key, None)
+        return busy
+
     def stats(self) -> StoreStats:
         return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0)
 

@@ -15,6 +15,7 @@ from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats, Histogram
+from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
@@ -101,6 +102,7 @@ class FakeEngine:
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.requests: list[FakeStream] = []
+        self.erased: list[Trail] = []
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self._steps: int | None = None
@@ -180,6 +182,18 @@ class FakeEngine:
         stream = self._live.get(request_id)
         if stream is not None:
             self._finish(stream, "", (), "abort")
+
+    async def erase(self, trails: Sequence[Trail]) -> None:
+        self.erased += trails
+        self._change.set()
+
+    async def until_erased(self, count: int) -> list[Trail]:
+        """Wait until so many trails were given up."""
+        async with asyncio.timeout(5):
+            while len(self.erased) < count:
+                self._change = asyncio.Event()
+                await self._change.wait()
+        return self.erased
 
     def end(self, stream: FakeStream, reason: FinishReason, error: str | None = None) -> None:
         """End a request as the real engine would when its time is over."""

@@ -1,6 +1,6 @@
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, block_key
 from engine.kv.block_pool import BlockPool
 
 A, B = BlockKey(b"a" * 32), BlockKey(b"b" * 32)
@@ -73,3 +73,29 @@ def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
     block.ref_count = 0
     with pytest.raises(AssertionError, match="neither free nor used"):
         pool.check()
+
+
+def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
+    evicted: list[BlockKey] = []
+    pool = BlockPool(3, on_evict=evicted.append)
+    used, free, _ = pool.allocate(3)
+    pool.publish(used, A, (1,))
+    pool.publish(free, B, (2,))
+    pool.release([_, free])
+    pool.erase([A, B, A, BlockKey(b"unknown")])
+    pool.check()
+    assert (pool.find(A, (1,)), pool.find(B, (2,)), evicted) == (None, None, [A, B])
+    assert pool.allocate(1) == [free]
+    pool.release([used])
+    pool.check()
+
+
+def test_an_erased_tail_is_not_gone_on_from() -> None:
+    pool = BlockPool(1)
+    [block] = pool.allocate(1)
+    assert pool.leave_tail(block, A, (1, 2))
+    pool.release([block])
+    assert pool.find_tail(A, (1, 2)) is not None
+    pool.erase([block_key(A, (1, 2))])
+    pool.check()
+    assert pool.find_tail(A, (1, 2)) is None

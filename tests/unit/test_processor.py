@@ -3,10 +3,12 @@ from math import inf
 
 import pytest
 
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key
 from engine.errors import InvalidRequestError
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
+from engine.tenants import TenantSalts
+from engine.trail import Trail
 from engine.urgency import Urgency
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
@@ -15,7 +17,7 @@ SPACE = KeyNamespace("m", "n", "bfloat16", 4, 1, 0, 1, b"")
 
 @pytest.fixture
 def processor() -> Processor:
-    return Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic)
+    return Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,9 @@ def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
 
 
 def test_deadlines_count_from_the_arrival() -> None:
-    processor = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0)
+    processor = Processor(
+        LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0
+    )
     request = processor.process("r", [1], SamplingParams(), "local", Urgency(priority=-2, timeout=1.5))
     assert (request.arrival, request.deadline, request.start_by, request.priority) == (100.0, 101.5, 105.0, -2)
     assert processor.process("r", [1], SamplingParams(), "local").deadline == inf
@@ -82,7 +86,9 @@ def test_deadlines_count_from_the_arrival() -> None:
 
 @pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
 def test_an_urgency_that_cannot_be_honoured_is_refused_and_the_field_named(urgency: Urgency, field: str) -> None:
-    in_order = Processor(LIMITS, SPACE, b"secret", prefix_cache=True, clock=time.monotonic, queue_policy="fcfs")
+    in_order = Processor(
+        LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, queue_policy="fcfs"
+    )
     with pytest.raises(InvalidRequestError) as caught:
         in_order.process("r", [1], SamplingParams(), "local", urgency)
     assert caught.value.param == field
@@ -97,8 +103,87 @@ def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor)
 
 
 def test_another_secret_gives_other_keys(processor: Processor) -> None:
-    stranger = Processor(LIMITS, SPACE, b"another", prefix_cache=True, clock=time.monotonic)
+    stranger = Processor(LIMITS, SPACE, TenantSalts(b"another"), prefix_cache=True, clock=time.monotonic)
     assert (
         stranger.process("r", range(8), SamplingParams(), "a").block_keys
         != processor.process("r", range(8), SamplingParams(), "a").block_keys
     )
+
+
+def test_what_a_trail_alone_has_is_all_behind_what_it_shares(processor: Processor) -> None:
+    ids = list(range(14))
+    request = processor.process("r", ids, SamplingParams(), "a")
+
+    def tail(end: int) -> BlockKey:
+        return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
+
+    alone = processor.keys_of_trails([Trail(ids, ends=(3, 8, 14))], "a")
+    assert alone == [*request.block_keys, tail(3), tail(14)]
+    # Of the second block, three tokens are shared: it goes, but not what somebody else left of these three.
+    assert processor.keys_of_trails([Trail(ids, 7, (3, 6, 7, 13))], "a") == [*request.block_keys[1:], tail(13)]
+    assert processor.keys_of_trails([Trail(ids, 14, (3, 14))], "a") == request.block_keys[3:]
+    assert not set(alone) & set(processor.keys_of_trails([Trail(ids, ends=(3, 14))], "b"))
+
+
+PUBLIC = list(range(50, 60))
+"""Two full blocks, and two tokens."""
+
+
+@pytest.fixture
+def with_public() -> Processor:
+    return Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, public=PUBLIC)
+
+
+def keys_of(processor: Processor, ids: list[int], tenant: str) -> list[BlockKey]:
+    return processor.process("r", ids, SamplingParams(), tenant).block_keys
+
+
+def test_tenants_share_the_full_blocks_of_a_public_prefix_and_nothing_behind_them(with_public: Processor) -> None:
+    prompt = [*PUBLIC, *range(10)]
+    one, other = keys_of(with_public, prompt, "a"), keys_of(with_public, prompt, "b")
+    assert (len(one), one[:2]) == (5, other[:2])
+    assert not set(one[2:]) & set(other)
+    assert keys_of(with_public, [*PUBLIC, *range(10)], "a") == one
+    assert keys_of(with_public, PUBLIC, "c") == one[:2]
+
+
+@pytest.mark.parametrize("length", [4, 8, 9])
+def test_what_begins_only_like_a_part_of_it_shares_nothing(with_public: Processor, length: int) -> None:
+    prompt = [*PUBLIC[:length], *range(12)]
+    public = keys_of(with_public, PUBLIC, "a")
+    one, other = keys_of(with_public, prompt, "a"), keys_of(with_public, prompt, "b")
+    assert not {*one, *public} & set(other)
+    assert not set(one) & set(public)
+
+
+def test_behind_a_public_prefix_the_parent_is_the_tenants_own(with_public: Processor) -> None:
+    ids = [*PUBLIC, *range(10)]
+    one, other = (with_public.process("r", ids, SamplingParams(), tenant) for tenant in ("a", "b"))
+    assert [one.key_before(index) == other.key_before(index) for index in range(6)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    for index, key in enumerate(one.block_keys):
+        assert key == block_key(one.key_before(index), ids[index * 4 : index * 4 + 4])
+
+
+def test_without_a_public_prefix_or_with_reuse_off_nothing_is_shared(processor: Processor) -> None:
+    assert not set(keys_of(processor, PUBLIC, "a")) & set(keys_of(processor, PUBLIC, "b"))
+    off = Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=False, clock=time.monotonic, public=PUBLIC)
+    request = off.process("r", PUBLIC, SamplingParams(), "a")
+    assert (request.block_keys, request.public) == ([], None)
+
+
+def test_a_public_prefix_is_no_part_of_what_a_trail_alone_has(with_public: Processor) -> None:
+    ids = [*PUBLIC, *range(10)]
+    request = with_public.process("r", ids, SamplingParams(), "a")
+
+    def tail(end: int) -> BlockKey:
+        return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
+
+    trail = Trail(ids, ends=(6, 11, 18))
+    assert with_public.keys_of_trails([trail], "a") == [*request.block_keys[2:], tail(11), tail(18)]

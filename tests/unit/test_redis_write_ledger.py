@@ -43,3 +43,13 @@ def test_waiting_ends_with_the_last_block() -> None:
     writer.start()
     assert ledger.wait_until_empty(timeout=10)
     writer.join()
+
+
+def test_a_block_that_is_withdrawn_is_no_longer_on_its_way_unless_somebody_writes_it() -> None:
+    ledger = WriteLedger()
+    ledger.committed([b"withdrawn", b"written"])
+    ledger.handed_over([b"written"])
+    ledger.withdrawn([b"withdrawn", b"written", b"unknown"])
+    assert (ledger.pending, ledger.failed) == (1, 0)
+    ledger.settled(b"written", stored=True)
+    assert ledger.wait_until_empty(0.0)

@@ -49,6 +49,7 @@ VALUES = {
     "max-queue-wait": "5",
     "queue-timeout": "60",
     "tenant-weights": "research=2,batch=0.5",
+    "public-prefix": "/srv/prompt.txt",
     "kv-memory": "1GiB",
     "cpu-kv-memory": "0",
     "eviction-policy": "lru",
@@ -83,6 +84,7 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         max_queue_wait=5,
         queue_timeout=60,
         tenant_weights={"research": 2.0, "batch": 0.5},
+        public_prefix=Path("/srv/prompt.txt"),
         kv_memory=1 << 30,
         cpu_kv_memory=0,
         redis_url="unix:///run/redis.sock",
@@ -253,3 +255,24 @@ def test_the_readme_lists_every_setting_with_its_variable() -> None:
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
     for option in OPTIONS:
         assert f"| `{option.name}` | `{option.variable}` |" in readme
+
+
+def test_the_public_prefix_is_read_without_the_newline_at_its_end(tmp_path: Path) -> None:
+    file = write(tmp_path / "prompt.txt", "Be kind.\n\nBe brief.\n")
+    settings = load_settings({"public-prefix": file}, environ=HOME)
+    assert settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s").public_prompt == (
+        "Be kind.\n\nBe brief."
+    )
+    off = load_settings({}, environ=HOME).engine_config(model_path=tmp_path, model_name="m", secret=b"s")
+    assert off.public_prompt == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(None, "No such file"), (b"\n", "is empty"), (b"\xff\xfe\x00", "is not UTF-8 text")]
+)
+def test_a_public_prefix_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / "prompt.txt").write_bytes(content)
+    settings = load_settings({"public-prefix": str(tmp_path / "prompt.txt")}, environ=HOME)
+    with pytest.raises(SettingsError, match=f"--public-prefix .*prompt.txt.*{says}"):
+        settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s")

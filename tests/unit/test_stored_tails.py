@@ -77,3 +77,11 @@ def test_of_too_many_the_longest_unused_is_forgotten() -> None:
     tails.find(0, A, HELD)
     add(tails, C, HELD)
     assert [tails.find(0, parent, HELD) is not None for parent in (A, B, C)] == [True, False, True]
+
+
+def test_an_erased_tail_is_not_known_any_more() -> None:
+    tails = StoredTails(most=9, least=1)
+    tails.add(A, B, (1, 2))
+    tails.erase([A, B])
+    assert tails.find(0, A, (1, 2)) is None
+    assert tails.add(A, B, (1, 2))

@@ -235,7 +235,7 @@ async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
             return found
 
     engine.hold()
-    turns = Turns(services.host, DeletedMeanwhile(services.database), services.runs)
+    turns = Turns(services.host, DeletedMeanwhile(services.database), services.runs, services.erasure)
     with pytest.raises(NotFoundError):
         await turns.ask(conversation.id, NewMessage(content="one"))
     assert engine.running == 0
@@ -321,7 +321,7 @@ async def test_an_unfinished_answer_is_on_disk_while_it_grows(
     store = Watched(services.database)
     runs = RunRegistry(store, save_seconds=0.001)
     engine.hold()
-    run = await Turns(services.host, store, runs).ask(conversation.id, NewMessage(content="one"))
+    run = await Turns(services.host, store, runs, services.erasure).ask(conversation.id, NewMessage(content="one"))
     engine.allow(3)
     await until_text(run, " w0 w1 w2")
     store.saved.clear()
@@ -348,7 +348,7 @@ async def test_the_shown_path_has_the_text_that_has_come_until_now(
 
 async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store, keep_runs=2)
-    turns = Turns(services.host, services.store, runs)
+    turns = Turns(services.host, services.store, runs, services.erasure)
     made = []
     for content in ("one", "two", "three"):
         made.append(await turns.ask(conversation.id, NewMessage(content=content)))
@@ -359,7 +359,9 @@ async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, co
 
 async def test_a_run_that_ended_long_ago_is_forgotten(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store, keep_seconds=0)
-    run = await Turns(services.host, services.store, runs).ask(conversation.id, NewMessage(content="one"))
+    run = await Turns(services.host, services.store, runs, services.erasure).ask(
+        conversation.id, NewMessage(content="one")
+    )
     await runs.join()
     # Its timer is due: one round of the loop runs it.
     await asyncio.sleep(0)

@@ -1,0 +1,74 @@
+"""Deleted conversations leave the cache tiers too, but for what other conversations also begin with.
+
+It follows the deletion, and is no part of it: nobody waits for it, and what it misses (the engine or Redis is away, the
+server stops meanwhile) ages out like all that is not used any more.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from app.conversations import ConversationStore
+from app.engine_host import EngineHost
+from app.token_history import ID_BYTES, num_common, unpack_ids
+from app.token_trails import TokenNode, trails_of
+from engine.trail import Trail
+
+logger = logging.getLogger(__name__)
+
+
+class KVErasure:
+    """Owner of the tasks that compare what was deleted with what is still there."""
+
+    def __init__(self, host: EngineHost, store: ConversationStore) -> None:
+        self._host = host
+        self._store = store
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, deleted: Sequence[TokenNode]) -> None:
+        """Forget the KV of a conversation whose messages were these; they are not in the store any more."""
+        task = asyncio.create_task(self._erase(deleted), name="erase-kv")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Give up what has not been done."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _erase(self, deleted: Sequence[TokenNode]) -> None:
+        engine = self._host.engine
+        if engine is None:
+            return
+        try:
+            found = await asyncio.to_thread(trails_of, deleted)
+            trails = [
+                Trail(unpack_ids(trail.ids), await self._num_shared(trail.ids) // ID_BYTES, trail.ends)
+                for trail in found
+            ]
+            await engine.erase(trails)
+        except Exception:
+            logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
+
+    async def _num_shared(self, ids: bytes) -> int:
+        """How far some stored conversation begins like `ids`: only what goes on with all before it is read."""
+        longest, level = 0, [(0, message) for message in await self._store.starting_like(ids)]
+        while level:
+            common, whole = await asyncio.to_thread(_match, ids, level)
+            longest = max(longest, common)
+            level = [(end, message) for end, id_ in whole for message in await self._store.followers(id_)]
+        return longest
+
+
+def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:
+    """How far `ids` agree with any of the messages, each of which begins where it says; and those that agree as a
+    whole, with where they end. In bytes."""
+    longest, whole = 0, list[tuple[int, str]]()
+    for start, (message_id, own) in level:
+        common = num_common(ids[start : start + len(own)], own) * ID_BYTES
+        longest = max(longest, start + common)
+        if common == len(own):
+            whole.append((start + common, message_id))
+    return longest, whole

@@ -1,0 +1,49 @@
+"""The token ids of a whole conversation: every run of them that the engine was given, and where answers ended."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.token_history import ID_BYTES, MessageTokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenNode:
+    """A message, as far as its tokens go."""
+
+    id: str
+    parent_id: str | None
+    role: str
+    tokens: MessageTokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTrail:
+    """ids: packed. ends: how many of them had been computed when an answer ended."""
+
+    ids: bytes = b""
+    ends: tuple[int, ...] = ()
+
+    def then(self, node: TokenNode) -> "TokenTrail":
+        """With what `node` adds, or only that if it starts a prompt anew."""
+        before = TokenTrail() if node.tokens.starts_prompt else self
+        ids = before.ids + node.tokens.ids
+        if node.role != "assistant" or not node.tokens.ids:
+            return TokenTrail(ids, before.ends)
+        # The KV of an answer's last token is never computed.
+        return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - 1))
+
+
+def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:
+    """Of all branches of one conversation; none is the beginning of another."""
+    below: defaultdict[str | None, list[TokenNode]] = defaultdict(list)
+    for node in nodes:
+        below[node.parent_id].append(node)
+    trails: list[TokenTrail] = []
+    todo: list[tuple[str | None, TokenTrail]] = [(None, TokenTrail())]
+    while todo:
+        message_id, trail = todo.pop()
+        if trail.ids and all(node.tokens.starts_prompt for node in below[message_id]):
+            trails.append(trail)
+        todo += [(node.id, trail.then(node)) for node in below[message_id]]
+    return trails

@@ -1,0 +1,199 @@
+"""What a tenant leaves in any tier is nobody else's: on the real model with real LMCache and a real Redis."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.kv.block import num_equal
+from engine.llm import LLM
+from engine.outputs import KVReceipt
+from engine.sampling_params import SamplingParams
+from engine.trail import Trail
+from models.pangu.chat_format import ChatFormat, Message
+from tests.integration.engine_rig import BLOCK, engine_config
+from tests.redis_server import RedisServer
+
+TIERS = ("device", "cpu", "redis")
+PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    """Of this test alone."""
+    server = RedisServer(tmp_path)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def config(model_path: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
+    """With every tier."""
+    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
+
+
+@pytest.fixture
+def llm(config: EngineConfig) -> Iterator[LLM]:
+    """One run of it."""
+    with LLM(config) as llm:
+        yield llm
+        llm.engine.check()
+
+
+def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
+    """One token; what the request left lies in every tier afterwards."""
+    request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    while llm.engine.has_unfinished_requests():
+        llm.engine.step()
+    settle(llm)
+    assert request.receipt is not None
+    return request.receipt
+
+
+def settle(llm: LLM) -> None:
+    """Until nothing moves."""
+    store = llm.tiers.store
+    assert store is not None
+    while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
+        llm.engine.step()
+
+
+def leave_only_in(llm: LLM, tier: str) -> None:
+    """Nothing above it is left."""
+    store = llm.tiers.store
+    assert store is not None
+    if tier != "device":
+        llm.engine.core.scheduler.blocks.pool.forget_free()
+    if tier == "redis":
+        store.clear_cpu()
+
+
+def redis_keys(server: RedisServer) -> set[bytes]:
+    """Of all blocks."""
+    with server.client() as client:
+        return set(client.scan_iter(b"ebb:kv:*"))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_equal_prompts_of_two_tenants_share_nothing_wherever_the_blocks_lie(
+    llm: LLM, server: RedisServer, tier: str
+) -> None:
+    ask(llm, PROMPT, "one")
+    of_one = redis_keys(server)
+    leave_only_in(llm, tier)
+    assert ask(llm, PROMPT, "two") == KVReceipt(computed=len(PROMPT))
+    of_two = redis_keys(server) - of_one
+    assert len(of_one) == len(of_two) == 6
+    leave_only_in(llm, tier)
+    again = ask(llm, PROMPT, "one")
+    assert (getattr(again, tier), again.computed) == (len(PROMPT) - 1, 1)
+
+
+def test_equal_prompts_of_two_tenants_share_nothing_while_both_are_computed(llm: LLM) -> None:
+    params = SamplingParams(temperature=0.0, max_tokens=1)
+    prompt = [700 + at for at in range(10 * BLOCK + 17)]
+    requests = [llm.engine.add_request(prompt, params, tenant=tenant) for tenant in ("one", "two", "one")]
+    while llm.engine.has_unfinished_requests():
+        llm.engine.step()
+    receipts = [request.receipt for request in requests]
+    assert receipts[:2] == [KVReceipt(computed=len(prompt))] * 2
+    assert receipts[2] is not None
+    assert receipts[2].device >= 10 * BLOCK
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_what_a_deleted_tenant_left_is_found_by_nobody_wherever_it_lies(llm: LLM, tier: str) -> None:
+    ask(llm, PROMPT, "one")
+    ask(llm, PROMPT, "two")
+    assert llm.engine.delete_tenant("one") == []
+    leave_only_in(llm, tier)
+    assert ask(llm, PROMPT, "one") == KVReceipt(computed=len(PROMPT))
+    leave_only_in(llm, tier)
+    assert getattr(ask(llm, PROMPT, "two"), tier) == len(PROMPT) - 1
+
+
+def test_a_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> None:
+    with LLM(config) as llm:
+        ask(llm, PROMPT, "one")
+        ask(llm, PROMPT, "two")
+        llm.engine.delete_tenant("one")
+    with LLM(config) as llm:
+        assert ask(llm, PROMPT, "one") == KVReceipt(computed=len(PROMPT))
+        assert ask(llm, PROMPT, "two").redis == 5 * BLOCK
+
+
+async def test_the_requests_of_a_deleted_tenant_end_and_leave_nothing_behind(config: EngineConfig) -> None:
+    engine = await asyncio.to_thread(build_engine, config, print)
+    await engine.start()
+    long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
+    short = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
+    try:
+        ours, others = engine.generate(PROMPT, long, tenant="one"), engine.generate(PROMPT, short, tenant="two")
+        assert (await anext(ours)).token_ids
+        await engine.delete_tenant("one")
+        async with asyncio.timeout(20):
+            assert [output async for output in ours][-1].finish_reason == "abort"
+            assert [output async for output in others][-1].finish_reason == "length"
+            again = [output async for output in engine.generate(PROMPT, short, tenant="one")][-1]
+        assert again.usage is not None
+        assert again.usage.kv == KVReceipt(computed=len(PROMPT))
+    finally:
+        await engine.stop(0.0)
+
+
+PUBLIC = "You are a guide in a museum of clocks, and answer in the language of the question. " * 12
+
+
+def with_system(llm: LLM, config: EngineConfig, system: str, question: str) -> list[int]:
+    """A prompt as the chat template writes it."""
+    messages = [Message("system", system), Message("user", question)]
+    return ChatFormat.load(config.model_path, llm.tokenizer).render(messages)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_two_tenants_share_the_blocks_of_a_public_prefix_and_nothing_more(
+    config: EngineConfig, server: RedisServer, tier: str
+) -> None:
+    question = "Which of them is the oldest, and who made it? " * 12
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC, question)
+        public = num_equal(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
+        assert 0 < public < len(prompt) // BLOCK - 1
+        ask(llm, prompt, "one")
+        of_one = redis_keys(server)
+        leave_only_in(llm, tier)
+        receipt = ask(llm, prompt, "two")
+        assert (getattr(receipt, tier), receipt.computed) == (public * BLOCK, len(prompt) - public * BLOCK)
+        of_two = redis_keys(server) - of_one
+        assert len(of_two) == len(of_one) - public
+        assert ask(llm, prompt, "two").device == len(prompt) - 1
+
+
+def test_what_begins_only_like_a_public_prefix_is_not_shared(config: EngineConfig) -> None:
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC[: len(PUBLIC) * 2 // 3] + "Be brief.", "Which one is the oldest?")
+        assert len(prompt) > 2 * BLOCK
+        ask(llm, with_system(llm, config, PUBLIC, "Which one is the oldest?"), "one")
+        ask(llm, prompt, "one")
+        assert ask(llm, prompt, "two") == KVReceipt(computed=len(prompt))
+
+
+def test_a_deleted_tenant_leaves_the_public_prefix_to_the_others(config: EngineConfig) -> None:
+    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+        prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
+        ask(llm, prompt, "one")
+        llm.engine.delete_tenant("one")
+        llm.engine.erase([Trail(prompt)], tenant="one")
+        assert ask(llm, prompt, "two").device >= BLOCK
+        assert BLOCK <= ask(llm, prompt, "one").device < len(prompt) - 1
+
+
+def test_a_public_prefix_that_fills_no_block_is_refused(config: EngineConfig) -> None:
+    with pytest.raises(EngineError, match=r"--public-prefix: \d+ tokens do not fill one block of 64"):
+        LLM(replace(config, public_prompt="Be kind."))

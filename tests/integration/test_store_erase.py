@@ -1,0 +1,127 @@
+"""Blocks that are erased from host memory and Redis, whatever is being done with them."""
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.redis.block_commands import redis_key
+from tests.redis_server import RedisServer
+from tests.store_rig import Rig, Rigs, key, keys
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+
+def in_redis(redis_server: RedisServer) -> set[bytes]:
+    with redis_server.client() as client:
+        return set(client.scan_iter(b"ebb:kv:*"))
+
+
+def names(wanted: list[BlockKey]) -> set[bytes]:
+    return {redis_key(each) for each in wanted}
+
+
+def erase(rig: Rig, wanted: list[BlockKey]) -> None:
+    """As the tier manager does: until nothing is busy any more."""
+    until(lambda: not rig.store.erase(wanted))
+
+
+def cleared(rig: Rig, wanted: list[BlockKey]) -> bool:
+    """Whether host memory has let go of these; it holds on to what is being written to Redis."""
+    rig.store.clear_cpu()
+    return not any(map(rig.store.contains, wanted))
+
+
+def test_erased_blocks_are_gone_from_both_tiers_and_the_others_stay(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(8)))
+    assert rig.store.flush(10)
+    erase(rig, [key(2), key(5), key(99)])
+    left = [key(number) for number in (0, 1, 3, 4, 6, 7)]
+    until(lambda: in_redis(redis_server) == names(left))
+    assert [rig.store.contains(key(number)) for number in range(8)] == [n not in (2, 5) for n in range(8)]
+    assert rig.store.num_known_in_redis(keys(range(8))) == 2
+    assert rig.counts(keys(range(8))) == (2, 0)
+    rig.store.check()
+
+
+def test_what_is_only_in_redis_is_erased_too(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(4)))
+    assert rig.store.flush(10)
+    until(lambda: cleared(rig, keys(range(4))))
+    assert rig.store.erase(keys(range(2, 4))) == []
+    until(lambda: in_redis(redis_server) == names(keys(range(2))))
+
+
+def test_a_block_that_is_read_stays_whole_until_it_was_read(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(2)))
+    assert rig.store.flush(10)
+    result = rig.wait(rig.store.prefetch(keys(range(1)), redis=True))
+    until(lambda: rig.store.erase(keys(range(2))) == [key(0)])
+    assert rig.store.contains(key(0))
+    until(lambda: in_redis(redis_server) == names([key(0)]))
+    rig.store.release([slot.key for slot in result.slots])
+    assert rig.store.erase([key(0)]) == []
+    until(lambda: not in_redis(redis_server))
+    rig.store.check()
+
+
+def test_a_block_that_is_being_filled_is_not_erased_but_may_be_given_back(
+    redis_server: RedisServer, rigs: Rigs
+) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.store.reserve([key(0)])
+    assert rig.store.erase([key(0)]) == [key(0)]
+    rig.store.discard([key(0)])
+    assert rig.store.erase([key(0)]) == []
+    rig.store.check()
+
+
+def test_a_write_that_is_under_way_does_not_bring_an_erased_block_back(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    redis_server.freeze()
+    rig.put(keys(range(16)))
+    until(lambda: rig.store._manager.report_status()["store_controller"]["in_flight_task_count"] > 0)
+    assert key(0) in rig.store.erase(keys(range(16)))
+    redis_server.thaw()
+    erase(rig, keys(range(16)))
+    assert rig.store.flush(10)
+    rig.put([key(99)])
+    assert rig.store.flush(10)
+    until(lambda: in_redis(redis_server) == names([key(99)]))
+    assert rig.store.stats().redis_failed_blocks == 0
+
+
+def test_an_erased_block_may_be_written_again(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put([key(0)])
+    assert rig.store.flush(10)
+    erase(rig, [key(0)])
+    until(lambda: not in_redis(redis_server))
+    rig.put([key(0)])
+    assert rig.store.flush(10)
+    assert in_redis(redis_server) == names([key(0)])
+
+
+def test_without_redis_host_memory_is_erased(rigs: Rigs) -> None:
+    rig = rigs.open(None)
+    rig.put(keys(range(2)))
+    assert rig.store.erase([key(1)]) == []
+    assert (rig.store.contains(key(0)), rig.store.contains(key(1))) == (True, False)
+
+
+def test_a_redis_that_is_away_is_not_waited_for(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put([key(0)])
+    assert rig.store.flush(10)
+    redis_server.freeze()
+    erase(rig, [key(0)])
+    assert not rig.store.contains(key(0))
+
+
+def test_what_is_erased_before_its_write_began_is_not_waited_for(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    for number in range(40):
+        rig.put([key(number)])
+        erase(rig, [key(number)])
+    assert rig.store.flush(10), "a block was waited for in vain"
+    until(lambda: not in_redis(redis_server))

@@ -1,0 +1,145 @@
+"""What is to be forgotten of a deleted conversation: the real store on a real file, an engine without a model."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.records import Message
+from app.schemas.conversations import NewMessage, RetryFields
+from app.schemas.parsing import parse_object
+from app.services import Services
+from app.token_history import joined_ids
+from engine.trail import Trail
+from tests.unit.fake_engine import FakeEngine
+
+SYSTEM = "You know a lot about rivers, and say it in few words. " * 8
+QUESTION = "Which one is the longest?"
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[FakeEngine]:
+    engine = FakeEngine()
+    await engine.start()
+    yield engine
+    await engine.stop(0)
+
+
+@pytest.fixture
+async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    host = EngineHost()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    yield services
+    await engine.stop(0)
+    await services.close()
+
+
+async def chat(services: Services, *questions: str, **fields: Any) -> str:
+    """The id of a conversation with these questions."""
+    conversation = await services.store.create({"system_prompt": SYSTEM, **fields})
+    for question in questions:
+        await ask(services, conversation.id, question)
+    return conversation.id
+
+
+async def ask(services: Services, conversation_id: str, question: str) -> Message:
+    run = await services.turns.ask(conversation_id, parse_object(NewMessage, {"content": question}))
+    await run.ended.wait()
+    return run.answer
+
+
+async def ids_of(services: Services, conversation_id: str) -> list[int]:
+    """Of the path to its head."""
+    path = [
+        message.tokens for message in await services.store.path((await services.store.get(conversation_id)).head_id)
+    ]
+    ids = joined_ids(path, path[-1].prompt_key)
+    assert ids is not None
+    return ids
+
+
+async def erased(services: Services, engine: FakeEngine, conversation_id: str, count: int = 1) -> list[Trail]:
+    """Delete it, and wait for what the engine is told."""
+    before = len(engine.erased)
+    await services.turns.delete(conversation_id)
+    return (await engine.until_erased(before + count))[before:]
+
+
+def common(one: list[int], other: list[int]) -> int:
+    return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+async def test_alone_all_of_it_is_forgotten(services: Services, engine: FakeEngine) -> None:
+    conversation = await chat(services, "one", "two")
+    ids = await ids_of(services, conversation)
+    [first, second] = [request.prompt for request in engine.requests]
+    [trail] = await erased(services, engine, conversation)
+    answered = len(first) + len(engine.requests[0].produced) - 1
+    assert trail == Trail(ids, 0, (answered, len(ids) - 1))
+    assert ids[: len(second)] == list(second)
+
+
+async def test_what_other_conversations_begin_with_too_stays(services: Services, engine: FakeEngine) -> None:
+    mine = await chat(services, "one", "two")
+    nearest, other = await chat(services, "one", "three"), await chat(services, "four")
+    await chat(services, "one", system_prompt="Another one. " * 40)
+    ids = await ids_of(services, mine)
+    shared = common(ids, await ids_of(services, nearest))
+    assert shared > common(ids, await ids_of(services, other)) > 64
+    [trail] = await erased(services, engine, mine)
+    assert trail.num_shared == shared
+    [trail] = await erased(services, engine, nearest)
+    assert trail.num_shared == common(list(trail.token_ids), await ids_of(services, other))
+
+
+async def test_of_two_equal_conversations_nothing_is_forgotten_until_the_second_goes(
+    services: Services, engine: FakeEngine
+) -> None:
+    one, other = await chat(services, "one", "two"), await chat(services, "one", "two")
+    [trail] = await erased(services, engine, one)
+    assert trail.num_shared == len(trail.token_ids)
+    [trail] = await erased(services, engine, other)
+    assert trail.num_shared == 0
+
+
+async def test_every_branch_is_forgotten(services: Services, engine: FakeEngine) -> None:
+    conversation = await chat(services, "one")
+    head = (await services.store.get(conversation)).head_id
+    assert head is not None
+    run = await services.turns.retry(head, parse_object(RetryFields, {"params": {"max_tokens": 3}}))
+    await run.ended.wait()
+    await ask(services, conversation, "two")
+    trails = await erased(services, engine, conversation, 2)
+    assert sorted(len(trail.ends) for trail in trails) == [1, 2]
+
+
+async def test_a_branch_of_another_conversation_counts_too(services: Services, engine: FakeEngine) -> None:
+    other = await chat(services, "one", "two")
+    first = (await services.store.path((await services.store.get(other)).head_id))[1]
+    run = await services.turns.ask(other, parse_object(NewMessage, {"content": "three", "parent_id": first.id}))
+    await run.ended.wait()
+    mine = await chat(services, "one", "two")
+    [trail] = await erased(services, engine, mine)
+    assert trail.num_shared == len(trail.token_ids)
+
+
+async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: Services, engine: FakeEngine) -> None:
+    other = await chat(services, "one")
+    head = (await services.store.get(other)).head_id
+    assert head is not None
+    run = await services.turns.retry(head, parse_object(RetryFields, {"params": {"max_tokens": 3}}))
+    await run.ended.wait()
+    await ask(services, other, "two")
+    mine = await chat(services, "one", params={"max_tokens": 6})
+    [trail] = await erased(services, engine, mine)
+    assert trail.num_shared == len(trail.token_ids)
+
+
+async def test_without_an_engine_a_conversation_is_deleted_all_the_same(tmp_path: Path, services: Services) -> None:
+    conversation = await chat(services, "one")
+    services.host.engine = None
+    await services.turns.delete(conversation)
+    assert await services.store.all() == []

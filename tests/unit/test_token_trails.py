@@ -1,0 +1,65 @@
+"""Every run of tokens of a conversation, found again in its tree of messages."""
+
+import pytest
+
+from app.token_history import MessageTokens, num_common, pack_ids
+from app.token_trails import TokenNode, TokenTrail, trails_of
+
+
+def node(id_: str, parent: str | None, ids: list[int], *, starts: bool = False) -> TokenNode:
+    role = "user" if id_.startswith("q") else "assistant"
+    return TokenNode(id_, parent, role, MessageTokens(pack_ids(ids), "key", starts))
+
+
+def trail(ids: list[int], *ends: int) -> TokenTrail:
+    return TokenTrail(pack_ids(ids), ends)
+
+
+def test_each_branch_is_a_trail_with_the_places_where_answers_ended() -> None:
+    nodes = [
+        node("a3", "q2", [8, 9]),
+        node("q1", None, [1, 2], starts=True),
+        node("a1", "q1", [3, 4, 5]),
+        node("a2", "q1", [6]),
+        node("q2", "a1", [7]),
+    ]
+    assert sorted(trails_of(nodes), key=lambda each: each.ids) == [
+        trail([1, 2, 3, 4, 5, 7, 8, 9], 4, 7),
+        trail([1, 2, 6], 2),
+    ]
+
+
+def test_a_prompt_that_was_rendered_anew_is_a_trail_of_its_own() -> None:
+    nodes = [
+        node("q1", None, [1, 2], starts=True),
+        node("a1", "q1", [3]),
+        node("q2", "a1", [11, 12, 13], starts=True),
+        node("a2", "q2", [14]),
+    ]
+    assert sorted(trails_of(nodes), key=lambda each: each.ids) == [trail([1, 2, 3], 2), trail([11, 12, 13, 14], 3)]
+
+
+def test_an_answer_that_never_began_left_no_end() -> None:
+    assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1])]
+
+
+def test_an_empty_conversation_has_no_trail() -> None:
+    assert trails_of([]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([], [], 0),
+        ([1], [], 0),
+        ([1, 2, 3], [1, 2, 3], 3),
+        ([1, 2, 3], [1, 2], 2),
+        ([1, 2, 3], [1, 2, 4], 2),
+        ([1, 2, 3], [4, 2, 3], 0),
+        ([0x01020304], [0x05020304], 0),
+        (list(range(1000)), [*range(700), *range(701, 1001)], 700),
+    ],
+)
+def test_ids_are_compared_as_a_whole(one: list[int], other: list[int], expected: int) -> None:
+    assert num_common(pack_ids(one), pack_ids(other)) == expected
+    assert num_common(pack_ids(other), pack_ids(one)) == expected

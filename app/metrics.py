@@ -8,8 +8,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.engine_host import EngineHost
+from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 
 
 class Metrics:

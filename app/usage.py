@@ -6,8 +6,9 @@ from engine.outputs import Usage
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
-    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which."""
-    kv = usage.kv
+    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which, and what that
+    cost and saved: see `engine.outputs.KVReceipt`."""
+    kv, phases = usage.kv, usage.kv.phases
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -19,6 +20,16 @@ def openai_usage(usage: Usage) -> dict[str, Any]:
             "redis": kv.redis,
             "computed": kv.computed,
             "restore_ms": round(kv.restore_ms, 2),
+            "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
+            "blocks_verified": kv.blocks_verified,
+            "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
+            "phases_ms": {
+                "queue": round(phases.queue, 2),
+                "lookup": round(phases.lookup, 2),
+                "load": round(phases.load, 2),
+                "prefill": round(phases.prefill, 2),
+                "first_token": round(phases.first_token, 2),
+            },
         },
     }
 

@@ -29,7 +29,7 @@ from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats,
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
-from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.tier_stats import tier_stats
 
 with warnings.catch_warnings():
@@ -158,6 +158,7 @@ class _Prefetch:
     from_redis: int
     rest: list[BlockKey]
     request: api.PrefetchHandle | None
+    lookup_seconds: float = 0.0
 
 
 class LMCacheStore:
@@ -261,13 +262,21 @@ class LMCacheStore:
             if outcome is None:
                 return None
             prefetch.request = None
+            prefetch.lookup_seconds += self._client.take_lookup_seconds(prefetch.rest[0]) if self._client else 0.0
             self._extend(prefetch, outcome)
             # LMCache ends a run before a block that another prefetch of the same block brought up in the meantime.
             if self._extend_from_cpu(prefetch) and self._ask_redis(prefetch):
                 return None
         del self._prefetches[handle]
         self._book.lock([slot.key for slot in prefetch.slots])
-        return PrefetchResult(tuple(prefetch.slots), len(prefetch.slots) - prefetch.from_redis, prefetch.from_redis)
+        from_cpu = len(prefetch.slots) - prefetch.from_redis
+        return PrefetchResult(tuple(prefetch.slots), from_cpu, prefetch.from_redis, prefetch.lookup_seconds)
+
+    def why_missing(self, key: BlockKey) -> Missing:
+        """See KVTierStore."""
+        if self._client is None:
+            return Missing(Absence.OFF)
+        return self._client.why_missing(key) or Missing(Absence.NOT_TAKEN)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
@@ -314,7 +323,10 @@ class LMCacheStore:
 
     def _ask_redis(self, prefetch: _Prefetch) -> bool:
         """Begin to fetch the keys that are left; whether there is something to wait for now."""
-        if not prefetch.rest or self._client is None or not self._client.available:
+        if not prefetch.rest or self._client is None:
+            return False
+        if not self._client.available:
+            self._client.note_unanswered(prefetch.rest[:1])
             return False
         prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))
         return True

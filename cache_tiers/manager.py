@@ -32,12 +32,16 @@ LATE_POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class LoadOutcome:
-    """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order."""
+    """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order.
+
+    lookup_seconds: of `seconds`, until Redis had said what it has of the first window that was asked of it.
+    """
 
     load_id: str
     from_cpu: int
     from_redis: int
     seconds: float
+    lookup_seconds: float = 0.0
 
     @property
     def num_blocks(self) -> int:
@@ -67,6 +71,7 @@ class _Load:
     arrived: int = 0
     from_cpu: int = 0
     from_redis: int = 0
+    lookup_seconds: float = 0.0
     ended: bool = False
     windows: deque[_Window] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
@@ -213,6 +218,7 @@ class TierManager:
         load.arrived += len(result.slots)
         load.from_cpu += result.from_cpu
         load.from_redis += result.from_redis
+        load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
         if len(result.slots) < len(window.keys):
             self._end(load)
 
@@ -235,7 +241,7 @@ class TierManager:
         if load.failed_at is not None:
             cpu = min(cpu, load.failed_at)
             redis = min(redis, load.failed_at - cpu)
-        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began)
+        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began, load.lookup_seconds)
 
     # Stores
 

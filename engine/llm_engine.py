@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, StepFailedError
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
@@ -13,7 +14,7 @@ from engine.processor import Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 from engine.tracing import Track
 from engine.urgency import NORMAL, Urgency
 

@@ -8,14 +8,46 @@ FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_tim
 
 
 @dataclass(frozen=True, slots=True)
+class Phases:
+    """Milliseconds of each part of the time to the first token; they follow each other and add up to it.
+
+    queue: until its turn, again after a preemption, and while another request computed the beginning that they share.
+    lookup: while it waited for the tiers and Redis had not said yet what it has of the first window that was asked of
+    it; later windows are asked for while those before them come. load: the rest of its wait for the tiers.
+    prefill: in the batch, up to the first token; what was computed while Redis was asked counts here.
+    """
+
+    queue: float = 0.0
+    lookup: float = 0.0
+    load: float = 0.0
+    prefill: float = 0.0
+
+    @property
+    def first_token(self) -> float:
+        """From arrival to the first token, or to the end if there was none."""
+        return self.queue + self.lookup + self.load + self.prefill
+
+
+@dataclass(frozen=True, slots=True)
 class KVReceipt:
-    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens."""
+    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens.
+
+    restore_ms: duration of the loads that brought them. cpu_bytes, redis_bytes: moved into the device for it, by where
+    they lay before; blocks_verified: those from Redis, each taken after its MAC was checked. These three count all of
+    its loads, also those after a preemption. saved_ms: what the engine expects that computing the reused tokens would
+    have taken, less the wait for the tiers (below 0 if that was in vain); None while it knows nothing of its speed.
+    """
 
     device: int = 0
     cpu: int = 0
     redis: int = 0
     computed: int = 0
     restore_ms: float = 0.0
+    cpu_bytes: int = 0
+    redis_bytes: int = 0
+    blocks_verified: int = 0
+    phases: Phases = Phases()
+    saved_ms: float | None = None
 
     @property
     def cached(self) -> int:

@@ -9,6 +9,7 @@ from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt
 from engine.sampling_params import SamplingParams
+from engine.timeline import Timeline
 
 
 class RequestStatus(Enum):
@@ -36,7 +37,8 @@ class Request:
     num_confirmed_tokens: the same, counting only steps whose result has come.
     steps_in_flight: steps that were scheduled with it and whose result has not come;
     samples_in_flight: how many of them produce a token.
-    restored: what the tiers brought, at its last admission.
+    restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
+    reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
@@ -68,9 +70,16 @@ class Request:
     known_to_worker: bool = False
     tiers_asked: bool = False
     restored: LoadOutcome | None = None
+    cpu_blocks: int = 0
+    redis_blocks: int = 0
+    reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None
+    timeline: Timeline = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(self.arrival)
 
     @property
     def num_prompt_tokens(self) -> int:

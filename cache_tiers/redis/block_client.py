@@ -6,10 +6,12 @@ are handed over by a callback, once, from a worker thread or, if nothing was tri
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
@@ -17,16 +19,19 @@ from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob
 from cache_tiers.redis.known_keys import KnownKeys
+from cache_tiers.redis.recent_keys import RecentKeys
 from cache_tiers.redis.resp import Timeouts
 from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
+from cache_tiers.store import Absence, Missing
 
 logger = logging.getLogger(__name__)
 
 SEVEN_DAYS = 7 * 24 * 3600
 MOST_KNOWN = 1 << 16
+MOST_RECENT = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class BlockClientStats:
 
     state: "ok", or why Redis is left alone. pending, lag_seconds: announced blocks that are not settled, and the age of
     the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the write queue full, and
-    `refused` got an error from the server.
+    `refused` got an error from the server. refusal: the error that answered the last write; empty if it was taken.
     """
 
     state: str
@@ -60,6 +65,9 @@ class BlockClientStats:
     loaded: int = 0
     rejected: Mapping[Reject, int] = field(default_factory=dict)
     speed: LinkSpeed = field(default_factory=LinkSpeed)
+    refusal: str = ""
+    lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
 
 
 class RedisBlockClient:
@@ -78,6 +86,11 @@ class RedisBlockClient:
         self._shed = 0
         self._refused = 0
         self._rejected: Counter[Reject] = Counter()
+        self._refusal = ""
+        self._lookup_seconds = Histogram.of_seconds()
+        self._store_seconds = Histogram.of_seconds()
+        self._lookups: RecentKeys[float] = RecentKeys(MOST_RECENT)
+        self._missing: RecentKeys[Missing] = RecentKeys(MOST_RECENT)
         self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
         self._workers = [
             RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
@@ -135,12 +148,20 @@ class RedisBlockClient:
 
         def settle(found: list[bool]) -> None:
             if job.answered:
+                seconds = time.monotonic() - asked
+                self._lookups.note(keys, seconds)
+                with self._lock:
+                    self._lookup_seconds.observe(seconds)
+                self._note_answer(keys, found)
                 self._known.learn(keys, found, whole=False)
+            else:
+                self.note_unanswered(keys)
             done(found)
 
         if self._known.run(keys) == len(keys):
             done([True] * len(keys))
             return
+        asked = time.monotonic()
         job = FindJob(keys, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
@@ -151,6 +172,8 @@ class RedisBlockClient:
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
             answered = range(job.num_answered)
+            self._note_answer([blocks[index].key for index in answered], [outcomes[index] for index in answered])
+            self.note_unanswered([block.key for block in blocks[job.num_answered :]])
             self._known.learn(
                 [blocks[index].key for index in answered], [outcomes[index] is True for index in answered], whole=True
             )
@@ -159,6 +182,20 @@ class RedisBlockClient:
         job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
+
+    def take_lookup_seconds(self, key: bytes) -> float:
+        """How long the last question for `key` took; 0 if none was asked since this was called."""
+        return self._lookups.take(key) or 0.0
+
+    def why_missing(self, key: bytes) -> Missing | None:
+        """Why the last look-up or load did not give `key`; None if neither said so."""
+        return self._missing.get(key)
+
+    def note_unanswered(self, keys: Sequence[bytes]) -> None:
+        """These were wanted, and Redis has said nothing about them."""
+        if keys:
+            absence = Absence.NO_ANSWER if self._breaker.closed else Absence.LEFT_ALONE
+            self._missing.note(keys, Missing(absence, "" if self._breaker.closed else self._breaker.describe()))
 
     def stats(self) -> BlockClientStats:
         """Cheap: asks nothing of the server."""
@@ -177,6 +214,9 @@ class RedisBlockClient:
                 loaded=self._loaded,
                 rejected=dict(self._rejected),
                 speed=self._meter.speed,
+                refusal=self._refusal,
+                lookup_seconds=self._lookup_seconds.copy(),
+                store_seconds=self._store_seconds.copy(),
             )
 
     def flush(self, timeout: float) -> bool:
@@ -191,10 +231,26 @@ class RedisBlockClient:
         for worker in self._workers:
             worker.stop()
 
+    def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
+        """To be called before `_known` learns of it."""
+        for key, outcome in zip(keys, outcomes, strict=True):
+            if outcome is True:
+                self._missing.take(key)
+            elif outcome is False:
+                was_there = self._known.run([key]) == 1
+                self._missing.note([key], Missing(Absence.GONE if was_there else Absence.UNKNOWN_KEY))
+            else:
+                self._missing.note([key], Missing(Absence.REJECTED, outcome.value))
+
     def _count_put(self, job: PutJob) -> None:
         self._ledger.settled(job.block.key, stored=job.stored)
         if job.stored or job.error is not None:
             self._known.learn([job.block.key], [job.stored], whole=True)
+        with self._lock:
+            if job.stored or job.error is not None:
+                self._refusal = job.error.text if job.error is not None else ""
+            if job.stored and job.seconds:
+                self._store_seconds.observe(job.seconds)
         if job.error is not None:
             with self._lock:
                 self._refused += 1

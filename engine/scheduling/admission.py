@@ -60,6 +60,7 @@ class Admission:
                 self._copies.append(copy)
         if request.started is None:
             request.receipt = self._receipt(request)
+            request.reuse_seconds = self._tiering.prefill.seconds(0, request.receipt.cached) if self._tiering else None
 
     def _receipt(self, request: Request) -> KVReceipt:
         """Of its first admission: what was not restored and need not be computed was on the device."""

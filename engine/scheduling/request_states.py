@@ -11,6 +11,7 @@ from engine.scheduling.followers import Followers
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.tiering import Tiering
+from engine.timeline import Phase
 
 
 class RequestStates:
@@ -87,16 +88,19 @@ class RequestStates:
         request.waited = now - request.wait_began
         self.deadlines.begun(request)
         if request.status is RequestStatus.LOADING:
+            request.timeline.enter(Phase.LOAD, now)
             self._loading[request.request_id] = request
         else:
+            request.timeline.enter(Phase.PREFILL, now)
             request.status = RequestStatus.RUNNING
             self.running.add(request)
 
-    def suspend(self, request: Request) -> None:
+    def suspend(self, request: Request, now: float) -> None:
         """RUNNING -> LOADING, with its blocks: more of them are on their way."""
         self.running.remove(request)
         self._forget_in_worker(request)
         request.status = RequestStatus.LOADING
+        request.timeline.enter(Phase.LOAD, now)
         self._loading[request.request_id] = request
 
     def loaded(self, request: Request, now: float) -> None:
@@ -160,6 +164,7 @@ class RequestStates:
         return request
 
     def _requeue(self, request: Request, now: float) -> None:
+        request.timeline.enter(Phase.QUEUE, now)
         request.wait_began = now - request.waited
         self.queue.requeue(request)
 

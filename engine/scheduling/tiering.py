@@ -243,6 +243,9 @@ class Tiering:
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
+            request.cpu_blocks += outcome.from_cpu
+            request.redis_blocks += outcome.from_redis
+            request.timeline.lookup += outcome.lookup_seconds
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
@@ -253,6 +256,9 @@ class Tiering:
                     outcome.from_cpu * self._blocks.block_size,
                     outcome,
                 )
+                more = self.prefill.seconds(restoring.num_computed, restored)
+                if request.reuse_seconds is not None and more is not None:
+                    request.reuse_seconds += more
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)

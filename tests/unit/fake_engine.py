@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.sampling_params import SamplingParams
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.store import KVTierStore, PrefetchResult
@@ -89,6 +90,8 @@ class TierManager:
     """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
 
     cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
+    load_seconds: of loads that brought something, by the lowest tier that it came from. store_seconds: of each copy
+    down.
     rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
@@ -118,6 +121,8 @@ class TierManager:
         self._retry_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
+        self.load_seconds = {"cpu": Histogram.of_seconds(), "redis": Histogram.of_seconds()}
+        self.store_seconds = Histogram.of_seconds()
 
     # What is where
 
@@ -162,7 +167,9 @@ class TierManager:
             self._advance(load)
             if load.ended and not load.jobs:
                 del self._loads[load.load_id]
-                outcomes.append(self._outcome(load))
+                outcomes.append(outcome := self._outcome(load))
+                if outcome.num_blocks:
+                    self.load_seconds["redis" if outcome.from_redis else "cpu"].observe(outcome.seconds)
         return outcomes
 
     def _submit_windows(self, load: _Load) -> None:
@@ -259,6 +266,11 @@ class TierManager:
         return key not in self._unstored
 
     @property
+    def refuses_stores(self) -> bool:
+        """Whether the CPU tier had no room for a block a moment ago, and there is one that waits for it."""
+        return bool(self._unstored) and self._clock() < self._retry_at
+
+    @property
     def num_unstored(self) -> int:
         """Full blocks on the device that the CPU tier has not taken yet."""
         return len(self._unstored)
@@ -302,6 +314,7 @@ class TierManager:
         for result in results:
             if result.job_id in self._store_jobs:
                 key = self._store_jobs.pop(result.job_id)
+                self.store_seconds.observe(result.seconds)
                 (self.store.commit if result.error is None else self.store.discard)([key])
                 stored.append(key)
             else:

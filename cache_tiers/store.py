@@ -57,8 +57,9 @@ class StoreStats:
     """Occupancy and health, in bytes and counts since the start. `redis_state` is "off", "ok" or why it is not.
 
     redis_rejects: blocks that were found and not used, by the reason in a word. redis_speed: of the way to it, as far
-    as that is known. redis_refusal: the error with which it answered the last write; empty if it took it.
-    redis_lookup_seconds: of each question which blocks it has; redis_store_seconds: of each block written.
+    as that is known. redis_retry_seconds: while its state is not "ok", until it is tried again. redis_refusal: the
+    error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
+    blocks it has; redis_store_seconds: of each block written.
     """
 
     cpu_used_bytes: int
@@ -73,6 +74,7 @@ class StoreStats:
     redis_loaded_blocks: int
     redis_rejects: Mapping[str, int] = field(default_factory=dict)
     redis_speed: LinkSpeed = field(default_factory=LinkSpeed)
+    redis_retry_seconds: float = 0.0
     redis_refusal: str = ""
     redis_lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)

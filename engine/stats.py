@@ -1,6 +1,6 @@
 """What the engine counts about itself: plain numbers, for /metrics and the log."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
@@ -14,7 +14,10 @@ class EngineStats:
     reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
     of the wait, "served" if there was a token, else the finish reason.
     *_tokens: prompt tokens by where their KV came from. tiers: None if nothing lies below the device.
-    unstored_blocks: full blocks that the CPU tier has not taken yet.
+    unstored_blocks: full blocks that the CPU tier has not taken yet; stores_refused: for lack of room.
+    asked_tokens: prompt tokens that each tier could have had: those that none above it had.
+    load_seconds: of loads that brought something, by the lowest tier that it came from. cpu_store_seconds: of each copy
+    of a block down to the CPU tier.
     """
 
     running: int
@@ -42,3 +45,7 @@ class EngineStats:
     queue_seconds: dict[str, Histogram]
     inter_token_seconds: Histogram
     tiers: StoreStats | None
+    stores_refused: bool = False
+    asked_tokens: dict[str, int] = field(default_factory=dict)
+    load_seconds: dict[str, Histogram] = field(default_factory=dict)
+    cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)

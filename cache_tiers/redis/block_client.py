@@ -48,9 +48,10 @@ class BlockClientOptions:
 class BlockClientStats:
     """Counts of blocks since the start; memory in bytes (0: unknown, or no limit).
 
-    state: "ok", or why Redis is left alone. pending, lag_seconds: announced blocks that are not settled, and the age of
-    the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the write queue full, and
-    `refused` got an error from the server. refusal: the error that answered the last write; empty if it was taken.
+    state: "ok", or why Redis is left alone, for `retry_seconds` more. pending, lag_seconds: announced blocks that are
+    not settled, and the age of the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the
+    write queue full, and `refused` got an error from the server. refusal: the error that answered the last write; empty
+    if it was taken.
     """
 
     state: str
@@ -65,6 +66,7 @@ class BlockClientStats:
     loaded: int = 0
     rejected: Mapping[Reject, int] = field(default_factory=dict)
     speed: LinkSpeed = field(default_factory=LinkSpeed)
+    retry_seconds: float = 0.0
     refusal: str = ""
     lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
@@ -214,6 +216,7 @@ class RedisBlockClient:
                 loaded=self._loaded,
                 rejected=dict(self._rejected),
                 speed=self._meter.speed,
+                retry_seconds=self._breaker.retry_seconds,
                 refusal=self._refusal,
                 lookup_seconds=self._lookup_seconds.copy(),
                 store_seconds=self._store_seconds.copy(),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.reuse_report import stored_reuse
 from engine.outputs import Usage
 
 
@@ -35,11 +36,15 @@ def openai_usage(usage: Usage) -> dict[str, Any]:
 
 
 def message_usage(usage: Usage) -> dict[str, Any]:
-    """The same, and times: milliseconds since the request came; the speed counts from the first token on."""
+    """The same, why not more was reused, and times: milliseconds since the request came; the speed counts from the
+    first token on."""
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - 1
+    shown = openai_usage(usage)
+    if usage.reuse is not None:
+        shown["kv"]["reuse"] = stored_reuse(usage.reuse)
     return {
-        **openai_usage(usage),
+        **shown,
         "queue_ms": round(usage.queue_ms, 2),
         "ttft_ms": round(usage.ttft_ms, 2),
         "total_ms": round(usage.total_ms, 2),

@@ -165,8 +165,15 @@ class LMCacheStore:
     """Implements KVTierStore."""
 
     def __init__(
-        self, l1: L1Manager, manager: StorageManager, block_nbytes: int, client: RedisBlockClient | None
+        self,
+        l1: L1Manager,
+        manager: StorageManager,
+        block_nbytes: int,
+        client: RedisBlockClient | None,
+        *,
+        keeps_in_cpu: bool,
     ) -> None:
+        self.keeps_in_cpu = keeps_in_cpu
         self._l1 = l1
         self._manager = manager
         self._client = client
@@ -398,4 +405,4 @@ def open_store(
         ),
         _l1_managers=(l1,),
     )
-    return LMCacheStore(l1, manager, block_nbytes, client)
+    return LMCacheStore(l1, manager, block_nbytes, client, keeps_in_cpu=keep_in_cpu)

@@ -16,19 +16,33 @@ import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
+from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 
 WINDOWS_AHEAD = 3
 STORE_RETRY_SECONDS = 0.1
 PROBE_EVERY_SECONDS = 5.0
+MOST_UNTAKEN = 1 << 12
 POLL_SECONDS = 0.001
 LATE_POLL_SECONDS = 0.02
+
+
+class LoadEnd(Enum):
+    """How a load ended."""
+
+    WHOLE = auto()
+    RUN_ENDED = auto()
+    """The tiers did not have, or not give, the block behind the last one that came."""
+    TOO_SLOW = auto()
+    COPY_FAILED = auto()
+    CANCELLED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,7 @@ class LoadOutcome:
     from_redis: int
     seconds: float
     lookup_seconds: float = 0.0
+    end: LoadEnd = LoadEnd.WHOLE
 
     @property
     def num_blocks(self) -> int:
@@ -73,6 +88,7 @@ class _Load:
     from_cpu: int = 0
     from_redis: int = 0
     lookup_seconds: float = 0.0
+    end: LoadEnd = LoadEnd.WHOLE
     ended: bool = False
     windows: deque[_Window] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
@@ -118,6 +134,7 @@ class TierManager:
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
+        self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
         self._retry_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
@@ -129,6 +146,11 @@ class TierManager:
     def num_in_cpu(self, keys: Sequence[BlockKey]) -> int:
         """How many of the first keys lie in host memory."""
         return next((index for index, key in enumerate(keys) if not self.store.contains(key)), len(keys))
+
+    @property
+    def has_redis(self) -> bool:
+        """Whether there is one, answering or not."""
+        return self._redis
 
     @property
     def redis_speed(self) -> LinkSpeed | None:
@@ -157,7 +179,7 @@ class TierManager:
 
     def cancel_load(self, load_id: str) -> None:
         """Bring nothing more. The outcome still comes, when the copies that are under way have ended."""
-        self._end(self._loads[load_id])
+        self._end(self._loads[load_id], LoadEnd.CANCELLED)
 
     def poll_loads(self) -> list[LoadOutcome]:
         """Move every load on; returns those that ended."""
@@ -201,7 +223,7 @@ class TierManager:
         if load.arrived == len(load.keys):
             load.ended = True
         elif not load.ended and self._waits_too_long(load):
-            self._end(load)
+            self._end(load, LoadEnd.TOO_SLOW)
 
     def _waits_too_long(self, load: _Load) -> bool:
         now, missing = self._clock(), load.keys[load.arrived :]
@@ -227,10 +249,10 @@ class TierManager:
         load.from_redis += result.from_redis
         load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
         if len(result.slots) < len(window.keys):
-            self._end(load)
+            self._end(load, LoadEnd.RUN_ENDED)
 
-    def _end(self, load: _Load) -> None:
-        load.ended = True
+    def _end(self, load: _Load, end: LoadEnd) -> None:
+        load.ended, load.end = True, end
         self._late += load.windows
         load.windows.clear()
 
@@ -248,7 +270,8 @@ class TierManager:
         if load.failed_at is not None:
             cpu = min(cpu, load.failed_at)
             redis = min(redis, load.failed_at - cpu)
-        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began, load.lookup_seconds)
+            load.end = LoadEnd.COPY_FAILED
+        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began, load.lookup_seconds, load.end)
 
     # Stores
 
@@ -259,7 +282,13 @@ class TierManager:
 
     def forget(self, key: BlockKey) -> None:
         """The device block of `key` is about to be overwritten."""
-        self._unstored.pop(key, None)
+        if self._unstored.pop(key, None) is not None:
+            self._untaken.note([key], value=True)
+
+    def places_of(self, key: BlockKey) -> tuple[str, ...]:
+        """Where a block was that is neither on the device nor in CPU memory any more, as far as is known."""
+        was_below = self.store.keeps_in_cpu and not self._untaken.get(key)
+        return ("device", "cpu") if was_below else ("device",)
 
     def has_taken(self, key: BlockKey) -> bool:
         """Whether a full block on the device went down, or is on its way, as far as is known without a look-up."""
@@ -297,6 +326,7 @@ class TierManager:
         jobs = []
         for key in batch:
             if key in slots:
+                self._untaken.take(key)
                 job = TransferJob(next(self._job_ids), Direction.STORE, self._unstored.pop(key), slots[key])
                 self._store_jobs[job.job_id] = key
                 jobs.append((key, job))

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
+
+REDIS_TTL_SECONDS: Final = 7 * 24 * 3600
+"""How long a block stays in Redis that nobody uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Absence(Enum):
     LEFT_ALONE = "Redis was left alone"
     NO_ANSWER = "Redis did not answer"
     GONE = "no longer in Redis: evicted, expired or deleted"
-    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted or never written"
+    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted, or never written by a model of the same numerics"
     REJECTED = "what Redis had was not used"
     NOT_TAKEN = "it was not brought up: the CPU tier had no room for it"
 
@@ -103,6 +106,10 @@ class KVTierStore(Protocol):
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Give reserved slots back unwritten."""
+
+    @property
+    def keeps_in_cpu(self) -> bool:
+        """Whether blocks stay in host memory; otherwise they only pass through it."""
 
     @property
     def max_window(self) -> int:

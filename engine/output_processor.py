@@ -95,6 +95,7 @@ class OutputProcessor:
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,
             total_ms=(now - request.arrival) * 1e3,
+            reuse=request.reuse,
         )
 
     def _receipt(self, request: Request) -> KVReceipt:

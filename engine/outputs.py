@@ -56,8 +56,42 @@ class KVReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPrefix:
+    """A beginning of a prompt that was computed before, and how the one who did went on there (a few ids at most)."""
+
+    num_tokens: int
+    continuation: tuple[int, ...]
+
+
+LossCause = Literal["evicted", "rejected", "breaker_open", "not_worth_loading", "not_brought"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseEnd:
+    """Why the first block that the device did not have, nor the tiers gave, did not come. detail: in words.
+
+    gone_from: tiers that had it, as far as anybody can tell, and have it no more.
+    """
+
+    cause: LossCause
+    detail: str
+    gone_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What is known of a request's beginning, when it was first admitted. until: index of the first token that had to
+    be computed. known: what the engine remembers. end: None if everything came that was asked for."""
+
+    until: int
+    known: KnownPrefix
+    end: ReuseEnd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one finished request, and its times in milliseconds."""
+    """Token counts of one finished request, and its times in milliseconds. reuse: None if it never had its turn, or if
+    nothing is ever reused."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -65,6 +99,7 @@ class Usage:
     queue_ms: float
     ttft_ms: float
     total_ms: float
+    reuse: Reuse | None = None
 
 
 @dataclass(frozen=True, slots=True)

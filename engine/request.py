@@ -7,7 +7,7 @@ from math import inf
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt
+from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd
 from engine.sampling_params import SamplingParams
 from engine.timeline import Timeline
 
@@ -39,6 +39,7 @@ class Request:
     samples_in_flight: how many of them produce a token.
     restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
     reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
+    reuse_end: why the tiers did not bring more, at the last time; reuse: what was known at its first admission.
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
@@ -74,6 +75,8 @@ class Request:
     redis_blocks: int = 0
     reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
+    reuse_end: ReuseEnd | None = None
+    reuse: Reuse | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None
     timeline: Timeline = field(init=False)

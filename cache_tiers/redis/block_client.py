@@ -13,23 +13,22 @@ from dataclasses import dataclass, field
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, LoadJob, PutJob
 from cache_tiers.redis.known_keys import KnownKeys
-from cache_tiers.redis.recent_keys import RecentKeys
 from cache_tiers.redis.resp import Timeouts
 from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
-from cache_tiers.store import Absence, Missing
+from cache_tiers.store import REDIS_TTL_SECONDS, Absence, Missing
 
 logger = logging.getLogger(__name__)
 
-SEVEN_DAYS = 7 * 24 * 3600
 MOST_KNOWN = 1 << 16
 MOST_RECENT = 1 << 12
 
@@ -39,7 +38,7 @@ class BlockClientOptions:
     """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written."""
 
     max_write_bytes: int
-    ttl_seconds: int = SEVEN_DAYS
+    ttl_seconds: int = REDIS_TTL_SECONDS
     connections: int = 2
     timeouts: Timeouts = field(default_factory=Timeouts)
 
@@ -254,6 +253,8 @@ class RedisBlockClient:
                 self._refusal = job.error.text if job.error is not None else ""
             if job.stored and job.seconds:
                 self._store_seconds.observe(job.seconds)
+        if job.stored:
+            self._missing.take(job.block.key)
         if job.error is not None:
             with self._lock:
                 self._refused += 1

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 from engine.kv.block_manager import BlockManager
+from engine.kv.prefix_log import PrefixLog
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
@@ -35,6 +36,7 @@ class RequestStates:
         self._dropped: list[str] = []
         self.followers = Followers(blocks)
         self.deadlines = Deadlines()
+        self.prefixes = PrefixLog(blocks.block_size)
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -158,6 +160,7 @@ class RequestStates:
                 self.queue.remove(request)
                 self._restored.pop(request_id, None)
                 self._blocks.free(request)
+        self.prefixes.add(request)
         self._forget_in_worker(request)
         self.deadlines.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason

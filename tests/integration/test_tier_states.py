@@ -1,8 +1,6 @@
 """What an operator sees of the tiers: /health in words, /metrics in numbers; the real engine and a real Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -10,10 +8,8 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
-from engine.config import EngineConfig
-from tests.integration.api_server import api_client, running_server
 from tests.integration.engine_rig import engine_config
+from tests.integration.real_server import serving, settled
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
@@ -22,23 +18,11 @@ pytest_plugins = ["tests.store_fixtures"]
 QUESTION = "Tell me about rivers, please. " * 40
 
 
-@asynccontextmanager
-async def serving(config: EngineConfig, folder: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, AsyncLLMEngine]]:
-    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
-    async with running_server(folder, engine) as server, api_client(server.url) as http:
-        yield http, engine
-
-
 async def ask(http: aiohttp.ClientSession, engine: AsyncLLMEngine, question: str = QUESTION) -> None:
     """Answer it, and wait until its blocks have gone wherever they can go."""
     body = {"messages": [{"role": "user", "content": question}], "max_tokens": 2, "model": "smollm2"}
     assert (await http.post("/v1/chat/completions", json=body)).status == 200
-    await asyncio.to_thread(until, lambda: engine.is_idle and writes_settled(engine))
-
-
-def writes_settled(engine: AsyncLLMEngine) -> bool:
-    stats = engine.stats()
-    return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
+    await settled(engine)
 
 
 async def states(http: aiohttp.ClientSession) -> dict[str, str]:

@@ -227,6 +227,10 @@ class ToyStore:
         self.ready[key] = offset
         return True
 
+    @property
+    def keeps_in_cpu(self) -> bool:
+        return True
+
     def why_missing(self, key: BlockKey) -> Missing:
         return Missing(Absence.UNKNOWN_KEY)
 

@@ -39,6 +39,9 @@ class FakeTokenizer:
             ids += [END] * bool(ids or piece is not pieces[0]) + list(piece.encode())
         return ids
 
+    def describe(self, ids: Sequence[int]) -> str:
+        return text_of(ids)
+
     def encode_prompt(self, text: str) -> list[int]:
         return self.encode(text, special=True)
 

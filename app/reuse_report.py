@@ -44,6 +44,20 @@ class Verdict:
     gone_from: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a verdict follows from. until, reusable, most: tokens that were reused, were known, and could be known at
+    all. end: what the engine said of the first block that did not come. unused_seconds: since the reusable ones were
+    last used, as far as that is known."""
+
+    until: int
+    reusable: int
+    most: int
+    end: Mapping[str, Any] | None
+    prompt_changed: bool
+    unused_seconds: float
+
+
 def stored_reuse(reuse: Reuse) -> dict[str, Any]:
     """What a message keeps of it. Not how others went on: text of one conversation does not go into another one."""
     end = reuse.end
@@ -72,12 +86,19 @@ def reuse_report(
         verdict = Verdict("off", OFF) if usage["completion_tokens"] else Verdict(None, NO_TURN)
         return {**head, **_body(usage, 0, verdict)}
     known = _longer(earlier.known, kept["known"], continuation)
-    reusable = min(max(known.num_computed, kept["until"]), usage["prompt_tokens"] - 1)
-    verdict = _judge(kept, reusable, usage["prompt_tokens"], block_size, answer, earlier, known)
+    most = usage["prompt_tokens"] - 1
+    case = _Case(
+        until=kept["until"],
+        reusable=min(max(known.num_computed, kept["until"]), most),
+        most=most,
+        end=kept["end"],
+        prompt_changed=earlier.prompt_changed,
+        unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
+    )
     return {
         **head,
-        **_body(usage, kept["until"], verdict),
-        "reusable_tokens": reusable,
+        **_body(usage, case.until, _judge(case, block_size)),
+        "reusable_tokens": case.reusable,
         "diverges": _divergence(earlier.prompt, known, tokenizer),
     }
 
@@ -102,33 +123,25 @@ def _longer(stored: Known, remembered: int, continuation: tuple[int, ...] | None
     return Known(remembered, remembered, continuation)
 
 
-def _judge(
-    kept: Mapping[str, Any],
-    reusable: int,
-    prompt_tokens: int,
-    block_size: int,
-    answer: Message,
-    earlier: Earlier,
-    known: Known,
-) -> Verdict:
-    until = kept["until"]
-    if until >= prompt_tokens - 1:
+def _judge(case: _Case, block_size: int) -> Verdict:
+    if case.until >= case.most:
         return Verdict("complete", COMPLETE)
-    if until < reusable // block_size * block_size:
-        return _lost(kept["end"], answer, known)
-    if earlier.prompt_changed:
+    if case.until < case.reusable // block_size * block_size:
+        return _lost(case)
+    if case.prompt_changed:
         return Verdict("template_changed", TEMPLATE_CHANGED)
-    return Verdict("partial_block", PARTIAL_BLOCK) if until < reusable else Verdict("never_seen", NEVER_SEEN)
+    if case.until < case.reusable:
+        return Verdict("partial_block", PARTIAL_BLOCK)
+    return Verdict("never_seen", NEVER_SEEN)
 
 
-def _lost(end: Mapping[str, Any] | None, answer: Message, known: Known) -> Verdict:
-    if end is None:
+def _lost(case: _Case) -> Verdict:
+    if case.end is None:
         return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
-    cause, gone_from = end["cause"], end["gone_from"]
-    unused = answer.created_at - known.used_at if known.used_at is not None else 0.0
-    if cause == "evicted" and "redis" in gone_from and unused > REDIS_TTL_SECONDS:
+    cause, gone_from = case.end["cause"], case.end["gone_from"]
+    if cause == "evicted" and "redis" in gone_from and case.unused_seconds > REDIS_TTL_SECONDS:
         return Verdict("expired", EXPIRED, gone_from)
-    return Verdict(cause, f"{LOST[cause]}: {end['detail']}.", gone_from)
+    return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)
 
 
 def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> dict[str, Any] | None:

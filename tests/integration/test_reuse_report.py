@@ -13,6 +13,7 @@ from engine.async_llm import AsyncLLMEngine
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.real_server import serving, settled
 from tests.integration.sse_events import all_events
+from tests.model.toys import BelievedCost
 from tests.redis_server import RedisServer
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -59,13 +60,17 @@ async def why(http: aiohttp.ClientSession, message: dict[str, Any]) -> dict[str,
     return report
 
 
-async def lose_memory(engine: AsyncLLMEngine) -> None:
-    """Nothing is on the device or in CPU memory any more."""
+async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = None) -> None:
+    """Nothing is on the device or in CPU memory any more. token_seconds: what the engine believes that computing costs;
+    None: it does not know, and is as patient with Redis as it ever is, however busy this machine."""
     await settled(engine)
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
     assert scheduler.tiering is not None
     scheduler.tiering.tiers.store.clear_cpu()
+    cost = BelievedCost()
+    cost.token_seconds = token_seconds
+    scheduler.tiering.prefill = cost
 
 
 async def test_what_nobody_asked_before_was_never_seen(model_path: Path, tmp_path: Path) -> None:
@@ -229,7 +234,7 @@ async def test_a_redis_that_is_too_far_is_told_as_not_worth_loading(
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)
         await retry(http, answer)
-        await lose_memory(engine)
+        await lose_memory(engine, token_seconds=1e-4)
         link.set(0.0, 1e6)
         report = await why(http, await retry(http, answer))
         link.set(0.0, FAST)

@@ -232,7 +232,15 @@ def test_what_redis_does_not_have_costs_no_wait() -> None:
     rig.run()
     assert request.receipt is not None
     assert request.receipt.computed == len(PROMPT) + 1
-    assert end_of(request) == ("evicted", ("device", "cpu", "redis")), "the answer is told although it came late"
+
+
+def test_that_redis_does_not_have_it_is_told_although_the_answer_came_late() -> None:
+    rig = far_rig(latency=0, in_redis=0)
+    request = rig.add([*PROMPT, 9])
+    assert counts(rig, request, 1) == [BLOCK]
+    assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
+    counts(rig, request, 1)
+    assert end_of(request) == ("evicted", ("device", "cpu", "redis"))
 
 
 def test_of_what_redis_has_only_what_is_ahead_is_loaded() -> None:

@@ -18,6 +18,9 @@ class TextTokenizer(Protocol):
     def encode(self, text: str, *, special: bool) -> list[int]:
         """With `special`, the text of a control token becomes that token."""
 
+    def describe(self, ids: Sequence[int]) -> str:
+        """The text of `ids` for a person: control tokens by their names, parts of characters as U+FFFD."""
+
     def encode_prompt(self, text: str) -> list[int]:
         """A raw prompt, with what the model wants around a text."""
 

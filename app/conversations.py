@@ -162,6 +162,11 @@ class ConversationStore:
             raise NotFoundError(f"There is no run {run_id}", code="run_not_found")
         return _message(rows[0])
 
+    async def messages(self, conversation_id: str) -> list[Message]:
+        """All of a conversation; those that came first come first."""
+        sql = "SELECT * FROM message WHERE conversation_id = ? ORDER BY created_at, id"
+        return [_message(row) for row in await self._database.read(sql, (conversation_id,))]
+
     async def path(self, message_id: str | None) -> list[Message]:
         """The messages from the root to `message_id`, inclusive; empty for None and for an unknown id."""
         return [_message(row) for row in await self._database.read(PATH_QUERY, (message_id,))]

@@ -8,8 +8,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.engine_host import EngineHost
+from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 
 
 class Metrics:
@@ -46,8 +47,9 @@ class _EngineCollector(Collector):
             yield from _requests(stats)
             yield from _tokens(stats)
             yield from _blocks(stats)
+            yield from _tiers(stats)
             if stats.tiers is not None:
-                yield from _tiers(stats.tiers)
+                yield from _redis(stats.tiers)
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:
@@ -68,10 +70,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
         {"running": stats.preemptions, "waiting": stats.reclaims},
     )
     yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
-    queue = HistogramMetricFamily("ebb_queue_seconds", "From arrival to the first step, by outcome", labels=["outcome"])
-    for outcome, seconds in stats.queue_seconds.items():
-        queue.add_metric([outcome], _buckets(seconds), seconds.total)
-    yield queue
+    yield _histograms("ebb_queue_seconds", "From arrival to the first step, by outcome", "outcome", stats.queue_seconds)
     yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
     yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
     yield _histogram("ebb_step_gap_seconds", "Between two forward passes", stats.gap_seconds)
@@ -105,11 +104,36 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
     )
 
 
-def _tiers(tiers: StoreStats) -> Iterator[Metric]:
-    used = {"cpu": tiers.cpu_used_bytes, "redis": tiers.redis_used_bytes}
-    capacity = {"cpu": tiers.cpu_capacity_bytes, "redis": tiers.redis_capacity_bytes}
+def _tiers(stats: EngineStats) -> Iterator[Metric]:
+    """Occupancy, hits and times of each tier that there is; a tier's hit rate is rate(found) / rate(asked)."""
+    # A block can be used and cached at once; how many are both is not counted.
+    used = {"device": max(stats.blocks_used, stats.blocks_cached) * stats.block_nbytes}
+    capacity = {"device": stats.blocks_total * stats.block_nbytes}
+    found = {"device": stats.device_tokens}
+    tiers = stats.tiers
+    if tiers is not None:
+        used |= {"cpu": tiers.cpu_used_bytes, "redis": tiers.redis_used_bytes}
+        capacity |= {"cpu": tiers.cpu_capacity_bytes, "redis": tiers.redis_capacity_bytes}
+        found |= {"cpu": stats.cpu_tokens, "redis": stats.redis_tokens}
     yield _by_label(GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=["tier"]), used)
     yield _by_label(GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=["tier"]), capacity)
+    yield _by_label(
+        CounterMetricFamily("ebb_tier_asked_tokens", "Prompt tokens that no tier above had, by tier", labels=["tier"]),
+        {tier: count for tier, count in stats.asked_tokens.items() if tier in found},
+    )
+    yield _by_label(
+        CounterMetricFamily("ebb_tier_found_tokens", "Prompt tokens reused, by tier", labels=["tier"]), found
+    )
+    if tiers is not None:
+        loads = "Until a request's blocks were brought, by the lowest tier that they came from"
+        yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)
+        stores = {"cpu": stats.cpu_store_seconds, "redis": tiers.redis_store_seconds}
+        yield _histograms("ebb_tier_store_seconds", "Writing one block, by tier", "tier", stores)
+        lookups = {"redis": tiers.redis_lookup_seconds}
+        yield _histograms("ebb_tier_lookup_seconds", "Asking which blocks a tier has", "tier", lookups)
+
+
+def _redis(tiers: StoreStats) -> Iterator[Metric]:
     yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers", float(tiers.redis_state == "ok"))
     yield GaugeMetricFamily("ebb_redis_pending_writes", "Blocks waiting for Redis", tiers.redis_pending_writes)
     yield GaugeMetricFamily(
@@ -145,6 +169,13 @@ def _by_label(
 ) -> GaugeMetricFamily | CounterMetricFamily:
     for label, value in values.items():
         family.add_metric([label], value)
+    return family
+
+
+def _histograms(name: str, help_text: str, label: str, values: Mapping[str, Histogram]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, help_text, labels=[label])
+    for value, histogram in values.items():
+        family.add_metric([value], _buckets(histogram), histogram.total)
     return family
 
 

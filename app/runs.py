@@ -22,7 +22,7 @@ from app.run_log import RunLog
 from app.token_history import pack_ids
 from app.usage import message_usage
 from engine.errors import EngineError
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, Reuse
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """`answer` is what the store holds: in progress until `ended` is set, then final."""
+    """`answer` is what the store holds: in progress until `ended` is set, then final. reuse: set at its end."""
 
     id: str
     answer: Message
@@ -44,6 +44,7 @@ class Run:
     cancelled: bool = False
     token_ids: "array[int]" = field(default_factory=lambda: array("I"))
     saved_ids: int = 0
+    reuse: Reuse | None = None
 
     @property
     def answer_so_far(self) -> Message:
@@ -124,6 +125,7 @@ class RunRegistry:
             logger.exception("%s: the engine's stream broke", run.id)
         if last is None or not last.finished:
             last = RequestOutput(run.id, "", (), "error", error="The engine failed")
+        run.reuse = last.usage.reuse if last.usage is not None else None
         log_finished(run.id, last)
         try:
             await self._end(run, last)

@@ -1,17 +1,21 @@
 """One turn of a conversation: the question is stored, the answer becomes a run."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from app.backend import Backend
 from app.conversations import ConversationStore, Turn
+from app.earlier_prompts import look_back
 from app.engine_host import EngineHost
 from app.ids import new_id
 from app.kv_erasure import KVErasure
 from app.prompts import generate, to_ids
 from app.records import Conversation, Message
+from app.reuse_report import reuse_report
 from app.runs import Run, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
@@ -99,6 +103,16 @@ class Turns:
         sampling = _sampling(conversation, fields.params)
         turn = _TurnDraft(conversation, path[-1], prompt, sampling=sampling, urgency=fields.urgency())
         return await self._start(engine, turn)
+
+    async def explain(self, run_id: str) -> dict[str, Any]:
+        """Why not more of its prompt was reused: see `app.reuse_report`. Raises NotFoundError, NotReadyError."""
+        engine = self._host.require()
+        run = self._runs.get(run_id)
+        answer = run.answer if run is not None else await self._store.message_of_run(run_id)
+        messages = await self._store.messages(answer.conversation_id)
+        earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
+        continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
+        return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
 
     async def cancel(self, run_id: str) -> Message:
         """Stop a run; returns its answer. Raises NotFoundError."""

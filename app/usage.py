@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from app.reuse_report import stored_reuse
 from engine.outputs import Usage
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
-    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which."""
-    kv = usage.kv
+    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which, and what that
+    cost and saved: see `engine.outputs.KVReceipt`."""
+    kv, phases = usage.kv, usage.kv.phases
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -19,16 +21,30 @@ def openai_usage(usage: Usage) -> dict[str, Any]:
             "redis": kv.redis,
             "computed": kv.computed,
             "restore_ms": round(kv.restore_ms, 2),
+            "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
+            "blocks_verified": kv.blocks_verified,
+            "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
+            "phases_ms": {
+                "queue": round(phases.queue, 2),
+                "lookup": round(phases.lookup, 2),
+                "load": round(phases.load, 2),
+                "prefill": round(phases.prefill, 2),
+                "first_token": round(phases.first_token, 2),
+            },
         },
     }
 
 
 def message_usage(usage: Usage) -> dict[str, Any]:
-    """The same, and times: milliseconds since the request came; the speed counts from the first token on."""
+    """The same, why not more was reused, and times: milliseconds since the request came; the speed counts from the
+    first token on."""
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - 1
+    shown = openai_usage(usage)
+    if usage.reuse is not None:
+        shown["kv"]["reuse"] = stored_reuse(usage.reuse)
     return {
-        **openai_usage(usage),
+        **shown,
         "queue_ms": round(usage.queue_ms, 2),
         "ttft_ms": round(usage.ttft_ms, 2),
         "total_ms": round(usage.total_ms, 2),

@@ -32,7 +32,7 @@ from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats,
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
-from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.tier_stats import tier_stats
 
 with warnings.catch_warnings():
@@ -186,6 +186,7 @@ class _Prefetch:
     from_redis: int
     rest: list[BlockKey]
     request: api.PrefetchHandle | None
+    lookup_seconds: float = 0.0
 
 
 class LMCacheStore:
@@ -201,11 +202,11 @@ class LMCacheStore:
         *,
         keeps_in_cpu: bool,
     ) -> None:
+        self.keeps_in_cpu = keeps_in_cpu
         self._l1 = l1
         self._manager = manager
         self._client = client
         self._residents = residents
-        self._keeps_in_cpu = keeps_in_cpu
         self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
@@ -223,11 +224,6 @@ class LMCacheStore:
     def pool(self) -> memoryview:
         """The whole host arena. It goes away with `close`."""
         return self._pool
-
-    @property
-    def keeps_in_cpu(self) -> bool:
-        """See KVTierStore."""
-        return self._keeps_in_cpu
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         """See KVTierStore. One by one: LMCache refuses a whole batch when it has no room for its last block."""
@@ -309,13 +305,21 @@ class LMCacheStore:
             if outcome is None:
                 return None
             prefetch.request = None
+            prefetch.lookup_seconds += self._client.take_lookup_seconds(prefetch.rest[0]) if self._client else 0.0
             self._extend(prefetch, outcome)
             # LMCache ends a run before a block that another prefetch of the same block brought up in the meantime.
             if self._extend_from_cpu(prefetch) and self._ask_redis(prefetch):
                 return None
         del self._prefetches[handle]
         self._book.lock([slot.key for slot in prefetch.slots])
-        return PrefetchResult(tuple(prefetch.slots), len(prefetch.slots) - prefetch.from_redis, prefetch.from_redis)
+        from_cpu = len(prefetch.slots) - prefetch.from_redis
+        return PrefetchResult(tuple(prefetch.slots), from_cpu, prefetch.from_redis, prefetch.lookup_seconds)
+
+    def why_missing(self, key: BlockKey) -> Missing:
+        """See KVTierStore."""
+        if self._client is None:
+            return Missing(Absence.OFF)
+        return self._client.why_missing(key) or Missing(Absence.NOT_TAKEN)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
@@ -396,7 +400,7 @@ class LMCacheStore:
     def _make_room(self, num_blocks: int) -> None:
         """Give up what is to go first, until so many blocks fit, or all that is left is in use. What only passes
         through is in use all the time."""
-        if not self._keeps_in_cpu:
+        if not self.keeps_in_cpu:
             return
         used, capacity = self._l1.get_memory_usage()
         missing = num_blocks - (capacity - used) // self._slot_nbytes
@@ -417,7 +421,10 @@ class LMCacheStore:
 
     def _ask_redis(self, prefetch: _Prefetch) -> bool:
         """Begin to fetch the keys that are left; whether there is something to wait for now."""
-        if not prefetch.rest or self._client is None or not self._client.available:
+        if not prefetch.rest or self._client is None:
+            return False
+        if not self._client.available:
+            self._client.note_unanswered(prefetch.rest[:1])
             return False
         self._make_room(self._num_arriving + len(prefetch.rest))
         prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))

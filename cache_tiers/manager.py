@@ -18,11 +18,14 @@ import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.fetches import Fetches, Window
+from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
+from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from cache_tiers.warming import Warming
@@ -30,19 +33,36 @@ from cache_tiers.warming import Warming
 WINDOWS_AHEAD = 3
 STORE_RETRY_SECONDS = 0.1
 PROBE_EVERY_SECONDS = 5.0
+MOST_UNTAKEN = 1 << 12
 POLL_SECONDS = 0.001
 LATE_POLL_SECONDS = 0.02
 REWRITE_SECONDS = 0.1
 
 
+class LoadEnd(Enum):
+    """How a load ended."""
+
+    WHOLE = auto()
+    RUN_ENDED = auto()
+    """The tiers did not have, or not give, the block behind the last one that came."""
+    TOO_SLOW = auto()
+    COPY_FAILED = auto()
+    CANCELLED = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOutcome:
-    """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order."""
+    """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order.
+
+    lookup_seconds: of `seconds`, until Redis had said what it has of the first window that was asked of it.
+    """
 
     load_id: str
     from_cpu: int
     from_redis: int
     seconds: float
+    lookup_seconds: float = 0.0
+    end: LoadEnd = LoadEnd.WHOLE
 
     @property
     def num_blocks(self) -> int:
@@ -66,6 +86,8 @@ class _Load:
     arrived: int = 0
     from_cpu: int = 0
     from_redis: int = 0
+    lookup_seconds: float = 0.0
+    end: LoadEnd = LoadEnd.WHOLE
     ended: bool = False
     windows: deque[Window] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
@@ -83,6 +105,8 @@ class TierManager:
     """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
 
     cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
+    load_seconds: of loads that brought something, by the lowest tier that it came from. store_seconds: of each copy
+    down.
     rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
@@ -111,17 +135,25 @@ class TierManager:
         self._ready_loads: list[TransferJob] = []
         self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
         self._erasing: set[BlockKey] = set()
+        self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
         self._retry_at = 0.0
         self._rewrites = False
         self._rewrite_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
+        self.load_seconds = {"cpu": Histogram.of_seconds(), "redis": Histogram.of_seconds()}
+        self.store_seconds = Histogram.of_seconds()
 
     # What is where
 
     def num_in_cpu(self, keys: Sequence[BlockKey]) -> int:
         """How many of the first keys lie in host memory."""
         return next((index for index, key in enumerate(keys) if not self.store.contains(key)), len(keys))
+
+    @property
+    def has_redis(self) -> bool:
+        """Whether there is one, answering or not."""
+        return self._redis
 
     @property
     def redis_speed(self) -> LinkSpeed | None:
@@ -162,7 +194,7 @@ class TierManager:
 
     def cancel_load(self, load_id: str) -> None:
         """Bring nothing more. The outcome still comes, when the copies that are under way have ended."""
-        self._end(self._loads[load_id])
+        self._end(self._loads[load_id], LoadEnd.CANCELLED)
 
     def poll_loads(self) -> list[LoadOutcome]:
         """Move every load on; returns those that ended."""
@@ -174,7 +206,9 @@ class TierManager:
             self._advance(load)
             if load.ended and not load.jobs:
                 del self._loads[load.load_id]
-                outcomes.append(self._outcome(load))
+                outcomes.append(outcome := self._outcome(load))
+                if outcome.num_blocks:
+                    self.load_seconds["redis" if outcome.from_redis else "cpu"].observe(outcome.seconds)
         self._erase()
         return outcomes
 
@@ -201,7 +235,7 @@ class TierManager:
         if load.arrived == len(load.keys):
             load.ended = True
         elif not load.ended and self._waits_too_long(load):
-            self._end(load)
+            self._end(load, LoadEnd.TOO_SLOW)
 
     def _waits_too_long(self, load: _Load) -> bool:
         now, missing = self._clock(), load.keys[load.arrived :]
@@ -226,11 +260,12 @@ class TierManager:
         warmed = sum(slot.key in load.warmed for slot in result.slots[: result.from_cpu])
         load.from_cpu += result.from_cpu - warmed
         load.from_redis += result.from_redis + warmed
+        load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
         if len(result.slots) < len(window.keys):
-            self._end(load)
+            self._end(load, LoadEnd.RUN_ENDED)
 
-    def _end(self, load: _Load) -> None:
-        load.ended = True
+    def _end(self, load: _Load, end: LoadEnd) -> None:
+        load.ended, load.end = True, end
         self._fetches.leave(load.windows)
         load.windows.clear()
 
@@ -239,7 +274,8 @@ class TierManager:
         if load.failed_at is not None:
             cpu = min(cpu, load.failed_at)
             redis = min(redis, load.failed_at - cpu)
-        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began)
+            load.end = LoadEnd.COPY_FAILED
+        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began, load.lookup_seconds, load.end)
 
     # Stores
 
@@ -251,11 +287,22 @@ class TierManager:
 
     def forget(self, key: BlockKey) -> None:
         """The device block of `key` is about to be overwritten."""
-        self._unstored.pop(key, None)
+        if self._unstored.pop(key, None) is not None:
+            self._untaken.note([key], value=True)
+
+    def places_of(self, key: BlockKey) -> tuple[str, ...]:
+        """Where a block was that is neither on the device nor in CPU memory any more, as far as is known."""
+        was_below = self.store.keeps_in_cpu and not self._untaken.get(key)
+        return ("device", "cpu") if was_below else ("device",)
 
     def has_taken(self, key: BlockKey) -> bool:
         """Whether a full block on the device went down, or is on its way, as far as is known without a look-up."""
         return key not in self._unstored
+
+    @property
+    def refuses_stores(self) -> bool:
+        """Whether the CPU tier had no room for a block a moment ago, and there is one that waits for it."""
+        return bool(self._unstored) and self._clock() < self._retry_at
 
     @property
     def num_unstored(self) -> int:
@@ -284,6 +331,7 @@ class TierManager:
         jobs = []
         for key in batch:
             if key in slots:
+                self._untaken.take(key)
                 job = TransferJob(next(self._job_ids), Direction.STORE, self._unstored.pop(key), slots[key])
                 self._store_jobs[job.job_id] = key
                 jobs.append((key, job))
@@ -325,6 +373,7 @@ class TierManager:
             if result.job_id in self._store_jobs:
                 key = self._store_jobs.pop(result.job_id)
                 wanted = result.error is None and key not in self._erasing
+                self.store_seconds.observe(result.seconds)
                 (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Final, Protocol
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
+
+REDIS_TTL_SECONDS: Final = 7 * 24 * 3600
+"""How long a block stays in Redis that nobody uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +26,33 @@ class PrefetchResult:
     """The longest run of the asked keys that now lies in host memory, verified and read-locked.
 
     `slots[:from_cpu]` were there already, the `from_redis` after them were fetched. Each slot must be given to
-    `release` exactly once.
+    `release` exactly once. lookup_seconds: until Redis had said which of the others it has; 0 if it was not asked.
     """
 
     slots: tuple[HostSlot, ...]
     from_cpu: int
     from_redis: int
+    lookup_seconds: float = 0.0
+
+
+class Absence(Enum):
+    """Why a block did not come from Redis when it was wanted."""
+
+    OFF = "Redis is off"
+    LEFT_ALONE = "Redis was left alone"
+    NO_ANSWER = "Redis did not answer"
+    GONE = "no longer in Redis: evicted, expired or deleted"
+    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted, or never written by a model of the same numerics"
+    REJECTED = "what Redis had was not used"
+    NOT_TAKEN = "it was not brought up: the CPU tier had no room for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """detail: what is known beyond the absence, in words; may be empty."""
+
+    absence: Absence
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +60,9 @@ class StoreStats:
     """Occupancy and health, in bytes and counts since the start. `redis_state` is "off", "ok" or why it is not.
 
     redis_rejects: blocks that were found and not used, by the reason in a word. redis_speed: of the way to it, as far
-    as that is known.
+    as that is known. redis_retry_seconds: while its state is not "ok", until it is tried again. redis_refusal: the
+    error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
+    blocks it has; redis_store_seconds: of each block written.
     """
 
     cpu_used_bytes: int
@@ -49,6 +77,10 @@ class StoreStats:
     redis_loaded_blocks: int
     redis_rejects: Mapping[str, int] = field(default_factory=dict)
     redis_speed: LinkSpeed = field(default_factory=LinkSpeed)
+    redis_retry_seconds: float = 0.0
+    redis_refusal: str = ""
+    redis_lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
 
     @property
     def redis_rejected_blocks(self) -> int:
@@ -63,10 +95,6 @@ class KVTierStore(Protocol):
     def pool(self) -> memoryview:
         """The whole host arena, writable, format 'B'; offsets of slots count from its start."""
 
-    @property
-    def keeps_in_cpu(self) -> bool:
-        """Whether blocks stay in host memory, or only pass through."""
-
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         """Slots to write; a key that is already stored, being written, or refused for lack of room is left out."""
 
@@ -78,6 +106,10 @@ class KVTierStore(Protocol):
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Give reserved slots back unwritten."""
+
+    @property
+    def keeps_in_cpu(self) -> bool:
+        """Whether blocks stay in host memory; otherwise they only pass through it."""
 
     @property
     def max_window(self) -> int:
@@ -101,6 +133,9 @@ class KVTierStore(Protocol):
 
     def poll(self, handle: int) -> PrefetchResult | None:
         """None while it runs; afterwards its result, once. A fault below is a shorter run, never an exception."""
+
+    def why_missing(self, key: BlockKey) -> Missing:
+        """Why Redis did not bring `key`, at which the last look-up or prefetch of it ended."""
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` gave."""

@@ -19,4 +19,8 @@ def tier_stats(cpu_used_bytes: int, cpu_capacity_bytes: int, redis: BlockClientS
         redis_loaded_blocks=redis.loaded,
         redis_rejects={reject.name.lower(): count for reject, count in redis.rejected.items()},
         redis_speed=redis.speed,
+        redis_retry_seconds=redis.retry_seconds,
+        redis_refusal=redis.refusal,
+        redis_lookup_seconds=redis.lookup_seconds,
+        redis_store_seconds=redis.store_seconds,
     )

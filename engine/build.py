@@ -86,7 +86,9 @@ def build_llm_engine(
         queue_timeout=config.queue_timeout or inf,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
-    engine = LLMEngine(processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock))
+    engine = LLMEngine(
+        processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock, block_nbytes=loaded.layout.nbytes)
+    )
     return engine, loaded.tokenizer, loaded.tiers
 
 

@@ -5,12 +5,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
+from cache_tiers.histogram import Histogram
 from engine.outputs import FinishReason
 from engine.pace import StepPace, time_to_prepare
 from engine.request import Request
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
-from engine.stats import Histogram
 from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Trace, Track
 

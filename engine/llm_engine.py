@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, StepFailedError
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
@@ -13,7 +14,7 @@ from engine.processor import Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 from engine.tracing import Track
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
@@ -32,6 +33,7 @@ class LLMEngine:
         self._ids = itertools.count()
         self._finished: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter(device=0, cpu=0, redis=0)
         self._ttft = Histogram.of_seconds()
         self._queue: defaultdict[str, Histogram] = defaultdict(Histogram.of_seconds)
         self._inter_token = Histogram.of_seconds()
@@ -133,6 +135,8 @@ class LLMEngine:
             usage, kv = output.usage, output.usage.kv
             self._finished[output.finish_reason] += 1
             self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
+            below = usage.prompt_tokens - kv.device
+            self._asked.update(device=usage.prompt_tokens, cpu=below, redis=below - kv.cpu)
             self._queue["served" if usage.completion_tokens else output.finish_reason].observe(usage.queue_ms / 1e3)
             if usage.completion_tokens:
                 self._ttft.observe(usage.ttft_ms / 1e3)
@@ -171,6 +175,10 @@ class LLMEngine:
             queue_seconds=dict(self._queue),
             inter_token_seconds=self._inter_token,
             tiers=tiers.store.stats() if tiers is not None else None,
+            stores_refused=tiers is not None and tiers.refuses_stores,
+            asked_tokens=dict(self._asked),
+            load_seconds=tiers.load_seconds if tiers is not None else {},
+            cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
         )
 
     def check(self) -> None:

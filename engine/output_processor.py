@@ -1,7 +1,7 @@
 """Scheduler updates to RequestOutputs: text that can no longer change, stop strings, the receipt at the end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer, StopStrings
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
@@ -21,8 +21,9 @@ class _Progress:
 class OutputProcessor:
     """Keeps the text state of every unfinished request. `clock` is the scheduler's."""
 
-    def __init__(self, token_bytes: Callable[[int], bytes], *, clock: Callable[[], float]) -> None:
+    def __init__(self, token_bytes: Callable[[int], bytes], *, clock: Callable[[], float], block_nbytes: int) -> None:
         self._token_bytes = token_bytes
+        self._block_nbytes = block_nbytes
         self._clock = clock
         self._progress: dict[str, _Progress] = {}
 
@@ -45,6 +46,7 @@ class OutputProcessor:
             return self._finished(progress, "", (), update.finish_reason or "abort"), False
         if progress.first_token is None:
             progress.first_token = self._clock()
+            request.timeline.end(progress.first_token)
         progress.num_tokens += 1
         ended_by_token = update.finish_reason == "stop"
         text, stopped = self._advance(progress, token_id, is_stop_token=ended_by_token)
@@ -85,11 +87,25 @@ class OutputProcessor:
         request, now = progress.request, self._clock()
         started = request.started if request.started is not None else now
         first = progress.first_token if progress.first_token is not None else now
+        request.timeline.end(first)
         return Usage(
             prompt_tokens=request.num_prompt_tokens,
             completion_tokens=progress.num_tokens,
-            kv=request.receipt or KVReceipt(computed=request.num_prompt_tokens),
+            kv=self._receipt(request),
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,
             total_ms=(now - request.arrival) * 1e3,
+            reuse=request.reuse,
+        )
+
+    def _receipt(self, request: Request) -> KVReceipt:
+        phases = request.timeline.phases()
+        reused = request.reuse_seconds
+        return replace(
+            request.receipt or KVReceipt(computed=request.num_prompt_tokens),
+            cpu_bytes=request.cpu_blocks * self._block_nbytes,
+            redis_bytes=request.redis_blocks * self._block_nbytes,
+            blocks_verified=request.redis_blocks,
+            phases=phases,
+            saved_ms=reused * 1e3 - phases.lookup - phases.load if reused is not None else None,
         )

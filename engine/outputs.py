@@ -8,14 +8,46 @@ FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_tim
 
 
 @dataclass(frozen=True, slots=True)
+class Phases:
+    """Milliseconds of each part of the time to the first token; they follow each other and add up to it.
+
+    queue: until its turn, again after a preemption, and while another request computed the beginning that they share.
+    lookup: while it waited for the tiers and Redis had not said yet what it has of the first window that was asked of
+    it; later windows are asked for while those before them come. load: the rest of its wait for the tiers.
+    prefill: in the batch, up to the first token; what was computed while Redis was asked counts here.
+    """
+
+    queue: float = 0.0
+    lookup: float = 0.0
+    load: float = 0.0
+    prefill: float = 0.0
+
+    @property
+    def first_token(self) -> float:
+        """From arrival to the first token, or to the end if there was none."""
+        return self.queue + self.lookup + self.load + self.prefill
+
+
+@dataclass(frozen=True, slots=True)
 class KVReceipt:
-    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens."""
+    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens.
+
+    restore_ms: duration of the loads that brought them. cpu_bytes, redis_bytes: moved into the device for it, by where
+    they lay before; blocks_verified: those from Redis, each taken after its MAC was checked. These three count all of
+    its loads, also those after a preemption. saved_ms: what the engine expects that computing the reused tokens would
+    have taken, less the wait for the tiers (below 0 if that was in vain); None while it knows nothing of its speed.
+    """
 
     device: int = 0
     cpu: int = 0
     redis: int = 0
     computed: int = 0
     restore_ms: float = 0.0
+    cpu_bytes: int = 0
+    redis_bytes: int = 0
+    blocks_verified: int = 0
+    phases: Phases = Phases()
+    saved_ms: float | None = None
 
     @property
     def cached(self) -> int:
@@ -24,8 +56,42 @@ class KVReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPrefix:
+    """A beginning of a prompt that was computed before, and how the one who did went on there (a few ids at most)."""
+
+    num_tokens: int
+    continuation: tuple[int, ...]
+
+
+LossCause = Literal["evicted", "rejected", "breaker_open", "not_worth_loading", "not_brought"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseEnd:
+    """Why the first block that the device did not have, nor the tiers gave, did not come. detail: in words.
+
+    gone_from: tiers that had it, as far as anybody can tell, and have it no more.
+    """
+
+    cause: LossCause
+    detail: str
+    gone_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What is known of a request's beginning, when it was first admitted. until: index of the first token that had to
+    be computed. known: what the engine remembers. end: None if everything came that was asked for."""
+
+    until: int
+    known: KnownPrefix
+    end: ReuseEnd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one finished request, and its times in milliseconds."""
+    """Token counts of one finished request, and its times in milliseconds. reuse: None if it never had its turn, or if
+    nothing is ever reused."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -33,6 +99,7 @@ class Usage:
     queue_ms: float
     ttft_ms: float
     total_ms: float
+    reuse: Reuse | None = None
 
 
 @dataclass(frozen=True, slots=True)

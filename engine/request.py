@@ -7,9 +7,10 @@ from math import inf
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt
+from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd
 from engine.public_prefix import PublicPrefix
 from engine.sampling_params import SamplingParams
+from engine.timeline import Timeline
 
 
 class RequestStatus(Enum):
@@ -38,7 +39,9 @@ class Request:
     num_confirmed_tokens: the same, counting only steps whose result has come.
     steps_in_flight: steps that were scheduled with it and whose result has not come;
     samples_in_flight: how many of them produce a token.
-    restored: what the tiers brought, at its last admission.
+    restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
+    reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
+    reuse_end: why the tiers did not bring more, at the last time; reuse: what was known at its first admission.
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
@@ -70,10 +73,19 @@ class Request:
     known_to_worker: bool = False
     tiers_asked: bool = False
     restored: LoadOutcome | None = None
+    cpu_blocks: int = 0
+    redis_blocks: int = 0
+    reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
+    reuse_end: ReuseEnd | None = None
+    reuse: Reuse | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
+    timeline: Timeline = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(self.arrival)
 
     @property
     def num_prompt_tokens(self) -> int:

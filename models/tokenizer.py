@@ -77,6 +77,14 @@ class Tokenizer:
         """The text of `ids`; special tokens are left out, bytes that are no UTF-8 become U+FFFD."""
         return self._full.decode(list(ids), skip_special_tokens=True)
 
+    def describe(self, ids: Sequence[int]) -> str:
+        """The text of `ids` for a person: control tokens by their names, bytes that are no UTF-8 as U+FFFD."""
+        return b"".join(self._name_or_bytes(id_) for id_ in ids).decode(errors="replace")
+
+    def _name_or_bytes(self, id_: int) -> bytes:
+        control = self._full.id_to_token(id_) if id_ in self._control_ids else None
+        return control.encode() if control is not None else self.token_bytes(id_)
+
     def token_bytes(self, id_: int) -> bytes:
         """The bytes that this token adds to a text: b"" for control tokens and ids without a token.
 

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.backend import Backend
 from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.services import services_of
+from app.tier_words import cpu_words, device_words, redis_words
 from app.version import VERSION
 
 
@@ -49,18 +50,17 @@ def _tiers(engine: Backend) -> dict[str, Any]:
     stats = engine.stats()
     # A block can be used and cached at once; how many are both is not counted.
     blocks = max(stats.blocks_used, stats.blocks_cached)
-    device = _tier(blocks * stats.block_nbytes, stats.blocks_total * stats.block_nbytes)
-    if stats.tiers is None:
-        return {"device": device, "cpu": _tier(0, 0, "off"), "redis": _tier(0, 0, engine.redis_note)}
     tiers = stats.tiers
+    cpu = (tiers.cpu_used_bytes, tiers.cpu_capacity_bytes) if tiers is not None else (0, 0)
+    redis = (tiers.redis_used_bytes, tiers.redis_capacity_bytes) if tiers is not None else (0, 0)
     return {
-        "device": device,
-        "cpu": _tier(tiers.cpu_used_bytes, tiers.cpu_capacity_bytes),
-        "redis": _tier(tiers.redis_used_bytes, tiers.redis_capacity_bytes, engine.redis_note or tiers.redis_state),
+        "device": _tier(blocks * stats.block_nbytes, stats.blocks_total * stats.block_nbytes, device_words(stats)),
+        "cpu": _tier(*cpu, cpu_words(engine, stats)),
+        "redis": _tier(*redis, redis_words(engine.redis_note, tiers)),
     }
 
 
-def _tier(used: int, capacity: int, state: str = "ok") -> dict[str, Any]:
+def _tier(used: int, capacity: int, state: str) -> dict[str, Any]:
     return {"used_bytes": used, "capacity_bytes": capacity, "state": state}
 
 

@@ -1,4 +1,4 @@
-"""/api/runs: follow a generation from anywhere, or stop it."""
+"""/api/runs: follow a generation from anywhere, stop it, or learn why it had to compute what it computed."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -29,6 +29,11 @@ async def cancel_run(request: Request) -> Response:
     return JSONResponse(message.to_json())
 
 
+async def explain_reuse(request: Request) -> Response:
+    """Where reuse of its prompt ended, and why."""
+    return JSONResponse(await services_of(request).turns.explain(request.path_params["id"]))
+
+
 def _cursor(request: Request, run_id: str) -> int | None:
     given = request.query_params.get("starting_after")
     if given is not None:
@@ -41,5 +46,6 @@ def _cursor(request: Request, run_id: str) -> int | None:
 
 routes = [
     Route("/api/runs/{id}/events", follow_run),
+    Route("/api/runs/{id}/kv", explain_reuse),
     Route("/api/runs/{id}/cancel", cancel_run, methods=["POST"]),
 ]

@@ -6,11 +6,14 @@ are handed over by a callback, once, from a worker thread or, if nothing was tri
 
 import logging
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.breaker import CircuitBreaker
@@ -22,12 +25,13 @@ from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
+from cache_tiers.store import REDIS_TTL_SECONDS, Absence, Missing
 
 logger = logging.getLogger(__name__)
 
-SEVEN_DAYS = 7 * 24 * 3600
 RENEW_EVERY_SECONDS = 60.0
 MOST_KNOWN = 1 << 16
+MOST_RECENT = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class BlockClientOptions:
     renew_every_seconds: how often Redis is told that a block is used that it is not asked for."""
 
     max_write_bytes: int
-    ttl_seconds: int = SEVEN_DAYS
+    ttl_seconds: int = REDIS_TTL_SECONDS
     renew_every_seconds: float = RENEW_EVERY_SECONDS
     connections: int = 2
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -46,9 +50,10 @@ class BlockClientOptions:
 class BlockClientStats:
     """Counts of blocks since the start; memory in bytes (0: unknown, or no limit).
 
-    state: "ok", or why Redis is left alone. pending, lag_seconds: announced blocks that are not settled, and the age of
-    the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the write queue full, and
-    `refused` got an error from the server.
+    state: "ok", or why Redis is left alone, for `retry_seconds` more. pending, lag_seconds: announced blocks that are
+    not settled, and the age of the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the
+    write queue full, and `refused` got an error from the server. refusal: the error that answered the last write; empty
+    if it was taken.
     """
 
     state: str
@@ -63,6 +68,10 @@ class BlockClientStats:
     loaded: int = 0
     rejected: Mapping[Reject, int] = field(default_factory=dict)
     speed: LinkSpeed = field(default_factory=LinkSpeed)
+    retry_seconds: float = 0.0
+    refusal: str = ""
+    lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
 
 
 class RedisBlockClient:
@@ -82,6 +91,11 @@ class RedisBlockClient:
         self._shed = 0
         self._refused = 0
         self._rejected: Counter[Reject] = Counter()
+        self._refusal = ""
+        self._lookup_seconds = Histogram.of_seconds()
+        self._store_seconds = Histogram.of_seconds()
+        self._lookups: RecentKeys[float] = RecentKeys(MOST_RECENT)
+        self._missing: RecentKeys[Missing] = RecentKeys(MOST_RECENT)
         self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
         self._workers = [
             RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
@@ -166,12 +180,20 @@ class RedisBlockClient:
 
         def settle(found: list[bool]) -> None:
             if job.answered:
+                seconds = time.monotonic() - asked
+                self._lookups.note(keys, seconds)
+                with self._lock:
+                    self._lookup_seconds.observe(seconds)
+                self._note_answer(keys, found)
                 self._known.learn(keys, found, whole=False)
+            else:
+                self.note_unanswered(keys)
             done(found)
 
         if self._known.run(keys) == len(keys):
             done([True] * len(keys))
             return
+        asked = time.monotonic()
         job = FindJob(keys, self._meter, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
@@ -182,6 +204,8 @@ class RedisBlockClient:
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
             answered = range(job.num_answered)
+            self._note_answer([blocks[index].key for index in answered], [outcomes[index] for index in answered])
+            self.note_unanswered([block.key for block in blocks[job.num_answered :]])
             self._known.learn(
                 [blocks[index].key for index in answered], [outcomes[index] is True for index in answered], whole=True
             )
@@ -197,6 +221,20 @@ class RedisBlockClient:
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
             self._queue.put_read(EraseJob(keys))
+
+    def take_lookup_seconds(self, key: bytes) -> float:
+        """How long the last question for `key` took; 0 if none was asked since this was called."""
+        return self._lookups.take(key) or 0.0
+
+    def why_missing(self, key: bytes) -> Missing | None:
+        """Why the last look-up or load did not give `key`; None if neither said so."""
+        return self._missing.get(key)
+
+    def note_unanswered(self, keys: Sequence[bytes]) -> None:
+        """These were wanted, and Redis has said nothing about them."""
+        if keys:
+            absence = Absence.NO_ANSWER if self._breaker.closed else Absence.LEFT_ALONE
+            self._missing.note(keys, Missing(absence, "" if self._breaker.closed else self._breaker.describe()))
 
     def stats(self) -> BlockClientStats:
         """Cheap: asks nothing of the server."""
@@ -215,6 +253,10 @@ class RedisBlockClient:
                 loaded=self._loaded,
                 rejected=dict(self._rejected),
                 speed=self._meter.speed,
+                retry_seconds=self._breaker.retry_seconds,
+                refusal=self._refusal,
+                lookup_seconds=self._lookup_seconds.copy(),
+                store_seconds=self._store_seconds.copy(),
             )
 
     def flush(self, timeout: float) -> bool:
@@ -229,12 +271,30 @@ class RedisBlockClient:
         for worker in self._workers:
             worker.stop()
 
+    def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
+        """To be called before `_known` learns of it."""
+        for key, outcome in zip(keys, outcomes, strict=True):
+            if outcome is True:
+                self._missing.take(key)
+            elif outcome is False:
+                was_there = self._known.run([key]) == 1
+                self._missing.note([key], Missing(Absence.GONE if was_there else Absence.UNKNOWN_KEY))
+            else:
+                self._missing.note([key], Missing(Absence.REJECTED, outcome.value))
+
     def _count_put(self, job: PutJob) -> None:
         self._ledger.settled(job.block.key, stored=job.stored)
         if job.stored or job.error is not None:
             self._known.learn([job.block.key], [job.stored], whole=True)
         if job.error is None and not job.stored:
             self._miss([job.block.key])
+        with self._lock:
+            if job.stored or job.error is not None:
+                self._refusal = job.error.text if job.error is not None else ""
+            if job.stored and job.seconds:
+                self._store_seconds.observe(job.seconds)
+        if job.stored:
+            self._missing.take(job.block.key)
         if job.error is not None:
             with self._lock:
                 self._refused += 1

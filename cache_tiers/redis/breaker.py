@@ -58,6 +58,13 @@ class CircuitBreaker:
         with self._condition:
             return "ok" if self._state is BreakerState.CLOSED else self._reason
 
+    @property
+    def retry_seconds(self) -> float:
+        """Until the next probe; 0 while closed, and while one is under way."""
+        with self._condition:
+            is_open = self._state is BreakerState.OPEN
+            return max(0.0, self._probe_at - time.monotonic()) if is_open else 0.0
+
     def trip(self, reason: str) -> None:
         """An operation or a probe failed."""
         with self._condition:

@@ -1,5 +1,6 @@
 """The kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -45,16 +46,19 @@ class PutJob(Job):
         self._is_there = is_there
         self.stored = False
         self.error: ErrorReply | None = None
+        self.seconds = 0.0
         self._seal = seal
         self._ttl_seconds = ttl_seconds
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
-        """Send the block; `stored` tells whether the server took it."""
+        """Send the block; `stored` tells whether the server took it, `seconds` how long that took."""
         if self._is_there(self.block.key) and renew_block(connection, self.block.key, self._ttl_seconds):
             self.stored = True
             return
+        began = time.monotonic()
         self.error = put_block(connection, self.block, self._seal, self._ttl_seconds)
+        self.seconds = time.monotonic() - began
         self.stored = self.error is None
 
     def finish(self) -> None:

@@ -78,6 +78,11 @@ class TailIndex(Generic[Tail]):
         best = max(matches, key=lambda match: match.num_tokens, default=None)
         return best if best is not None and best.num_tokens else None
 
+    def first(self, parent: BlockKey) -> Tail | None:
+        """Any of those that follow `parent`; None if none does."""
+        siblings = self._siblings.get(parent)
+        return siblings.tails[siblings.order[0]] if siblings is not None else None
+
     def _first_usable(
         self, siblings: _Siblings[Tail], places: Iterable[int], usable: Callable[[Tail], bool]
     ) -> TokenIds | None:

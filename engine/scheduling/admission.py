@@ -2,7 +2,7 @@
 
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
-from engine.outputs import KVReceipt
+from engine.outputs import KVReceipt, Reuse, ReuseEnd
 from engine.request import Request, RequestStatus
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.tiering import Tiering
@@ -60,6 +60,16 @@ class Admission:
                 self._copies.append(copy)
         if request.started is None:
             request.receipt = self._receipt(request)
+            request.reuse = self._reuse(request)
+            request.reuse_seconds = self._tiering.prefill.seconds(0, request.receipt.cached) if self._tiering else None
+
+    def _reuse(self, request: Request) -> Reuse | None:
+        if not self._blocks.prefix_cache:
+            return None
+        end = request.reuse_end
+        if self._tiering is None:
+            end = ReuseEnd("evicted", "nothing lies below the device", ("device",))
+        return Reuse(request.num_computed_tokens, self._states.prefixes.longest(request), end)
 
     def _receipt(self, request: Request) -> KVReceipt:
         """Of its first admission: what was not restored and need not be computed was on the device."""

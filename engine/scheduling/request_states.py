@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 from engine.kv.block_manager import BlockManager
+from engine.kv.prefix_log import PrefixLog
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
@@ -11,6 +12,7 @@ from engine.scheduling.followers import Followers
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.tiering import Tiering
+from engine.timeline import Phase
 
 
 class RequestStates:
@@ -34,6 +36,7 @@ class RequestStates:
         self._dropped: list[str] = []
         self.followers = Followers(blocks)
         self.deadlines = Deadlines()
+        self.prefixes = PrefixLog(blocks.block_size)
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -87,16 +90,19 @@ class RequestStates:
         request.waited = now - request.wait_began
         self.deadlines.begun(request)
         if request.status is RequestStatus.LOADING:
+            request.timeline.enter(Phase.LOAD, now)
             self._loading[request.request_id] = request
         else:
+            request.timeline.enter(Phase.PREFILL, now)
             request.status = RequestStatus.RUNNING
             self.running.add(request)
 
-    def suspend(self, request: Request) -> None:
+    def suspend(self, request: Request, now: float) -> None:
         """RUNNING -> LOADING, with its blocks: more of them are on their way."""
         self.running.remove(request)
         self._forget_in_worker(request)
         request.status = RequestStatus.LOADING
+        request.timeline.enter(Phase.LOAD, now)
         self._loading[request.request_id] = request
 
     def loaded(self, request: Request, now: float) -> None:
@@ -160,12 +166,14 @@ class RequestStates:
                     self._tiering.forget_waiting(request)
                 self._restored.pop(request_id, None)
                 self._blocks.free(request)
+        self.prefixes.add(request)
         self._forget_in_worker(request)
         self.deadlines.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason
         return request
 
     def _requeue(self, request: Request, now: float) -> None:
+        request.timeline.enter(Phase.QUEUE, now)
         request.wait_began = now - request.waited
         self.queue.requeue(request)
 

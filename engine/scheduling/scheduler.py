@@ -173,7 +173,7 @@ class Scheduler:
         now = self._clock()
         self._expire(now)
         loads, stores = self._copies()
-        self._turn_to_tiers()
+        self._turn_to_tiers(now)
         draft = StepDraft(now, self._budget(), self._passes())
         all_have_room = self._schedule_running(draft)
         self._collect_loads(now)
@@ -197,10 +197,10 @@ class Scheduler:
         at_rest, others_wait = not self._states.running, len(self._queue) > 0
         return self.tiering.take_copies(self._last_step_tokens, at_rest=at_rest, others_wait=others_wait)
 
-    def _turn_to_tiers(self) -> None:
+    def _turn_to_tiers(self, now: float) -> None:
         if self.tiering is not None:
             for request in self.tiering.take_answered():
-                self._states.suspend(request)
+                self._states.suspend(request, now)
 
     def _passes(self) -> int:
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS

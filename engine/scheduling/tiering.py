@@ -10,11 +10,12 @@ from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_manager import BlockManager
 from engine.kv.stored_tails import StoredTail, StoredTails
-from engine.outputs import KVReceipt
+from engine.outputs import KVReceipt, ReuseEnd
 from engine.request import Request, RequestStatus
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
 from engine.scheduling.output import SchedulerOutput
 from engine.scheduling.prefill_cost import PrefillCost
+from engine.scheduling.reuse_end import end_not_worth, end_of_absence, end_of_load, end_without_redis
 from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
@@ -42,6 +43,7 @@ class _Restoring:
     num_before: int
     num_blocks: int
     tail: StoredTail | None = None
+    keys: Sequence[BlockKey] = ()
     num_computed: int = 0
     aborted: bool = False
     erased: bool = False
@@ -56,12 +58,13 @@ class _Restoring:
 
 @dataclass(slots=True)
 class _Asked:
-    """A look-up that runs while its request computes. index: of the first block that was asked for. num_found: the
-    answer, once it is there and worth a change."""
+    """A look-up that runs while its request computes. index, key: of the first block that was asked for. num_found:
+    the answer, once it is there and worth a change."""
 
     request: Request
     handle: int
     index: int
+    key: BlockKey
     asked: float
     num_found: int | None = None
 
@@ -127,6 +130,7 @@ class Tiering:
         return began
 
     def _begin(self, request: Request) -> bool:
+        request.reuse_end = None
         device = len(request.blocks)
         tail = self._find_tail(request, device)
         keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
@@ -152,10 +156,24 @@ class Tiering:
             return known
         if choice is FromRedis.ASK and request.request_id not in self._asked:
             handle = self.tiers.store.look_up(keys)
-            self._asked[request.request_id] = _Asked(request, handle, index, self._clock())
+            self._asked[request.request_id] = _Asked(request, handle, index, keys[0], self._clock())
         elif choice is FromRedis.LEAVE:
             self.tiers.probe(keys[0])
+        request.reuse_end = self._end_of_choice(choice, index, keys)
         return 0
+
+    def _end_of_choice(self, choice: FromRedis, index: int, keys: Sequence[BlockKey]) -> ReuseEnd:
+        gone_from = self.tiers.places_of(keys[0])
+        match choice:
+            case FromRedis.NOTHING:
+                state = self.tiers.store.stats().redis_state
+                return end_without_redis(state, redis=self.tiers.has_redis, gone_from=gone_from)
+            case FromRedis.ASK:
+                return ReuseEnd("not_worth_loading", "its computation began while Redis was still asked", gone_from)
+            case _:
+                cost = self._redis_cost(keys, known=True)
+                load_seconds = cost.load_seconds if cost is not None else None
+                return end_not_worth(load_seconds, self._compute_seconds(index, len(keys)), gone_from)
 
     def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> FromRedis:
         return choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
@@ -174,6 +192,7 @@ class Tiering:
         request, before, count = restoring.request, restoring.num_before, restoring.num_blocks
         if self._blocks.grow(request, (before + count) * self._blocks.block_size) is None:
             return False
+        restoring.keys = keys
         self._restoring[request.request_id] = restoring
         self.tiers.begin_load(
             request.request_id,
@@ -216,17 +235,25 @@ class Tiering:
                 continue
             if request.status is RequestStatus.WAITING and not request.tiers_asked:
                 del self._asked[request_id]
-                self.tiers.warm(request_id, request.block_keys[asked.index : asked.index + asked.num_found])
+                if asked.num_found:
+                    self.tiers.warm(request_id, request.block_keys[asked.index : asked.index + asked.num_found])
                 continue
             if request.status is RequestStatus.WAITING:
                 continue
             if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
                 del self._asked[request_id]
+                self._explain_absence(asked)
             elif request.steps_in_flight == 0:
                 del self._asked[request_id]
                 if self._turn(asked):
                     turned.append(request)
         return turned
+
+    def _explain_absence(self, asked: _Asked) -> None:
+        request = asked.request
+        if asked.num_found == 0 and request.reuse is not None:
+            missing = self.tiers.store.why_missing(asked.key)
+            request.reuse = replace(request.reuse, end=end_of_absence(missing, self.tiers.places_of(asked.key)))
 
     def _still_worth(self, asked: _Asked) -> bool:
         first, keys = self._left(asked)
@@ -285,6 +312,13 @@ class Tiering:
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
+            request.cpu_blocks += outcome.from_cpu
+            request.redis_blocks += outcome.from_redis
+            request.timeline.lookup += outcome.lookup_seconds
+            if outcome.num_blocks < restoring.num_blocks:
+                key = restoring.keys[outcome.num_blocks]
+                missing = self.tiers.store.why_missing(key)
+                request.reuse_end = end_of_load(outcome.end, missing, self.tiers.places_of(key))
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
@@ -297,6 +331,9 @@ class Tiering:
                 )
             if restoring.erased:
                 request.num_confirmed_tokens = 0
+                more = self.prefill.seconds(restoring.num_computed, restored)
+                if request.reuse_seconds is not None and more is not None:
+                    request.reuse_seconds += more
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)

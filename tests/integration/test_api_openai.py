@@ -39,6 +39,10 @@ async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(clie
         "redis": 0,
         "computed": answer.usage.prompt_tokens,
         "restore_ms": 0.0,
+        "bytes": {"cpu": 0, "redis": 0},
+        "blocks_verified": 0,
+        "saved_ms": None,
+        "phases_ms": {"queue": 0.0, "lookup": 0.0, "load": 0.0, "prefill": 0.0, "first_token": 0.0},
     }
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.block_client import SEVEN_DAYS
 from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.store import REDIS_TTL_SECONDS
 from tests.redis_server import RedisServer, free_port
 from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys
 from tests.tls_files import TlsFiles, make_tls_files
@@ -184,10 +184,10 @@ def test_a_result_that_nobody_wants_any_more_is_given_back_late(redis_server: Re
 def test_a_block_lives_seven_days_from_its_last_use(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(1))
     with redis_server.client() as client:
-        assert SEVEN_DAYS - 60 < client.ttl(redis_key(key(0))) <= SEVEN_DAYS
+        assert REDIS_TTL_SECONDS - 60 < client.ttl(redis_key(key(0))) <= REDIS_TTL_SECONDS
         client.expire(redis_key(key(0)), 1000)
         assert rigs.open(redis_server.address).counts(keys(range(1))) == (0, 1)
-        assert client.ttl(redis_key(key(0))) > SEVEN_DAYS - 60
+        assert client.ttl(redis_key(key(0))) > REDIS_TTL_SECONDS - 60
 
 
 def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) -> None:

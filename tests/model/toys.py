@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.store import HostSlot, PrefetchResult, StoreStats
+from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
@@ -227,6 +227,9 @@ class ToyStore:
         self.host[offset] = list(self.redis[key])
         self.ready[key] = offset
         return True
+
+    def why_missing(self, key: BlockKey) -> Missing:
+        return Missing(Absence.UNKNOWN_KEY)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:

@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.sampling_params import SamplingParams
-from engine.stats import EngineStats, Histogram
+from engine.stats import EngineStats
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
@@ -38,6 +39,9 @@ class FakeTokenizer:
         for piece in pieces:
             ids += [END] * bool(ids or piece is not pieces[0]) + list(piece.encode())
         return ids
+
+    def describe(self, ids: Sequence[int]) -> str:
+        return text_of(ids)
 
     def encode_prompt(self, text: str) -> list[int]:
         return self.encode(text, special=True)

@@ -1,4 +1,4 @@
-from engine.stats import Histogram
+from cache_tiers.histogram import Histogram
 
 
 def test_a_value_is_counted_under_the_first_bound_that_is_not_below_it() -> None:

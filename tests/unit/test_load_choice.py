@@ -204,6 +204,13 @@ def counts(rig: Rig, request: Request, steps: int) -> list[int]:
     return found
 
 
+def end_of(request: Request) -> tuple[str, tuple[str, ...]]:
+    """Why reuse ended, and where the next block is no more."""
+    assert request.reuse is not None
+    assert request.reuse.end is not None
+    return request.reuse.end.cause, request.reuse.end.gone_from
+
+
 def test_while_redis_is_asked_the_prompt_is_computed_in_pieces_and_the_rest_is_loaded() -> None:
     rig = far_rig(latency=2)
     request = rig.add([*PROMPT, 9])
@@ -213,6 +220,7 @@ def test_while_redis_is_asked_the_prompt_is_computed_in_pieces_and_the_rest_is_l
     receipt = request.receipt
     assert receipt is not None
     assert (receipt.redis, receipt.computed) == (8 * BLOCK - 2 * BLOCK, 2 * BLOCK + 1)
+    assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
@@ -224,6 +232,15 @@ def test_what_redis_does_not_have_costs_no_wait() -> None:
     rig.run()
     assert request.receipt is not None
     assert request.receipt.computed == len(PROMPT) + 1
+
+
+def test_that_redis_does_not_have_it_is_told_although_the_answer_came_late() -> None:
+    rig = far_rig(latency=0, in_redis=0)
+    request = rig.add([*PROMPT, 9])
+    assert counts(rig, request, 1) == [BLOCK]
+    assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
+    counts(rig, request, 1)
+    assert end_of(request) == ("evicted", ("device", "cpu", "redis"))
 
 
 def test_of_what_redis_has_only_what_is_ahead_is_loaded() -> None:
@@ -280,6 +297,7 @@ def test_a_link_slower_than_computing_is_left_alone_and_tried_now_and_then_for_o
     rig.run()
     assert request.receipt is not None
     assert request.receipt.redis == 0
+    assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
 
 
 def test_an_abort_while_redis_is_asked_or_what_it_has_comes_leaves_nothing_behind() -> None:

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from engine.stats import EngineStats, Histogram
+from cache_tiers.histogram import Histogram
+from engine.stats import EngineStats
 from engine.stats_log import StatsLog
 
 SECONDS = Histogram.of_seconds()

@@ -18,6 +18,8 @@ export interface KvReceipt {
   redis: number;
   computed: number;
   restore_ms: number | null;
+  /** What computing the reused tokens would have taken, less the wait for them; null while that is not known. */
+  saved_ms?: number | null;
 }
 
 export interface Usage {

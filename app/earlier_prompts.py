@@ -1,0 +1,95 @@
+"""What a stored conversation tells of a run's prompt: which beginning of it an earlier turn had computed already."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from app.backend import TextTokenizer
+from app.records import Message
+from app.token_history import joined_ids, unpack_ids
+from engine.kv.block import num_equal
+
+MOST_COMPARED = 32
+"""Earlier answers, the newest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A beginning that was computed before.
+
+    num_equal: tokens that two prompts have in common; num_computed: of these, with KV. continuation: how the other one
+    went on; None: it cannot be shown any more. used_at: when that one ended, in Unix seconds; None: not known.
+    """
+
+    num_equal: int = 0
+    num_computed: int = 0
+    continuation: tuple[int, ...] | None = None
+    used_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """prompt: of the run; None if its ids cannot be put together or read any more.
+
+    prompt_changed: the turn before was made under another system prompt, chat template or tokenizer.
+    """
+
+    prompt: tuple[int, ...] | None
+    known: Known
+    prompt_changed: bool
+
+
+def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextTokenizer) -> Earlier:
+    """Compare the prompt of `answer` with what was computed before in its conversation. messages: of that, in the order
+    of their creation."""
+    tree = {message.id: message for message in messages}
+    path = _path(tree, answer.parent_id)
+    before = sorted(
+        (other for other in tree.values() if _ended_before(other, answer)), key=lambda each: each.created_at
+    )
+    changed = _latest_key(before, path, answer) not in (None, answer.tokens.prompt_key)
+    ids = joined_ids([message.tokens for message in path], answer.tokens.prompt_key)
+    if ids is None or not _reads_as_stored(tokenizer, path[-1]):
+        return Earlier(None, Known(), changed)
+    best = Known()
+    for other in before[-MOST_COMPARED:]:
+        known = _compare(ids, tree, other, tokenizer)
+        best = known if known.num_computed >= best.num_computed else best
+    return Earlier(tuple(ids), best, changed)
+
+
+def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tokenizer: TextTokenizer) -> Known:
+    path = [*_path(tree, other.parent_id), other]
+    ids = joined_ids([message.tokens for message in path], other.tokens.prompt_key)
+    if ids is None:
+        return Known()
+    common = num_equal(prompt, ids)
+    readable = all(_reads_as_stored(tokenizer, message) for message in path[-2:])
+    # The KV of the last token of an answer is never computed: nothing follows it.
+    computed = min(common, len(ids) - 1)
+    return Known(common, computed, tuple(ids[common:]) if readable else None, other.completed_at)
+
+
+def _path(tree: Mapping[str, Message], leaf_id: str | None) -> list[Message]:
+    path: list[Message] = []
+    while leaf_id is not None:
+        path.append(tree[leaf_id])
+        leaf_id = path[-1].parent_id
+    return path[::-1]
+
+
+def _ended_before(other: Message, answer: Message) -> bool:
+    """Whether it is an answer of which something had been computed when `answer` began."""
+    ended = other.completed_at is not None and other.completed_at <= answer.created_at
+    return other.role == "assistant" and ended and bool(other.tokens.ids)
+
+
+def _latest_key(before: list[Message], path: list[Message], answer: Message) -> str | None:
+    """Of the newest other answer to the question, else of the answer that the question follows."""
+    above = path[-1].parent_id if path else None
+    near = [other for other in before if other.parent_id == answer.parent_id or other.id == above]
+    return near[-1].tokens.prompt_key if near else None
+
+
+def _reads_as_stored(tokenizer: TextTokenizer, message: Message) -> bool:
+    """Whether its ids are of this tokenizer: then its text is in them."""
+    return message.content in tokenizer.describe(unpack_ids(message.tokens.ids))

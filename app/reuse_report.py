@@ -1,0 +1,166 @@
+"""How much of a run's prompt could have been reused, how much was, and why not more.
+
+Two memories tell what was computed before: the engine's, of what it did lately in whichever conversation, and the run's
+own conversation, which outlives the server. Both belong to one tenant. Whether another tenant has computed the same
+text is nobody's business: it is reported as never seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.backend import TextTokenizer
+from app.earlier_prompts import Earlier, Known
+from app.records import Message
+from cache_tiers.store import REDIS_TTL_SECONDS
+from engine.outputs import Reuse
+
+CONTEXT = 8
+"""Tokens shown before, and from, the place where two prompts part."""
+
+COMPLETE = "Everything was reused but the last token, which is always computed."
+NEVER_SEEN = "What follows had not been computed before, as far as this server can tell."
+TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer is not that of the turn before."
+PARTIAL_BLOCK = "What follows was known, but fills no whole block, and only whole blocks are sure to be kept."
+EXPIRED = "What follows was known, but nobody had used it for longer than Redis keeps a block."
+OFF = "Nothing is ever reused: the server runs with --no-prefix-cache."
+NO_TURN = "The run ended before its turn: nothing was looked for."
+NOT_ENDED = "The run has not ended yet: its receipt comes at its end."
+LOST = {
+    "evicted": "What follows was known, and is gone",
+    "rejected": "What follows was known, but could not be used",
+    "breaker_open": "What follows was known, but Redis did not take part",
+    "not_worth_loading": "What follows was known, but computing it was judged cheaper",
+    "not_brought": "What follows was known, but could not be brought up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why reuse ended. gone_from: tiers that had the next block and have it no more."""
+
+    cause: str | None
+    explanation: str
+    gone_from: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a verdict follows from. until, reusable, most: tokens that were reused, were known, and could be known at
+    all. end: what the engine said of the first block that did not come. unused_seconds: since the reusable ones were
+    last used, as far as that is known."""
+
+    until: int
+    reusable: int
+    most: int
+    end: Mapping[str, Any] | None
+    prompt_changed: bool
+    unused_seconds: float
+
+
+def stored_reuse(reuse: Reuse) -> dict[str, Any]:
+    """What a message keeps of it. Not how others went on: text of one conversation does not go into another one."""
+    end = reuse.end
+    return {
+        "until": reuse.until,
+        "known": reuse.known.num_tokens,
+        "end": None if end is None else {"cause": end.cause, "detail": end.detail, "gone_from": list(end.gone_from)},
+    }
+
+
+def reuse_report(
+    answer: Message,
+    earlier: Earlier,
+    continuation: tuple[int, ...] | None,
+    tokenizer: TextTokenizer,
+    *,
+    block_size: int,
+) -> dict[str, Any]:
+    """The body. continuation: how the one went on whose beginning the engine remembered; None: not known any more."""
+    usage = answer.usage
+    head = {"run_id": answer.run_id, "message_id": answer.id, "status": answer.status}
+    if usage is None:
+        return {**head, **_body(None, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NO_TURN))}
+    kept = usage["kv"].get("reuse")
+    if kept is None:
+        verdict = Verdict("off", OFF) if usage["completion_tokens"] else Verdict(None, NO_TURN)
+        return {**head, **_body(usage, 0, verdict)}
+    known = _longer(earlier.known, kept["known"], continuation)
+    most = usage["prompt_tokens"] - 1
+    case = _Case(
+        until=kept["until"],
+        reusable=min(max(known.num_computed, kept["until"]), most),
+        most=most,
+        end=kept["end"],
+        prompt_changed=earlier.prompt_changed,
+        unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
+    )
+    return {
+        **head,
+        **_body(usage, case.until, _judge(case, block_size)),
+        "reusable_tokens": case.reusable,
+        "diverges": _divergence(earlier.prompt, known, tokenizer),
+    }
+
+
+def _body(usage: Mapping[str, Any] | None, until: int, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "receipt": None if usage is None else {name: value for name, value in usage["kv"].items() if name != "reuse"},
+        "prompt_tokens": None if usage is None else usage["prompt_tokens"],
+        "reusable_tokens": None,
+        "reused_until": None if usage is None else until,
+        "cause": verdict.cause,
+        "explanation": verdict.explanation,
+        "gone_from": list(verdict.gone_from),
+        "diverges": None,
+    }
+
+
+def _longer(stored: Known, remembered: int, continuation: tuple[int, ...] | None) -> Known:
+    """What the conversation knows, or what the engine remembered, whichever is more."""
+    if stored.num_computed > remembered or (stored.num_computed == remembered and stored.continuation is not None):
+        return stored
+    return Known(remembered, remembered, continuation)
+
+
+def _judge(case: _Case, block_size: int) -> Verdict:
+    if case.until >= case.most:
+        return Verdict("complete", COMPLETE)
+    if case.until < case.reusable // block_size * block_size:
+        return _lost(case)
+    if case.prompt_changed:
+        return Verdict("template_changed", TEMPLATE_CHANGED)
+    if case.until < case.reusable:
+        return Verdict("partial_block", PARTIAL_BLOCK)
+    return Verdict("never_seen", NEVER_SEEN)
+
+
+def _lost(case: _Case) -> Verdict:
+    if case.end is None:
+        return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
+    cause, gone_from = case.end["cause"], case.end["gone_from"]
+    if cause == "evicted" and "redis" in gone_from and case.unused_seconds > REDIS_TTL_SECONDS:
+        return Verdict("expired", EXPIRED, gone_from)
+    return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)
+
+
+def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> dict[str, Any] | None:
+    """Where the prompt parts from the one that shares most with it; None if it does not, or nobody can tell."""
+    at = known.num_equal
+    if prompt is None or at >= len(prompt) or (at == 0 and not known.continuation):
+        return None
+    return {
+        "at": at,
+        "before": tokenizer.describe(prompt[max(0, at - CONTEXT) : at]),
+        "this": _side(prompt[at : at + CONTEXT], tokenizer),
+        "other": None if known.continuation is None else _side(known.continuation[:CONTEXT], tokenizer),
+    }
+
+
+def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> dict[str, Any]:
+    """token: None if it ended there. text: of that token; following: of those after it."""
+    return {
+        "token": ids[0] if ids else None,
+        "text": tokenizer.describe(ids[:1]),
+        "following": tokenizer.describe(ids[1:]),
+    }

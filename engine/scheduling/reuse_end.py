@@ -1,0 +1,51 @@
+"""Why reuse of a prefix ended where it did, from what the tiers said of the first block that did not come."""
+
+from cache_tiers.manager import LoadEnd
+from cache_tiers.store import Absence, Missing
+from engine.outputs import ReuseEnd
+
+
+def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) -> ReuseEnd:
+    """Nobody asked Redis. redis: whether there is one; then it was left alone, `state` says why."""
+    if redis:
+        return ReuseEnd("breaker_open", f"Redis was not asked: {state}", gone_from)
+    return ReuseEnd("evicted", "it had left every tier that there is", gone_from)
+
+
+def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> ReuseEnd:
+    """Loading was expected to take longer than computing."""
+    figures = ""
+    if load_seconds is not None and compute_seconds is not None:
+        figures = f": about {load_seconds * 1e3:.0f} ms, against {compute_seconds * 1e3:.0f} ms"
+    return ReuseEnd(
+        "not_worth_loading", f"loading it from Redis would have taken longer than computing{figures}", gone_from
+    )
+
+
+def end_of_load(end: LoadEnd, missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
+    """A load ended before its last block. missing: what Redis did with the first block that did not come."""
+    match end:
+        case LoadEnd.TOO_SLOW:
+            return ReuseEnd("not_worth_loading", "Redis took so long that computing the rest was faster", gone_from)
+        case LoadEnd.COPY_FAILED:
+            return ReuseEnd("not_brought", "copying it into the device failed", gone_from)
+        case _:
+            return end_of_absence(missing, gone_from)
+
+
+def end_of_absence(missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
+    """Redis did not have a block, or gave none that could be used."""
+    absence, detail = missing.absence, missing.absence.value
+    if missing.detail:
+        detail += f": {missing.detail}"
+    match absence:
+        case Absence.OFF:
+            return ReuseEnd("evicted", detail, gone_from)
+        case Absence.GONE | Absence.UNKNOWN_KEY:
+            return ReuseEnd("evicted", detail, (*gone_from, "redis"))
+        case Absence.REJECTED:
+            return ReuseEnd("rejected", detail, gone_from)
+        case Absence.LEFT_ALONE | Absence.NO_ANSWER:
+            return ReuseEnd("breaker_open", detail, gone_from)
+        case Absence.NOT_TAKEN:
+            return ReuseEnd("not_brought", detail, gone_from)

@@ -1,0 +1,32 @@
+"""The real engine on the real model behind the real server, in this process."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from tests.integration.api_server import api_client, running_server
+from tests.waiting import until
+
+
+@asynccontextmanager
+async def serving(config: EngineConfig, folder: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, AsyncLLMEngine]]:
+    """A client of it, and the engine. Conversations are in `folder`."""
+    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    async with running_server(folder, engine) as server, api_client(server.url) as http:
+        yield http, engine
+
+
+async def settled(engine: AsyncLLMEngine) -> None:
+    """Wait until every block has gone wherever it can go."""
+    await asyncio.to_thread(until, lambda: engine.is_idle and _nothing_waits(engine))
+
+
+def _nothing_waits(engine: AsyncLLMEngine) -> bool:
+    stats = engine.stats()
+    return stats.unstored_blocks == 0 and (stats.tiers is None or stats.tiers.redis_pending_writes == 0)

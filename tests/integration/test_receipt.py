@@ -1,0 +1,72 @@
+"""The receipt tells what happened, on the real model: each number of it can be checked against another."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.llm import LLM
+from engine.outputs import KVReceipt, Usage
+from engine.sampling_params import SamplingParams
+from tests.integration.engine_rig import BLOCK, answer, engine_config, fill_device
+
+PROMPT = [1000 + (at * 7919) % 20000 for at in range(6 * BLOCK + 1)]
+
+
+def check_phases(usage: Usage) -> None:
+    """The phases add up to the time to the first token."""
+    phases = usage.kv.phases
+    assert phases.first_token == pytest.approx(usage.ttft_ms)
+    assert min(phases.queue, phases.lookup, phases.load) >= 0
+    assert phases.prefill > 0
+
+
+def test_bytes_verified_blocks_and_phases_follow_the_tokens_through_all_tiers(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state")
+    with LLM(config) as llm:
+        first = answer(llm, PROMPT, 2).usage
+        block_nbytes = llm.engine.stats().block_nbytes
+        assert (first.kv.computed, first.kv.cpu_bytes, first.kv.redis_bytes) == (len(PROMPT), 0, 0)
+        assert first.kv.saved_ms is None, "it has computed nothing yet: it does not know its speed"
+        on_device = answer(llm, PROMPT, 2).usage
+        assert (on_device.kv.cpu_bytes, on_device.kv.redis_bytes, on_device.kv.blocks_verified) == (0, 0, 0)
+        assert on_device.kv.saved_ms is not None
+        assert on_device.kv.saved_ms > 0
+        assert (on_device.kv.phases.load, on_device.kv.phases.lookup) == (0, 0)
+        fill_device(llm, 1)
+        from_cpu = answer(llm, PROMPT, 2).usage
+        assert (from_cpu.kv.cpu_bytes, from_cpu.kv.redis_bytes) == (6 * block_nbytes, 0)
+        assert from_cpu.kv.blocks_verified == 0
+        assert from_cpu.kv.phases.lookup == 0, "what lies in CPU memory needs no question"
+        assert from_cpu.kv.phases.load > 0
+    with LLM(config) as llm:
+        from_redis = answer(llm, PROMPT, 2).usage
+        assert (from_redis.kv.cpu_bytes, from_redis.kv.redis_bytes) == (0, 6 * block_nbytes)
+        assert from_redis.kv.blocks_verified == 6
+        assert from_redis.kv.phases.lookup > 0
+        assert from_redis.kv.phases.load > 0
+    for usage in (first, on_device, from_cpu, from_redis):
+        check_phases(usage)
+
+
+def test_who_follows_another_waits_in_the_queue_and_loads_nothing(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
+    params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
+    with LLM(config) as llm:
+        leader, follower = (done.usage for done in llm.generate([PROMPT, [*PROMPT, 7]], params))
+    assert (leader.kv.device, follower.kv.device) == (0, len(PROMPT) - 1)
+    assert follower.kv.phases.queue > leader.kv.phases.queue
+    assert (follower.kv.phases.lookup, follower.kv.phases.load) == (0, 0)
+    check_phases(leader)
+    check_phases(follower)
+
+
+def test_phases_of_preempted_requests_add_up_too(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", blocks=6, redis_url="off", cpu_memory=0)
+    prompts = [[600 + index * 50 + at for at in range(90)] for index in range(3)]
+    with LLM(config) as llm:
+        done = llm.generate(prompts, SamplingParams(temperature=0.0, max_tokens=50, ignore_eos=True))
+        assert llm.engine.core.scheduler.num_preemptions > 0
+    for completion in done:
+        check_phases(completion.usage)
+        kv: KVReceipt = completion.usage.kv
+        assert kv.cached + kv.computed == completion.usage.prompt_tokens

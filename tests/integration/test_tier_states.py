@@ -1,0 +1,116 @@
+"""What an operator sees of the tiers: /health in words, /metrics in numbers; the real engine and a real Redis."""
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from engine.async_llm import AsyncLLMEngine
+from tests.integration.engine_rig import engine_config
+from tests.integration.real_server import serving, settled
+from tests.redis_server import RedisServer
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+QUESTION = "Tell me about rivers, please. " * 40
+
+
+async def ask(http: aiohttp.ClientSession, engine: AsyncLLMEngine, question: str = QUESTION) -> None:
+    """Answer it, and wait until its blocks have gone wherever they can go."""
+    body = {"messages": [{"role": "user", "content": question}], "max_tokens": 2, "model": "smollm2"}
+    assert (await http.post("/v1/chat/completions", json=body)).status == 200
+    await settled(engine)
+
+
+async def states(http: aiohttp.ClientSession) -> dict[str, str]:
+    tiers = (await (await http.get("/health")).json())["tiers"]
+    return {tier: body["state"] for tier, body in tiers.items()}
+
+
+async def metrics(http: aiohttp.ClientSession) -> dict[str, Metric]:
+    text = await (await http.get("/metrics")).text()
+    return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def by_tier(family: Metric, suffix: str = "") -> dict[str, float]:
+    return {s.labels["tier"]: s.value for s in family.samples if s.name == family.name + suffix}
+
+
+async def test_hits_and_times_are_counted_by_tier(model_path: Path, tmp_path: Path, redis_server: RedisServer) -> None:
+    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    async with serving(config, tmp_path) as (http, engine):
+        await ask(http, engine)
+        assert await states(http) == {"device": "ok", "cpu": "ok", "redis": "ok"}
+        families = await metrics(http)
+        asked = by_tier(families["ebb_tier_asked_tokens"], "_total")
+        assert asked["device"] == asked["cpu"] == asked["redis"] > 0
+        assert by_tier(families["ebb_tier_found_tokens"], "_total") == {"device": 0, "cpu": 0, "redis": 0}
+        stored = by_tier(families["ebb_tier_store_seconds"], "_count")
+        assert stored["redis"] == stored["cpu"] > 0
+        assert by_tier(families["ebb_tier_lookup_seconds"], "_count") == {"redis": 1}
+        assert set(by_tier(families["ebb_tier_used_bytes"])) == {"device", "cpu", "redis"}
+        engine._engine.core.scheduler.blocks.pool.forget_free()
+        await ask(http, engine)
+        families = await metrics(http)
+        again, found = (by_tier(families[f"ebb_tier_{name}_tokens"], "_total") for name in ("asked", "found"))
+        assert again["cpu"] == 2 * asked["cpu"]
+        assert found["cpu"] > 0
+        assert again["redis"] == again["cpu"] - found["cpu"], "Redis is asked for what the CPU tier does not have"
+        assert by_tier(families["ebb_tier_load_seconds"], "_count") == {"cpu": 1, "redis": 0}
+        assert {families[f"ebb_tier_{name}_seconds"].type for name in ("load", "store", "lookup")} == {"histogram"}
+        assert families["ebb_tier_asked_tokens"].type == families["ebb_tier_found_tokens"].type == "counter"
+
+
+async def test_a_redis_that_has_died_is_left_alone_and_health_says_for_how_long(
+    model_path: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    async with serving(config, tmp_path) as (http, engine):
+        await ask(http, engine)
+        redis_server.kill()
+        await ask(http, engine, "Something else. " * 60)
+        state = (await states(http))["redis"]
+        assert state.startswith("left alone ")
+        assert "Redis" in state.partition(": ")[2], "and why"
+        assert (await metrics(http))["ebb_redis_up"].samples[0].value == 0
+        redis_server.start()
+
+
+async def test_a_redis_that_is_full_refuses_writes_and_health_repeats_what_it_said(
+    model_path: Path, tmp_path: Path
+) -> None:
+    redis_server = RedisServer(tmp_path, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
+    try:
+        config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+        async with serving(config, tmp_path) as (http, engine):
+            await ask(http, engine)
+            state = (await states(http))["redis"]
+            assert state.startswith("refuses writes, blocks are still read from it: OOM")
+    finally:
+        redis_server.kill()
+
+
+async def test_tiers_that_are_off_say_which_setting_did_it(model_path: Path, tmp_path: Path) -> None:
+    config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
+    async with serving(config, tmp_path) as (http, _):
+        assert await states(http) == {"device": "ok", "cpu": "off: --cpu-memory 0", "redis": "off: --redis-url off"}
+        assert set(by_tier((await metrics(http))["ebb_tier_asked_tokens"], "_total")) == {"device"}
+
+
+async def test_a_cpu_tier_without_room_says_how_many_blocks_wait(
+    model_path: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    """A frozen Redis keeps what waits for it from being evicted: the CPU tier fills up."""
+    config = engine_config(
+        model_path, tmp_path / "state", cpu_memory=6 << 20, redis_url=f"unix://{redis_server.socket}"
+    )
+    async with serving(config, tmp_path) as (http, engine):
+        redis_server.freeze()
+        body = {"model": "smollm2", "prompt": QUESTION, "max_tokens": 2}
+        assert (await http.post("/v1/completions", json=body)).status == 200
+        await asyncio.to_thread(until, lambda: engine.stats().stores_refused)
+        assert (await states(http))["cpu"].startswith("full: takes no more blocks just now; ")
+        redis_server.thaw()

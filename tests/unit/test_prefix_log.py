@@ -1,0 +1,64 @@
+from cache_tiers.block_key import BlockKey, extend_keys
+from engine.kv.prefix_log import PrefixLog
+from engine.outputs import KnownPrefix
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from tests.unit.scheduling_rig import BLOCK, ROOT
+
+OTHER_TENANT = BlockKey(bytes(32))
+
+
+def request(prompt: str, *, root: BlockKey = ROOT, computed: int | None = None) -> Request:
+    """Each character is a token. computed: None: all of them."""
+    ids = tuple(prompt.encode())
+    made = Request("r", "local", ids, SamplingParams(), root, extend_keys(root, ids, BLOCK), 0.0)
+    made.num_confirmed_tokens = len(ids) if computed is None else computed
+    return made
+
+
+def log_of(*prompts: str, most_tokens: int = 1000) -> PrefixLog:
+    log = PrefixLog(BLOCK, most_tokens=most_tokens)
+    for prompt in prompts:
+        log.add(request(prompt))
+    return log
+
+
+def known(num_tokens: int, continuation: str) -> KnownPrefix:
+    return KnownPrefix(num_tokens, tuple(continuation.encode()))
+
+
+def test_the_longest_known_beginning_is_found_to_the_token_with_what_followed_it() -> None:
+    log = log_of("abcdefghijklmnopqr", "abcdeXY")
+    assert log.longest(request("abcdefgHIJ")) == known(7, "hijklmno")
+    assert log.longest(request("abcdeXYZ")) == known(7, "")
+    assert log.longest(request("abcdQ")) == known(4, "eXY"), "any of those that share as much"
+    assert log.longest(request("nothing")) == known(0, "abcdeXY"), "it parts at once"
+    assert log_of().longest(request("abc")) == known(0, "")
+
+
+def test_what_was_not_computed_is_not_known() -> None:
+    log = log_of()
+    log.add(request("abcdefghij", computed=6))
+    assert log.longest(request("abcdefghij")) == known(6, "")
+
+
+def test_another_tenant_is_never_compared_with() -> None:
+    log = log_of("abcdefghij")
+    assert log.longest(request("abcdefghij", root=OTHER_TENANT)) == known(0, "")
+
+
+def test_a_longer_run_takes_the_place_of_those_that_it_goes_on_from() -> None:
+    log = log_of("abcdef", "abcdefg", "abcdefghi")
+    assert log.num_tokens == 9
+    assert log.longest(request("abcdefgX")) == known(7, "hi")
+
+
+def test_beyond_its_size_the_longest_unused_is_forgotten_and_ends_before_beginnings() -> None:
+    log = log_of("abcdefghijkl", "mnopqrst", most_tokens=20)
+    log.add(request("abcdefghijkl"))
+    log.add(request("uvwxyzAB"))
+    assert log.num_tokens <= 20
+    assert log.longest(request("mnopqrst")).num_tokens == 0
+    assert log.longest(request("abcdefghijkl")).num_tokens == 12
+    log.add(request("012345"))
+    assert log.longest(request("abcdefghijkl")).num_tokens == 4, "its end went before its beginning"

@@ -1,0 +1,57 @@
+"""Verdicts that take long to come about by themselves."""
+
+from typing import Any
+
+import pytest
+
+from app.earlier_prompts import Earlier, Known
+from app.records import Message
+from app.reuse_report import reuse_report
+from cache_tiers.store import REDIS_TTL_SECONDS
+from tests.unit.fake_engine import FakeTokenizer
+
+NOW = 1_000_000_000.0
+GONE = {"cause": "evicted", "detail": "no longer in Redis", "gone_from": ["device", "cpu", "redis"]}
+
+
+def answer(reuse: dict[str, Any] | None, *, completion_tokens: int = 3) -> Message:
+    """To a prompt of 200 tokens."""
+    kv = {"device": 0, "cpu": 0, "redis": 0, "computed": 200} | ({"reuse": reuse} if reuse is not None else {})
+    usage = {"prompt_tokens": 200, "completion_tokens": completion_tokens, "kv": kv}
+    return Message("m", "c", "q", "assistant", "", "complete", NOW, usage=usage, run_id="run")
+
+
+def cause(message: Message, known: Known) -> str | None:
+    earlier = Earlier(None, known, prompt_changed=False)
+    report = reuse_report(message, earlier, None, FakeTokenizer(), block_size=64)
+    assert report["explanation"].endswith(".")
+    found = report["cause"]
+    assert found is None or isinstance(found, str)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("unused_seconds", "expected"), [(REDIS_TTL_SECONDS - 60, "evicted"), (REDIS_TTL_SECONDS + 60, "expired")]
+)
+def test_what_nobody_used_for_longer_than_redis_keeps_it_has_expired(unused_seconds: float, expected: str) -> None:
+    message = answer({"until": 0, "known": 0, "end": GONE})
+    assert cause(message, Known(150, 150, used_at=NOW - unused_seconds)) == expected
+
+
+def test_what_fills_no_whole_block_is_not_called_lost() -> None:
+    message = answer({"until": 128, "known": 128, "end": GONE})
+    assert cause(message, Known(150, 150)) == "partial_block"
+    assert cause(message, Known(128, 128)) == "never_seen"
+    assert cause(message, Known(192, 192)) == "evicted"
+
+
+def test_who_never_had_a_turn_has_no_cause() -> None:
+    assert cause(answer(None, completion_tokens=0), Known()) is None
+    assert cause(answer(None), Known()) == "off"
+
+
+def test_a_run_that_goes_on_has_no_receipt_yet() -> None:
+    running = Message("m", "c", "q", "assistant", "", "in_progress", NOW, run_id="run")
+    report = reuse_report(running, Earlier(None, Known(), False), None, FakeTokenizer(), block_size=64)
+    assert (report["receipt"], report["cause"]) == (None, None)
+    assert "not ended" in report["explanation"]

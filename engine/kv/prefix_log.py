@@ -6,7 +6,7 @@ another one did, and nobody can learn of it here.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cache_tiers.block_key import BlockKey, block_key
 from engine.kv.tail_index import TailIndex, TokenIds
@@ -52,6 +52,12 @@ class PrefixLog:
             self._runs.move_to_end(key)
         while self._num_tokens > self._most_tokens:
             self._forget(next(iter(self._runs)))
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """Forget these runs; what follows them cannot be reached any more, and ages out."""
+        for key in keys:
+            if key in self._runs:
+                self._forget(key)
 
     def longest(self, request: Request) -> KnownPrefix:
         """The longest beginning of its prompt that is known, and how it went on there."""

@@ -99,8 +99,9 @@ class Scheduler:
         return [request.request_id for request in self._states if request.tenant == tenant]
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
-        """Nobody finds these blocks in any tier any more. Requests that use them go on."""
+        """Nobody finds these blocks in any tier any more, nor is told what they held. Requests that use them go on."""
         self.blocks.pool.erase(keys)
+        self._states.prefixes.erase(keys)
         if self.tiering is not None:
             self.tiering.erase(keys)
 

@@ -1,9 +1,9 @@
-from cache_tiers.block_key import BlockKey, extend_keys
+from cache_tiers.block_key import BlockKey, block_key, extend_keys
 from engine.kv.prefix_log import PrefixLog
 from engine.outputs import KnownPrefix
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from tests.unit.scheduling_rig import BLOCK, ROOT
+from tests.unit.scheduling_rig import BLOCK, ROOT, Rig
 
 OTHER_TENANT = BlockKey(bytes(32))
 
@@ -47,6 +47,14 @@ def test_another_tenant_is_never_compared_with() -> None:
     assert log.longest(request("abcdefghij", root=OTHER_TENANT)) == known(0, "")
 
 
+def test_nobody_is_told_of_what_was_erased() -> None:
+    log = log_of("abcdefghij", "abcdxyz")
+    deleted = request("abcdefghij")
+    log.erase([*deleted.block_keys[1:], block_key(deleted.block_keys[1], deleted.prompt_token_ids[8:])])
+    assert log.longest(request("abcdefghij")) == known(4, "xyz")
+    assert log.num_tokens == 7
+
+
 def test_a_longer_run_takes_the_place_of_those_that_it_goes_on_from() -> None:
     log = log_of("abcdef", "abcdefg", "abcdefghi")
     assert log.num_tokens == 9
@@ -62,3 +70,18 @@ def test_beyond_its_size_the_longest_unused_is_forgotten_and_ends_before_beginni
     assert log.longest(request("abcdefghijkl")).num_tokens == 12
     log.add(request("012345"))
     assert log.longest(request("abcdefghijkl")).num_tokens == 4, "its end went before its beginning"
+
+
+def test_what_the_scheduler_erases_is_not_told_to_later_requests() -> None:
+    rig = Rig()
+    first = rig.add(range(1, 10))
+    rig.run()
+    again = rig.add(range(1, 10))
+    rig.run()
+    assert again.reuse is not None
+    assert again.reuse.known.num_tokens == 9
+    rig.scheduler.erase([*first.block_keys, block_key(first.block_keys[1], first.token_ids(8, 12))])
+    later = rig.add(range(1, 10))
+    rig.run()
+    assert later.reuse is not None
+    assert later.reuse.known == KnownPrefix(0, ())

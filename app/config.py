@@ -84,11 +84,10 @@ class Settings:
             state_dir=self.state_dir,
             eviction=self.eviction_policy,
         )
-        has_tiers = self.cpu_kv_memory != 0 or self.redis_url != "off"
         return EngineConfig(
             model_path=model_path,
             model_name=model_name,
-            tiers=tiers if has_tiers and not self.no_prefix_cache else None,
+            tiers=None if self.no_prefix_cache else tiers,
             secret=secret,
             public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
             tenants_file=self.state_dir / "tenants.json",

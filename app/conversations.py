@@ -12,11 +12,14 @@ import aiosqlite
 from app.database import Database
 from app.ids import new_id
 from app.records import Conversation, Message, MessageStatus
-from app.token_history import MessageTokens
+from app.token_history import ID_BYTES, MessageTokens
 from app.token_trails import TokenNode
 from engine.errors import ConflictError, NotFoundError
 
 CHANGEABLE = ("title", "system_prompt", "params")
+
+INDEXED_BYTES = 256
+"""Of a message's tokens, by the index `message_start`: 64 ids."""
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
@@ -134,10 +137,16 @@ class ConversationStore:
         return [_node(row) for row in await self._database.write(remove)]
 
     async def starting_like(self, packed: bytes) -> list[tuple[str, bytes]]:
-        """The messages that start a prompt with the same first ids, of all conversations: each one's id and tokens."""
+        """The messages that start a prompt with the same first ids, of all conversations: each one's id and tokens.
+
+        Those that begin like it for a while and then part within the first 64 tokens are not among them.
+        """
+        # A message may be shorter than what is indexed of it, and what follows it is of another one.
+        beginnings = [packed[:end] for end in range(ID_BYTES, min(len(packed), INDEXED_BYTES) + 1, ID_BYTES)]
         rows = await self._database.read(
-            "SELECT id, token_ids FROM message WHERE starts_prompt AND substr(token_ids, 1, 256) = substr(?, 1, 256)",
-            (packed,),
+            f"SELECT id, token_ids FROM message WHERE starts_prompt AND substr(token_ids, 1, {INDEXED_BYTES}) IN "
+            f"({', '.join('?' * len(beginnings))})",
+            beginnings,
         )
         return [(row["id"], row["token_ids"]) for row in rows]
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from app.conversations import ConversationStore
+from app.conversations import INDEXED_BYTES, ConversationStore
 from app.engine_host import EngineHost
 from app.token_history import ID_BYTES, num_common, unpack_ids
 from app.token_trails import TokenNode, trails_of
@@ -43,18 +43,23 @@ class KVErasure:
         if engine is None:
             return
         try:
-            found = await asyncio.to_thread(trails_of, deleted)
-            trails = [
-                Trail(unpack_ids(trail.ids), await self._num_shared(trail.ids) // ID_BYTES, trail.ends)
-                for trail in found
-            ]
+            trails: list[Trail] = []
+            starts: dict[bytes, list[tuple[str, bytes]]] = {}
+            for trail in await asyncio.to_thread(trails_of, deleted):
+                # Branches mostly begin alike.
+                first = trail.ids[:INDEXED_BYTES]
+                if first not in starts:
+                    starts[first] = await self._store.starting_like(first)
+                num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
+                trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
             await engine.erase(trails)
         except Exception:
             logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
 
-    async def _num_shared(self, ids: bytes) -> int:
-        """How far some stored conversation begins like `ids`: only what goes on with all before it is read."""
-        longest, level = 0, [(0, message) for message in await self._store.starting_like(ids)]
+    async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
+        """How far some stored conversation begins like `ids`: of those that start like it, only what goes on with all
+        before it is read."""
+        longest, level = 0, [(0, message) for message in starts]
         while level:
             common, whole = await asyncio.to_thread(_match, ids, level)
             longest = max(longest, common)

@@ -111,10 +111,11 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
     capacity = {"device": stats.blocks_total * stats.block_nbytes}
     found = {"device": stats.device_tokens}
     tiers = stats.tiers
-    if tiers is not None:
-        used |= {"cpu": tiers.cpu_used_bytes, "redis": tiers.redis_used_bytes}
-        capacity |= {"cpu": tiers.cpu_capacity_bytes, "redis": tiers.redis_capacity_bytes}
-        found |= {"cpu": stats.cpu_tokens, "redis": stats.redis_tokens}
+    if tiers is not None and tiers.cpu_capacity_bytes:
+        used["cpu"], capacity["cpu"], found["cpu"] = tiers.cpu_used_bytes, tiers.cpu_capacity_bytes, stats.cpu_tokens
+    if tiers is not None and tiers.redis_state != "off":
+        used["redis"], capacity["redis"] = tiers.redis_used_bytes, tiers.redis_capacity_bytes
+        found["redis"] = stats.redis_tokens
     yield _by_label(GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=["tier"]), used)
     yield _by_label(GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=["tier"]), capacity)
     yield _by_label(

@@ -24,7 +24,7 @@ TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer is not
 PARTIAL_BLOCK = "What follows was known, but fills no whole block, and only whole blocks are sure to be kept."
 EXPIRED = "What follows was known, but nobody had used it for longer than Redis keeps a block."
 OFF = "Nothing is ever reused: the server runs with --no-prefix-cache."
-NO_TURN = "The run ended before its turn: nothing was looked for."
+NOT_RECORDED = "Nothing was recorded of this run: it ended before its turn, or the server ended before it."
 NOT_ENDED = "The run has not ended yet: its receipt comes at its end."
 LOST = {
     "evicted": "What follows was known, and is gone",
@@ -80,10 +80,11 @@ def reuse_report(
     usage = answer.usage
     head = {"run_id": answer.run_id, "message_id": answer.id, "status": answer.status}
     if usage is None:
-        return {**head, **_body(None, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NO_TURN))}
+        return {**head, **_body(None, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NOT_RECORDED))}
     kept = usage["kv"].get("reuse")
     if kept is None:
-        verdict = Verdict("off", OFF) if usage["completion_tokens"] else Verdict(None, NO_TURN)
+        is_off = "reuse" in usage["kv"] and usage["completion_tokens"]
+        verdict = Verdict("off", OFF) if is_off else Verdict(None, NOT_RECORDED)
         return {**head, **_body(usage, 0, verdict)}
     known = _longer(earlier.known, kept["known"], continuation)
     most = usage["prompt_tokens"] - 1

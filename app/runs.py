@@ -106,6 +106,11 @@ class RunRegistry:
         for run in [run for run in self._runs.values() if run.answer.conversation_id == conversation_id]:
             await self.cancel(run)
 
+    def forget_prefixes(self) -> None:
+        """Of what other prompts had in common with those of runs that have ended: it may be of a deleted one."""
+        for run in self._runs.values():
+            run.reuse = None
+
     async def join(self) -> None:
         """Wait until every run has ended and is stored. The engine ends them, not this."""
         while self._tasks:

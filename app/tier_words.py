@@ -22,7 +22,7 @@ def cpu_words(engine: Backend, stats: EngineStats) -> str:
         return "off: --no-prefix-cache"
     if tiers.cpu_memory == 0:
         through = "; blocks only pass through it, to and from Redis" if stats.tiers is not None else ""
-        return f"off: --cpu-memory 0{through}"
+        return f"off: --cpu-kv-memory 0{through}"
     if stats.stores_refused:
         return f"full: takes no more blocks just now; {stats.unstored_blocks} wait on the device for room"
     return "ok"

@@ -23,7 +23,7 @@ from app.schemas.sampling import SamplingFields
 from app.schemas.urgency import UrgencyFields
 from app.titles import title_from
 from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key
-from engine.errors import ConflictError, InvalidRequestError
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.pangu.chat_format import Message as ChatMessage
@@ -110,6 +110,8 @@ class Turns:
         run = self._runs.get(run_id)
         answer = run.answer if run is not None else await self._store.message_of_run(run_id)
         messages = await self._store.messages(answer.conversation_id)
+        if all(message.id != answer.id for message in messages):
+            raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
@@ -122,6 +124,7 @@ class Turns:
     async def delete(self, conversation_id: str) -> None:
         """Remove a conversation, with what is being generated in it; its KV follows soon. Raises NotFoundError."""
         await self._runs.cancel_all_of(conversation_id)
+        self._runs.forget_prefixes()
         self._erasure.begin(await self._store.delete(conversation_id))
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:

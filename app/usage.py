@@ -41,8 +41,7 @@ def message_usage(usage: Usage) -> dict[str, Any]:
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - 1
     shown = openai_usage(usage)
-    if usage.reuse is not None:
-        shown["kv"]["reuse"] = stored_reuse(usage.reuse)
+    shown["kv"]["reuse"] = stored_reuse(usage.reuse) if usage.reuse is not None else None
     return {
         **shown,
         "queue_ms": round(usage.queue_ms, 2),

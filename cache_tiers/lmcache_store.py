@@ -63,12 +63,42 @@ _WRITER = "ebb"
 _LOCK_SECONDS = 30 * 24 * 3600
 
 
-class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
-    """Carries the client to the adapter that LMCache builds."""
+class _Room:
+    """Makes room in L1, at the moment when it is needed. Thread-safe."""
 
-    def __init__(self, client: RedisBlockClient) -> None:
+    def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
+        self.residents = residents
+        self._l1 = l1
+        self._client = client
+        memory = l1.get_l1_memory_desc()
+        self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
+        self._slack = min(_SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
+
+    def make(self, num_blocks: int) -> None:
+        """Give up what is to go first, until so many blocks fit, or all that is left is in use."""
+        used, capacity = self._l1.get_memory_usage()
+        missing = num_blocks - (capacity - used) // self._slot_nbytes
+        if missing > 0:
+            victims = self.residents.victims(missing, self._can_go)
+            self._l1.delete([_object_key(key) for key in victims])
+
+    def make_for_found(self, found: Sequence[bool]) -> None:
+        """Redis has these: room for them, and for some that others found just before."""
+        if any(found):
+            self.make(sum(found) + self._slack)
+
+    def _can_go(self, key: BlockKey) -> bool:
+        """LMCache locks what it writes to Redis, but for a moment before it begins."""
+        return self._l1.is_key_evictable(_object_key(key)) and not (self._client and self._client.awaits_put(key))
+
+
+class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
+    """Carries what the adapter needs that LMCache builds."""
+
+    def __init__(self, client: RedisBlockClient, room: _Room) -> None:
         super().__init__()
         self.client = client
+        self.room = room
 
     @classmethod
     def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
@@ -82,9 +112,10 @@ class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
 class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     """LMCache's view of the client: numbered tasks whose results are fetched after an event was signalled."""
 
-    def __init__(self, client: RedisBlockClient) -> None:
+    def __init__(self, client: RedisBlockClient, room: _Room) -> None:
         super().__init__()
         self._client = client
+        self._room = room
         self._events = [create_event_notifier() for _ in range(3)]
         self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
         self._found: Mailbox[Bitmap] = Mailbox(self._events[1].notify)
@@ -111,7 +142,13 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
 
     def submit_lookup_and_lock_task(self, keys: list[api.ObjectKey], _layouts: dict[int, api.MemoryLayoutDesc]) -> int:
         task = self._found.open()
-        self._client.find([key.chunk_hash for key in keys], lambda found: self._found.put(task, _bitmap(found)))
+
+        def answered(found: list[bool]) -> None:
+            # LMCache reserves memory for what was found as soon as it hears of it.
+            self._room.make_for_found(found)
+            self._found.put(task, _bitmap(found))
+
+        self._client.find([key.chunk_hash for key in keys], answered)
         return task
 
     def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
@@ -150,7 +187,7 @@ def _bitmap(bits: Sequence[bool]) -> Bitmap:
 
 
 adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
-register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client))
+register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.room))
 
 
 class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
@@ -198,7 +235,7 @@ class LMCacheStore:
         manager: StorageManager,
         block_nbytes: int,
         client: RedisBlockClient | None,
-        residents: Residents,
+        room: "_Room",
         *,
         keeps_in_cpu: bool,
     ) -> None:
@@ -206,7 +243,7 @@ class LMCacheStore:
         self._l1 = l1
         self._manager = manager
         self._client = client
-        self._residents = residents
+        self._room = room
         self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
@@ -218,7 +255,6 @@ class LMCacheStore:
         self._rewriting: list[api.ObjectKey] = []
         self._rewritten: Mailbox[bool] = Mailbox(lambda: None)
         self._max_window = _max_window(int(memory.size), block_nbytes)
-        self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
 
     @property
     def pool(self) -> memoryview:
@@ -231,7 +267,7 @@ class LMCacheStore:
         for key in keys:
             if self.contains(key):
                 continue
-            self._make_room(self._num_arriving + 1)
+            self._room.make(1)
             name = _object_key(key)
             _, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if memory is not None:
@@ -328,7 +364,7 @@ class LMCacheStore:
 
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See KVTierStore."""
-        self._residents.used(chain, num_found)
+        self._room.residents.used(chain, num_found)
         if self._client is not None:
             self._client.renew(chain)
 
@@ -336,31 +372,38 @@ class LMCacheStore:
         """See KVTierStore."""
         self._l1.clear(force=False)
 
-    def write_missed(self) -> bool:
+    def wanted(self, chain: Sequence[BlockKey]) -> None:
+        """See KVTierStore."""
+        self._room.residents.wanted(chain)
+
+    def write_missed(self, *, begin: bool) -> bool:
         """See KVTierStore. One batch at a time, read-locked until it is settled."""
         if self._client is None:
             return False
-        if self._rewriting:
-            if not self._rewritten.take_all():
-                return True
+        if self._rewriting and self._rewritten.take_all():
             self._l1.finish_read(self._rewriting)
+            if not self.keeps_in_cpu:
+                self._l1.delete(self._rewriting)
             self._rewriting = []
-        missed = map(BlockKey, self._client.take_missed(_REWRITE_AT_ONCE))
+        if begin and not self._rewriting:
+            self._begin_rewrite(self._client)
+        return bool(self._rewriting) or self._client.num_missed > 0 or self._client.may_miss_more
+
+    def _begin_rewrite(self, client: RedisBlockClient) -> None:
+        missed = map(BlockKey, client.take_missed(_REWRITE_AT_ONCE))
         names = [_object_key(key) for key in missed if self.contains(key)]
         found = {name: memory for name, (_, memory) in self._l1.reserve_read(names).items() if memory is not None}
         if found:
             self._rewriting = list(found)
             batch = self._rewritten.open()
-            self._client.put(
-                _blocks(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored)
-            )
-        return bool(self._rewriting) or self._client.num_missed > 0
+            client.put(_blocks(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """See KVTierStore. LMCache holds a lock on a block until its write to Redis has ended: what it lets go of is
         not on its way there."""
-        results = self._l1.delete([_object_key(key) for key in keys])
-        busy = [key for key in keys if results[_object_key(key)] is L1Error.KEY_IS_LOCKED]
+        arriving = {key for prefetch in self._prefetches.values() if prefetch.request for key in prefetch.rest}
+        results = self._l1.delete([_object_key(key) for key in keys if key not in arriving])
+        busy = [key for key in keys if results.get(_object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
         if self._client is not None:
             self._client.erase(sorted({*keys}.difference(busy)))
         return busy
@@ -368,7 +411,8 @@ class LMCacheStore:
     def stats(self) -> StoreStats:
         """See KVTierStore."""
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
-        used, capacity = self._l1.get_memory_usage()
+        # What only passes through is no tier.
+        used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
         return tier_stats(used, capacity, redis)
 
     def check(self) -> None:
@@ -392,26 +436,6 @@ class LMCacheStore:
             self._client.close()
         self._manager.close()
 
-    @property
-    def _num_arriving(self) -> int:
-        """Blocks that Redis may bring, and that have no room yet as far as we know."""
-        return sum(len(prefetch.rest) for prefetch in self._prefetches.values() if prefetch.request is not None)
-
-    def _make_room(self, num_blocks: int) -> None:
-        """Give up what is to go first, until so many blocks fit, or all that is left is in use. What only passes
-        through is in use all the time."""
-        if not self.keeps_in_cpu:
-            return
-        used, capacity = self._l1.get_memory_usage()
-        missing = num_blocks - (capacity - used) // self._slot_nbytes
-        if missing > 0:
-            victims = self._residents.victims(missing, self._can_go)
-            self._l1.delete([_object_key(key) for key in victims])
-
-    def _can_go(self, key: BlockKey) -> bool:
-        """LMCache locks what it writes to Redis, but for a moment before it begins."""
-        return self._l1.is_key_evictable(_object_key(key)) and not (self._client and self._client.awaits_put(key))
-
     def _extend_from_cpu(self, prefetch: _Prefetch) -> bool:
         """Lock what L1 has of the keys that are left; whether that was anything."""
         if not prefetch.rest:
@@ -426,7 +450,6 @@ class LMCacheStore:
         if not self._client.available:
             self._client.note_unanswered(prefetch.rest[:1])
             return False
-        self._make_room(self._num_arriving + len(prefetch.rest))
         prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))
         return True
 
@@ -493,17 +516,18 @@ def open_store(
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         client = RedisBlockClient(redis_address, seal, BlockClientOptions(max_write_bytes=waiting))
+    residents = Residents(make_eviction(eviction))
+    l1.register_listener(_ResidentsListener(residents))
+    room = _Room(l1, residents, block_nbytes, client)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
             eviction_config=config.EvictionConfig("noop"),
-            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client)]),
+            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client, room)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),
         ),
         _l1_managers=(l1,),
     )
-    residents = Residents(make_eviction(eviction))
-    l1.register_listener(_ResidentsListener(residents))
-    return LMCacheStore(l1, manager, block_nbytes, client, residents, keeps_in_cpu=keep_in_cpu)
+    return LMCacheStore(l1, manager, block_nbytes, client, room, keeps_in_cpu=keep_in_cpu)

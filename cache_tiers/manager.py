@@ -73,7 +73,7 @@ class LoadOutcome:
 @dataclass(slots=True)
 class _Load:
     """compute_seconds: what computing all its blocks would take; None: unknown. warmed: what came from Redis for it
-    before it began. moved: when a window last arrived."""
+    before it began; warming: the window of that which was under way then. moved: when a window last arrived."""
 
     load_id: str
     keys: Sequence[BlockKey]
@@ -81,6 +81,7 @@ class _Load:
     began: float
     compute_seconds: float | None
     warmed: frozenset[BlockKey]
+    warming: Window | None
     moved: float
     submitted: int = 0
     arrived: int = 0
@@ -137,7 +138,6 @@ class TierManager:
         self._erasing: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
         self._retry_at = 0.0
-        self._rewrites = False
         self._rewrite_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
@@ -167,6 +167,10 @@ class TierManager:
             self._probe_at = now + PROBE_EVERY_SECONDS
             self._fetches.leave([self._fetches.begin(0, [key])])
 
+    def wanted(self, chain: Sequence[BlockKey]) -> None:
+        """A request is about to use these: what follows them should not push them out."""
+        self.store.wanted(chain)
+
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """A request had these blocks, from its first on; `num_found` of them were there before it came."""
         self.store.used(chain, num_found)
@@ -176,6 +180,10 @@ class TierManager:
     def warm(self, load_id: str, keys: Sequence[BlockKey]) -> None:
         """Bring the longest run of `keys` into host memory, for a load that will begin later."""
         self._warming.begin(load_id, keys)
+
+    def missing(self, load_id: str) -> BlockKey | None:
+        """The key at which warming ended, because Redis does not have it, or does not answer."""
+        return self._warming.missing(load_id)
 
     def stop_warming(self, load_id: str) -> None:
         """There will be no such load."""
@@ -187,7 +195,7 @@ class TierManager:
         """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
         outcome is there. compute_seconds: what computing all of them would take; None: unknown."""
         now = self._clock()
-        load = _Load(load_id, keys, block_ids, now, compute_seconds, self._warming.end(load_id), now)
+        load = _Load(load_id, keys, block_ids, now, compute_seconds, *self._warming.hand_over(load_id), now)
         self._loads[load_id] = load
         # What lies in host memory is there at once: its copies go with the step that is being put together.
         self._advance(load)
@@ -223,6 +231,8 @@ class TierManager:
             load.submitted += len(keys)
 
     def _advance(self, load: _Load) -> None:
+        if load.warming is not None and not load.ended:
+            self._poll_warming(load, load.warming)
         self._submit_windows(load)
         while load.windows and not load.ended:
             window = load.windows[0]
@@ -236,6 +246,19 @@ class TierManager:
             load.ended = True
         elif not load.ended and self._waits_too_long(load):
             self._end(load, LoadEnd.TOO_SLOW)
+
+    def _poll_warming(self, load: _Load, window: Window) -> None:
+        """What it brings will be found in host memory, and nobody asks again for what it did not find."""
+        result = self._fetches.poll(window)
+        if result is None:
+            return
+        load.warming = None
+        if result.slots:
+            self.store.release([slot.key for slot in result.slots])
+        load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
+        missing = window.keys[len(result.slots)] if len(result.slots) < len(window.keys) else None
+        if missing in load.keys[load.submitted :]:
+            load.keys, load.end = load.keys[: load.keys.index(missing)], LoadEnd.RUN_ENDED
 
     def _waits_too_long(self, load: _Load) -> bool:
         now, missing = self._clock(), load.keys[load.arrived :]
@@ -266,7 +289,8 @@ class TierManager:
 
     def _end(self, load: _Load, end: LoadEnd) -> None:
         load.ended, load.end = True, end
-        self._fetches.leave(load.windows)
+        self._fetches.leave([*load.windows, *([load.warming] if load.warming is not None else [])])
+        load.warming = None
         load.windows.clear()
 
     def _outcome(self, load: _Load) -> LoadOutcome:
@@ -343,9 +367,10 @@ class TierManager:
 
     def _write_missed(self) -> None:
         now = self._clock()
-        if now >= self._rewrite_at and now >= self._rested_at:
-            self._rewrites = self.store.write_missed()
+        begin = now >= self._rewrite_at and now >= self._rested_at
+        if begin:
             self._rewrite_at = now + REWRITE_SECONDS
+        self.store.write_missed(begin=begin)
 
     # Blocks that nobody shall find again
 
@@ -401,7 +426,9 @@ class TierManager:
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
         times += [LATE_POLL_SECONDS] if self._fetches.num_late or self._erasing else []
-        times += [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._rewrites else []
+        times += (
+            [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self.store.write_missed(begin=False) else []
+        )
         return min(times, default=None)
 
     def check(self) -> None:

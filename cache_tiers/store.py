@@ -147,9 +147,12 @@ class KVTierStore(Protocol):
     def clear_cpu(self) -> None:
         """Forget what lies in host memory, but for what is being read or written just now."""
 
-    def write_missed(self) -> bool:
-        """Begin to write some blocks that did not reach Redis when it was away and are still in host memory; whether
-        any are left."""
+    def wanted(self, chain: Sequence[BlockKey]) -> None:
+        """A request is about to use these: they are not the first to leave host memory."""
+
+    def write_missed(self, *, begin: bool) -> bool:
+        """Write some blocks that did not reach Redis when it was away and are still in host memory: go on with those
+        that are being written and, with `begin`, begin with others. Whether there are any, or could soon be."""
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """Remove the blocks from host memory, and then from Redis if it is there. Returns those that are being read or

@@ -15,18 +15,14 @@ WINDOWS_AT_ONCE: Final = 2
 
 @dataclass(slots=True)
 class _Warm:
-    """num_done: of its keys, in host memory by now. brought: those that came from Redis for it."""
+    """num_done: of its keys, in host memory by now. brought: those that came from Redis for it, or are on their way.
+    missing: the first that Redis did not have, or not give."""
 
     keys: Sequence[BlockKey]
     num_done: int = 0
     window: Window | None = None
-    ended: bool = False
     brought: set[BlockKey] = field(default_factory=set)
-
-    @property
-    def num_brought(self) -> int:
-        """Counting what is on its way."""
-        return len(self.brought) + (len(self.window.asked) if self.window is not None else 0)
+    missing: BlockKey | None = None
 
 
 class Warming:
@@ -39,56 +35,79 @@ class Warming:
         self._store = store
         self._fetches = fetches
         self._cost = cost
-        self._most_blocks = most_blocks
+        self._room = most_blocks
         self._warms: dict[str, _Warm] = {}
+        self._under_way: dict[str, _Warm] = {}
+        self._to_ask: dict[str, _Warm] = {}
 
     def begin(self, load_id: str, keys: Sequence[BlockKey]) -> None:
         """Bring the longest run of `keys`."""
-        self._warms[load_id] = _Warm(keys)
+        self._warms[load_id] = self._to_ask[load_id] = _Warm(keys)
         self.advance()
 
-    def end(self, load_id: str) -> frozenset[BlockKey]:
-        """Bring nothing more for it; what was brought from Redis, or is on its way from there."""
+    def missing(self, load_id: str) -> BlockKey | None:
+        """The first of its keys that Redis did not have when it was asked for them; None as long as it had all."""
+        warm = self._warms.get(load_id)
+        return warm.missing if warm is not None else None
+
+    def hand_over(self, load_id: str) -> tuple[frozenset[BlockKey], Window | None]:
+        """Bring nothing more for it: what was brought from Redis or is on its way from there, and the window in which
+        it is, which is the caller's now."""
         warm = self._warms.pop(load_id, None)
         if warm is None:
-            return frozenset()
-        if warm.window is not None:
-            self._fetches.leave([warm.window])
-            return frozenset(warm.brought | warm.window.asked)
-        return frozenset(warm.brought)
+            return frozenset(), None
+        self._to_ask.pop(load_id, None)
+        self._under_way.pop(load_id, None)
+        self._room += len(warm.brought)
+        return frozenset(warm.brought), warm.window
+
+    def end(self, load_id: str) -> None:
+        """Bring nothing more for it, and let nobody wait for what is on its way."""
+        _, window = self.hand_over(load_id)
+        if window is not None:
+            self._fetches.leave([window])
 
     @property
     def is_busy(self) -> bool:
         """Whether anything is on its way."""
-        return any(warm.window is not None for warm in self._warms.values())
+        return bool(self._under_way)
 
     def advance(self) -> None:
         """Take what has arrived, ask for more."""
-        for warm in self._warms.values():
-            self._take(warm)
-        for warm in self._warms.values():
-            room = self._most_blocks - sum(each.num_brought for each in self._warms.values())
-            if room <= 0 or sum(each.window is not None for each in self._warms.values()) >= WINDOWS_AT_ONCE:
+        for load_id, warm in list(self._under_way.items()):
+            self._take(load_id, warm)
+        for load_id, warm in list(self._to_ask.items()):
+            if len(self._under_way) >= WINDOWS_AT_ONCE or self._room <= 0:
                 return
-            if warm.window is None and not warm.ended:
-                self._ask(warm, room)
+            self._ask(load_id, warm)
 
-    def _take(self, warm: _Warm) -> None:
-        result = self._fetches.poll(warm.window) if warm.window is not None else None
-        if warm.window is None or result is None:
+    def _take(self, load_id: str, warm: _Warm) -> None:
+        assert warm.window is not None
+        result = self._fetches.poll(warm.window)
+        if result is None:
             return
         keys = [slot.key for slot in result.slots]
         if keys:
             self._store.release(keys)
-        warm.brought.update(warm.window.asked.intersection(keys))
+        missed = warm.window.asked.difference(keys)
+        warm.brought -= missed
+        self._room += len(missed)
         warm.num_done += len(keys)
-        warm.ended = len(keys) < len(warm.window.keys) or warm.num_done == len(warm.keys)
+        del self._under_way[load_id]
+        if len(keys) < len(warm.window.keys):
+            warm.missing = warm.keys[warm.num_done]
+        elif warm.num_done < len(warm.keys):
+            self._to_ask[load_id] = warm
         warm.window = None
 
-    def _ask(self, warm: _Warm, room: int) -> None:
+    def _ask(self, load_id: str, warm: _Warm) -> None:
         """Unless somebody else is bringing what is next."""
-        most = min(room, self._cost.window(self._store.redis_speed, self._store.max_window))
+        most = min(self._room, self._cost.window(self._store.redis_speed, self._store.max_window))
         keys = warm.keys[warm.num_done : warm.num_done + most]
         keys = keys[: self._fetches.num_unclaimed(keys)]
         if keys:
             warm.window = self._fetches.begin(warm.num_done, keys)
+            warm.brought |= warm.window.asked
+            self._room -= len(warm.window.asked)
+            del self._to_ask[load_id]
+            self._under_way[load_id] = warm

@@ -25,6 +25,11 @@ class TierConfig:
     state_dir: Path
     eviction: EvictionName = "returning"
 
+    @property
+    def all_off(self) -> bool:
+        """Whether nothing lies below the device."""
+        return self.cpu_memory == 0 and self.redis_url == "off"
+
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:

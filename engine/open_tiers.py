@@ -71,7 +71,7 @@ def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> 
 
 def import_store(config: EngineConfig) -> None:
     """Import what `open_tiers` will need: LMCache takes half a second, and without tiers nobody should wait for it."""
-    if config.tiers is not None:
+    if config.tiers is not None and not config.tiers.all_off:
         import cache_tiers.lmcache_store  # noqa: F401
 
 

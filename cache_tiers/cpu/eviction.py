@@ -31,6 +31,9 @@ class EvictionPolicy(Protocol):
         """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
         tier. Some may not be in this tier."""
 
+    def touch(self, chain: Sequence[BlockKey]) -> None:
+        """A request is about to use these; it says what came of it when it ends."""
+
     def in_order(self) -> Iterator[BlockKey]:
         """The blocks of the tier, the one to give up first at first. Nothing may change meanwhile."""
 
@@ -51,6 +54,10 @@ class LeastRecentlyUsed:
 
     def use(self, chain: Sequence[BlockKey], num_found: int) -> None:  # noqa: ARG002
         """See EvictionPolicy."""
+        self.touch(chain)
+
+    def touch(self, chain: Sequence[BlockKey]) -> None:
+        """See EvictionPolicy."""
         for key in reversed(chain):
             if key in self._keys:
                 self._keys.move_to_end(key)
@@ -66,13 +73,13 @@ class _Class:
     here lately; came_back: of how many of them a request found."""
 
     ticks: OrderedDict[BlockKey, int] = field(default_factory=OrderedDict)
-    entered: float = 1.0
-    came_back: float = 1.0
+    entered: float = 0.0
+    came_back: float = 0.0
 
     @property
     def chance(self) -> float:
-        """That somebody comes back to a block."""
-        return self.came_back / self.entered
+        """That somebody comes back to a block; above 0, since it could be the next one."""
+        return (self.came_back + 1) / (self.entered + 1)
 
     def fade(self) -> None:
         """What was long ago counts less."""
@@ -127,6 +134,15 @@ class LikelyToReturn:
         if self._once.entered + self._returned.entered > _MEMORY_BLOCKS:
             self._once.fade()
             self._returned.fade()
+
+    def touch(self, chain: Sequence[BlockKey]) -> None:
+        """See EvictionPolicy."""
+        self._tick += len(chain)
+        for key in reversed(chain):
+            for each in (self._once, self._returned):
+                if key in each.ticks:
+                    each.ticks[key] = self._tick
+                    each.ticks.move_to_end(key)
 
     def in_order(self) -> Iterator[BlockKey]:
         """See EvictionPolicy."""

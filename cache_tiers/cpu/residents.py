@@ -32,6 +32,11 @@ class Residents:
         with self._lock:
             self._policy.use(chain, num_found)
 
+    def wanted(self, chain: Sequence[BlockKey]) -> None:
+        """A request is about to use these: they should not make room for what follows them."""
+        with self._lock:
+            self._policy.touch(chain)
+
     def victims(self, count: int, can_go: Callable[[BlockKey], bool]) -> list[BlockKey]:
         """At most `count` blocks to give up, of those that can go. `can_go` may not wait for LMCache's lock."""
         chosen: list[BlockKey] = []

@@ -86,6 +86,7 @@ class RedisBlockClient:
         self._meter = LinkMeter()
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: OrderedDict[bytes, None] = OrderedDict()
+        self._renewing = 0
         self._lock = threading.Lock()
         self._loaded = 0
         self._shed = 0
@@ -153,6 +154,11 @@ class RedisBlockClient:
         """Blocks that did not reach Redis because it was away or there was too much to write, or that it lost."""
         return len(self._missed)
 
+    @property
+    def may_miss_more(self) -> bool:
+        """Whether an answer is awaited after which there could be more of these."""
+        return self._renewing > 0 or self._ledger.pending > 0
+
     def take_missed(self, most: int) -> list[bytes]:
         """Some of these, the oldest first, to be put again: while Redis is there, and little else waits for it."""
         if not self._breaker.closed or self._ledger.pending >= most:
@@ -164,12 +170,19 @@ class RedisBlockClient:
         """These were used somewhere above: Redis should not take them for its oldest, the first one least of all."""
         due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
 
-        def settle(there: list[bool]) -> None:
-            self._known.learn(due, there, whole=False)
-            self._miss([key for key, is_there in zip(due, there, strict=True) if not is_there])
+        def settle(there: list[bool] | None) -> None:
+            if there is not None:
+                self._known.learn(due, there, whole=False)
+                self._miss([key for key, is_there in zip(due, there, strict=True) if not is_there])
+            with self._lock:
+                self._renewing -= 1
 
         if due and self._breaker.closed:
-            self._queue.put_write(RenewJob(due, self._options.ttl_seconds, settle), 0)
+            with self._lock:
+                self._renewing += 1
+            job = RenewJob(due, self._options.ttl_seconds, settle)
+            if not self._queue.put_write(job, 0):
+                job.finish()
 
     def num_known(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys Redis should hold, as far as is known without asking."""
@@ -181,7 +194,7 @@ class RedisBlockClient:
         def settle(found: list[bool]) -> None:
             if job.answered:
                 seconds = time.monotonic() - asked
-                self._lookups.note(keys, seconds)
+                self._lookups.note(keys[:1], seconds)
                 with self._lock:
                     self._lookup_seconds.observe(seconds)
                 self._note_answer(keys, found)
@@ -191,6 +204,7 @@ class RedisBlockClient:
             done(found)
 
         if self._known.run(keys) == len(keys):
+            self._lookups.take(keys[0]) if keys else None
             done([True] * len(keys))
             return
         asked = time.monotonic()

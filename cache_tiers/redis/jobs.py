@@ -67,9 +67,9 @@ class PutJob(Job):
 
 
 class RenewJob(Job):
-    """Begin the time to live of stored blocks anew; `done` learns which were there, if the server said so."""
+    """Begin the time to live of stored blocks anew; `done` learns which were there, or None if nobody said so."""
 
-    def __init__(self, keys: Sequence[bytes], ttl_seconds: int, done: Callable[[list[bool]], None]) -> None:
+    def __init__(self, keys: Sequence[bytes], ttl_seconds: int, done: Callable[[list[bool] | None], None]) -> None:
         self._keys = keys
         self._ttl_seconds = ttl_seconds
         self._there: list[bool] | None = None
@@ -81,8 +81,7 @@ class RenewJob(Job):
 
     def finish(self) -> None:
         """Report what was learned, if anything."""
-        if self._there is not None:
-            self._done(self._there)
+        self._done(self._there)
 
 
 class FindJob(Job):

@@ -4,14 +4,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-# LMCache hands a committed block on within milliseconds, or never (it was evicted, or was there already).
-_HANDOVER_SECONDS = 2.0
+# LMCache hands a committed block on within milliseconds, seconds if it is busy, or never (it was there already).
+_HANDOVER_SECONDS = 10.0
 
 
 class WriteLedger:
     """Thread-safe. An entry lives from `committed` to `settled`.
 
-    `handed_over` tells that somebody now owes a `settled`; an entry without it is given up after two seconds.
+    `handed_over` tells that somebody now owes a `settled`; an entry without it is given up after ten seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

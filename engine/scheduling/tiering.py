@@ -111,6 +111,7 @@ class Tiering:
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
+        self.tiers.wanted(keys[:in_cpu])
         wanted = self._choose(request, device + in_cpu, keys[in_cpu:]) if in_cpu < len(keys) else 0
         if wanted:
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
@@ -139,7 +140,14 @@ class Tiering:
         if not keys or self._blocks.find_last(request) is not None:
             return False
         in_cpu = self.tiers.num_in_cpu(keys)
-        wanted = in_cpu + (self._choose(request, device + in_cpu, keys[in_cpu:]) if in_cpu < len(keys) else 0)
+        self.tiers.wanted(keys[:in_cpu])
+        wanted = in_cpu
+        if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
+            # It was asked when the request came.
+            missing = self.tiers.store.why_missing(keys[in_cpu])
+            request.reuse_end = end_of_absence(missing, self.tiers.places_of(keys[in_cpu]))
+        elif in_cpu < len(keys):
+            wanted += self._choose(request, device + in_cpu, keys[in_cpu:])
         if wanted < len(keys):
             tail, keys = None, keys[:wanted]
         if not keys:
@@ -264,9 +272,12 @@ class Tiering:
         return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
 
     def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
-        """The first block that is not computed yet, and the keys of those from there on that Redis has."""
+        """The first block that is not computed yet, and the keys of those from there on that Redis has. What lay before
+        those that it was asked about may be gone by now: then nobody can tell."""
         assert asked.num_found is not None
         first = asked.request.num_computed_tokens // self._blocks.block_size
+        if first < asked.index:
+            return first, []
         return first, asked.request.block_keys[first : asked.index + asked.num_found]
 
     def _find_tail(self, request: Request, device: int) -> StoredTail | None:
@@ -323,23 +334,28 @@ class Tiering:
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
             if request.receipt is not None and restored > restoring.num_computed > 0:
-                request.receipt = _with_restored(
-                    request.receipt,
-                    restored - restoring.num_computed,
-                    outcome.from_cpu * self._blocks.block_size,
-                    outcome,
-                )
+                self._add_to_receipt(request, request.receipt, restoring, outcome, restored)
             if restoring.erased:
                 request.num_confirmed_tokens = 0
-                more = self.prefill.seconds(restoring.num_computed, restored)
-                if request.reuse_seconds is not None and more is not None:
-                    request.reuse_seconds += more
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)
             else:
                 ended.append((request, outcome))
         return ended
+
+    def _add_to_receipt(
+        self, request: Request, receipt: KVReceipt, restoring: _Restoring, outcome: LoadOutcome, restored: int
+    ) -> None:
+        """It had begun to compute when Redis answered that it has the rest, which has come now."""
+        before, size = restoring.num_computed, self._blocks.block_size
+        request.receipt = _with_restored(receipt, restored - before, outcome.from_cpu * size, outcome)
+        more = self.prefill.seconds(before, restored)
+        if request.reuse_seconds is not None and more is not None:
+            request.reuse_seconds += more
+        if request.reuse is not None and request.reuse.end is not None:
+            detail = f"it began while Redis was still asked; from token {before} on it was loaded after all"
+            request.reuse = replace(request.reuse, end=replace(request.reuse.end, detail=detail))
 
     def num_kept(self, request: Request) -> int:
         """Full blocks of its beginning that went down or are on their way, so that they outlive it."""

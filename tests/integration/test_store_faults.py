@@ -72,10 +72,10 @@ def test_what_redis_did_not_get_is_written_when_it_is_back(redis_server: RedisSe
     until_down(rig)
     rig.put(keys(range(120, 130)))
     rig.until_stats(lambda stats: stats.redis_failed_blocks == 30)
-    assert rig.store.write_missed()
+    assert rig.store.write_missed(begin=True)
     redis_server.start()
     until_up(rig)
-    until(lambda: not rig.store.write_missed())
+    until(lambda: not rig.store.write_missed(begin=True))
     with redis_server.client() as client:
         assert set(client.keys()) == {redis_key(name) for name in keys(range(100, 130))}
     for name in keys(range(100, 130)):

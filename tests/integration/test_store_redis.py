@@ -120,6 +120,27 @@ def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, 
         assert client.dbsize() == 2000
 
 
+def test_a_staging_pool_outlives_an_outage_in_which_more_than_it_holds_is_written(
+    redis_server: RedisServer, rigs: Rigs
+) -> None:
+    rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
+    redis_server.kill()
+    todo = keys(range(1500))
+    assert len(todo) * BLOCK > rig.store.pool.nbytes
+
+    def put_some() -> bool:
+        del todo[: len(rig.put(todo[:64]))]
+        return not todo
+
+    until(put_some)
+    redis_server.start()
+    rig.until_stats(lambda stats: stats.redis_state == "ok")
+    until(lambda: not rig.store.write_missed(begin=True))
+    rig.put(keys(range(2000, 2008)))
+    assert rig.store.flush(20)
+    assert sum(rig.counts(keys(range(2000, 2008)))) == 8
+
+
 def test_what_the_cpu_tier_evicted_comes_back_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     for at, name in enumerate(keys(range(320))):

@@ -96,21 +96,27 @@ async def test_a_redis_that_is_full_refuses_writes_and_health_repeats_what_it_sa
 async def test_tiers_that_are_off_say_which_setting_did_it(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
     async with serving(config, tmp_path) as (http, _):
-        assert await states(http) == {"device": "ok", "cpu": "off: --cpu-memory 0", "redis": "off: --redis-url off"}
+        assert await states(http) == {"device": "ok", "cpu": "off: --cpu-kv-memory 0", "redis": "off: --redis-url off"}
         assert set(by_tier((await metrics(http))["ebb_tier_asked_tokens"], "_total")) == {"device"}
 
 
 async def test_a_cpu_tier_without_room_says_how_many_blocks_wait(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    """A frozen Redis keeps what waits for it from being evicted: the CPU tier fills up."""
+    """What is being read cannot make room."""
     config = engine_config(
         model_path, tmp_path / "state", cpu_memory=6 << 20, redis_url=f"unix://{redis_server.socket}"
     )
     async with serving(config, tmp_path) as (http, engine):
-        redis_server.freeze()
-        body = {"model": "smollm2", "prompt": QUESTION, "max_tokens": 2}
+        await ask(http, engine)
+        scheduler = engine._engine.core.scheduler
+        assert scheduler.tiering is not None
+        store = scheduler.tiering.tiers.store
+        held = [key for key in scheduler.blocks.pool._by_key if store.contains(key)]
+        for key in held:
+            assert store.poll(store.prefetch([key], redis=False)) is not None
+        body = {"model": "smollm2", "prompt": "Something else. " * 60, "max_tokens": 2}
         assert (await http.post("/v1/completions", json=body)).status == 200
         await asyncio.to_thread(until, lambda: engine.stats().stores_refused)
         assert (await states(http))["cpu"].startswith("full: takes no more blocks just now; ")
-        redis_server.thaw()
+        store.release(held)

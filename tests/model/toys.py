@@ -244,7 +244,10 @@ class ToyStore:
         assert 0 <= num_found <= len(chain)
         self.uses.append((tuple(chain), num_found))
 
-    def write_missed(self) -> bool:
+    def wanted(self, chain: Sequence[BlockKey]) -> None:
+        pass
+
+    def write_missed(self, *, begin: bool) -> bool:
         return False
 
     def clear_cpu(self) -> None:

@@ -91,6 +91,26 @@ def test_a_shared_beginning_outlives_the_chats_behind_it_but_does_not_make_them_
     assert [key.decode()[:5] for key in order[:4]] == ["first"] * 4, "of those that are new the oldest first"
 
 
+def test_what_nobody_ever_came_back_to_leaves_an_order_however_long_it_goes_on() -> None:
+    policy = LikelyToReturn()
+    system = chain("system", 4)
+    leave(policy, system)
+    policy.use(system, 4)
+    for _ in range(1200):
+        policy._once.fade()
+        policy._returned.fade()
+    leave(policy, chain("once", 4))
+    assert len(list(policy.in_order())) == 8
+
+
+def test_what_a_request_is_about_to_use_does_not_make_room_for_what_follows_it(policy: EvictionPolicy) -> None:
+    wanted, other = chain("wanted", 3), chain("other", 3)
+    leave(policy, wanted)
+    leave(policy, other)
+    policy.touch(wanted)
+    assert list(policy.in_order())[:3] == list(reversed(other))
+
+
 def test_where_all_come_back_alike_it_is_lru() -> None:
     policy = LikelyToReturn()
     blocks: dict[int, tuple[BlockKey, ...]] = {}

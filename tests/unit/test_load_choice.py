@@ -220,6 +220,8 @@ def test_while_redis_is_asked_the_prompt_is_computed_in_pieces_and_the_rest_is_l
     receipt = request.receipt
     assert receipt is not None
     assert (receipt.redis, receipt.computed) == (8 * BLOCK - 2 * BLOCK, 2 * BLOCK + 1)
+    # BelievedCost: 0.05 s for each of the tokens that were loaded after all.
+    assert request.reuse_seconds == pytest.approx(6 * BLOCK * 0.05)
     assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 

@@ -30,7 +30,7 @@ def test_a_block_that_nobody_takes_over_is_given_up() -> None:
     ledger = WriteLedger(clock=lambda: now)
     ledger.committed([b"lost", b"taken"])
     ledger.handed_over([b"taken"])
-    now = 103.0
+    now = 111.0
     assert ledger.pending == 1
     assert ledger.failed == 1
 

@@ -16,7 +16,7 @@ GONE = {"cause": "evicted", "detail": "no longer in Redis", "gone_from": ["devic
 
 def answer(reuse: dict[str, Any] | None, *, completion_tokens: int = 3) -> Message:
     """To a prompt of 200 tokens."""
-    kv = {"device": 0, "cpu": 0, "redis": 0, "computed": 200} | ({"reuse": reuse} if reuse is not None else {})
+    kv = {"device": 0, "cpu": 0, "redis": 0, "computed": 200} | {"reuse": reuse}
     usage = {"prompt_tokens": 200, "completion_tokens": completion_tokens, "kv": kv}
     return Message("m", "c", "q", "assistant", "", "complete", NOW, usage=usage, run_id="run")
 
@@ -48,6 +48,10 @@ def test_what_fills_no_whole_block_is_not_called_lost() -> None:
 def test_who_never_had_a_turn_has_no_cause() -> None:
     assert cause(answer(None, completion_tokens=0), Known()) is None
     assert cause(answer(None), Known()) == "off"
+    stored_by_an_earlier_version = answer(None)
+    assert stored_by_an_earlier_version.usage is not None
+    del stored_by_an_earlier_version.usage["kv"]["reuse"]
+    assert cause(stored_by_an_earlier_version, Known()) is None
 
 
 def test_a_run_that_goes_on_has_no_receipt_yet() -> None:

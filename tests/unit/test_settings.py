@@ -232,7 +232,7 @@ def test_sizes_that_nobody_gives_are_left_to_the_engine_which_knows_what_is_free
 def test_the_engine_gets_tiers_only_where_there_is_one_to_use(flags: dict[str, str], on: bool) -> None:
     settings = load_settings(flags, environ=HOME)
     config = settings.engine_config(model_path=Path("/m"), model_name="m", secret=b"s" * 32)
-    assert (config.tiers is not None) is on
+    assert (config.tiers is not None and not config.tiers.all_off) is on
     assert config.prefix_cache is not settings.no_prefix_cache
 
 

@@ -269,7 +269,10 @@ class LMCacheStore:
                 continue
             self._room.make(1)
             name = _object_key(key)
-            _, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
+            error, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
+            if error is L1Error.OUT_OF_MEMORY:
+                # What follows in a chain is worth nothing without what comes before.
+                break
             if memory is not None:
                 self._book.reserve(key)
                 slots.append(self._slot(key, memory))

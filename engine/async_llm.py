@@ -261,7 +261,8 @@ class AsyncLLMEngine:
         delay = self._engine.core.next_poll_seconds()
         if delay is None and (self._engine.has_unfinished_requests() or self._stopping):
             delay = STALLED_POLL_SECONDS
-        if delay is None:
+        # What waits for a Redis that is away may wait for days.
+        if not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
             self._check_when_idle()
         timer = asyncio.get_running_loop().call_later(delay, self._wake.set) if delay is not None else None
         await self._wake.wait()

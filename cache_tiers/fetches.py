@@ -61,6 +61,10 @@ class Fetches:
         """Let go of what has arrived for nobody."""
         self._late = [window for window in self._late if not self._release(window)]
 
+    def check(self) -> None:
+        """Raise AssertionError if a window has no owner. Call it when nobody waits for any."""
+        assert not self._fetching, f"nobody took what was fetched of {len(self._fetching)} blocks"
+
     def _is_awaited(self, key: BlockKey) -> bool:
         return key in self._fetching and not self._store.contains(key)
 

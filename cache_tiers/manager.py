@@ -242,9 +242,12 @@ class TierManager:
             load.windows.popleft()
             self._window_arrived(load, window, result)
             self._submit_windows(load)
+        if load.ended:
+            return
         if load.arrived == len(load.keys):
-            load.ended = True
-        elif not load.ended and self._waits_too_long(load):
+            # What was being warmed for it may have come another way.
+            self._end(load, load.end)
+        elif self._waits_too_long(load):
             self._end(load, LoadEnd.TOO_SLOW)
 
     def _poll_warming(self, load: _Load, window: Window) -> None:
@@ -436,4 +439,5 @@ class TierManager:
         jobs = {job for load in self._loads.values() for job in load.jobs}
         assert jobs == set(self._load_jobs), "a load's jobs and the jobs in flight differ"
         if not (self._loads or self._fetches.num_late or self._warming.is_busy or self._store_jobs):
+            self._fetches.check()
             self.store.check()

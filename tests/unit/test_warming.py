@@ -64,6 +64,22 @@ def test_a_turn_that_comes_while_a_window_is_under_way_asks_for_nothing_twice() 
     assert request.receipt.redis == 8 * BLOCK
 
 
+def test_a_window_under_way_whose_blocks_came_another_way_is_let_go_of() -> None:
+    rig = busy_rig(latency=6)
+    assert rig.store is not None
+    assert rig.tiers is not None
+    request = rig.add([*PROMPT, 9])
+    for key in request.block_keys:
+        assert rig.store._fetch(key)
+    rig.scheduler.finish_request(rig.requests[0].request_id, "abort")
+    rig.run()
+    for _ in range(10):
+        rig.tiers.poll_loads()
+    assert not rig.store.pending, "somebody took the result of each window"
+    assert not any(rig.store.locks.values())
+    rig.scheduler.check()
+
+
 def test_what_waits_is_warmed_in_the_order_of_arrival_and_never_more_than_half_of_host_memory() -> None:
     rig = busy_rig(capacity=12)
     first, second = rig.add([*PROMPT, 9]), rig.add([*PROMPT[:-BLOCK], 9, 9, 9, 9, 9])

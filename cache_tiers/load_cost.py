@@ -58,8 +58,9 @@ class LoadCost:
         should, for a good part of what computing takes, so that the expectation is worth nothing.
         """
         transfer, answers = 0.0, 0.0
-        if speed is not None and speed.answer_seconds is not None and speed.bytes_per_second:
+        if speed is not None and speed.bytes_per_second:
             transfer = num_blocks * self.block_nbytes / speed.bytes_per_second
+        if speed is not None and speed.answer_seconds is not None:
             answers = speed.answer_seconds * (1 if known else QUESTIONS_OF_WINDOW)
         expected = transfer + answers
         if compute_seconds is None:

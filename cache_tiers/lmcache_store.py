@@ -235,7 +235,7 @@ class LMCacheStore:
         manager: StorageManager,
         block_nbytes: int,
         client: RedisBlockClient | None,
-        room: "_Room",
+        room: _Room,
         *,
         keeps_in_cpu: bool,
     ) -> None:

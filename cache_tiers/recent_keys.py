@@ -25,6 +25,9 @@ class RecentKeys(Generic[V]):
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def get(self, key: bytes) -> V | None:
         """None if there is nothing."""
         with self._lock:
@@ -34,3 +37,8 @@ class RecentKeys(Generic[V]):
         """As `get`, and forget it."""
         with self._lock:
             return self._values.pop(key, None)
+
+    def take_oldest(self, most: int) -> list[bytes]:
+        """The longest unchanged keys, which are forgotten."""
+        with self._lock:
+            return [self._values.popitem(last=False)[0] for _ in range(min(most, len(self._values)))]

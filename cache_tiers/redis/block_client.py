@@ -7,7 +7,7 @@ are handed over by a callback, once, from a worker thread or, if nothing was tri
 import logging
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -85,7 +85,7 @@ class RedisBlockClient:
         self._queue = JobQueue(options.max_write_bytes)
         self._meter = LinkMeter()
         self._known = KnownKeys(MOST_KNOWN)
-        self._missed: OrderedDict[bytes, None] = OrderedDict()
+        self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)
         self._renewing = 0
         self._lock = threading.Lock()
         self._loaded = 0
@@ -163,8 +163,7 @@ class RedisBlockClient:
         """Some of these, the oldest first, to be put again: while Redis is there, and little else waits for it."""
         if not self._breaker.closed or self._ledger.pending >= most:
             return []
-        with self._lock:
-            return [self._missed.popitem(last=False)[0] for _ in range(min(most, len(self._missed)))]
+        return self._missed.take_oldest(most)
 
     def renew(self, chain: Sequence[bytes]) -> None:
         """These were used somewhere above: Redis should not take them for its oldest, the first one least of all."""
@@ -173,7 +172,7 @@ class RedisBlockClient:
         def settle(there: list[bool] | None) -> None:
             if there is not None:
                 self._known.learn(due, there, whole=False)
-                self._miss([key for key, is_there in zip(due, there, strict=True) if not is_there])
+                self._missed.note([key for key, is_there in zip(due, there, strict=True) if not is_there], None)
             with self._lock:
                 self._renewing -= 1
 
@@ -204,7 +203,8 @@ class RedisBlockClient:
             done(found)
 
         if self._known.run(keys) == len(keys):
-            self._lookups.take(keys[0]) if keys else None
+            for key in keys[:1]:
+                self._lookups.take(key)
             done([True] * len(keys))
             return
         asked = time.monotonic()
@@ -301,7 +301,7 @@ class RedisBlockClient:
         if job.stored or job.error is not None:
             self._known.learn([job.block.key], [job.stored], whole=True)
         if job.error is None and not job.stored:
-            self._miss([job.block.key])
+            self._missed.note([job.block.key], None)
         with self._lock:
             if job.stored or job.error is not None:
                 self._refusal = job.error.text if job.error is not None else ""
@@ -315,12 +315,6 @@ class RedisBlockClient:
                 first = self._refused == 1
             if first:
                 logger.warning("Redis did not take a block: %s", job.error.text)
-
-    def _miss(self, keys: Sequence[bytes]) -> None:
-        with self._lock:
-            self._missed.update(dict.fromkeys(keys))
-            while len(self._missed) > MOST_KNOWN:
-                self._missed.popitem(last=False)
 
     def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]

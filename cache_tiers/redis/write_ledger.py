@@ -41,8 +41,8 @@ class WriteLedger:
     def awaits_handover(self, key: bytes) -> bool:
         """Whether the writer will be given this block any moment: its bytes must stay until then."""
         with self._condition:
-            self._give_up_unclaimed()
-            return key in self._unclaimed
+            since = self._unclaimed.get(key)
+            return since is not None and since >= self._clock() - _HANDOVER_SECONDS
 
     def withdrawn(self, keys: Sequence[bytes]) -> None:
         """These will not be handed over any more, unless they were."""

@@ -1,6 +1,6 @@
 """Block tables of requests: prefix match, growth, publication of what fills, return."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from cache_tiers.block_key import extend_keys
 from cache_tiers.transfer import BlockCopy
@@ -43,22 +43,25 @@ class BlockManager:
 
     def num_on_device(self, request: Request) -> int:
         """Blocks that `match_prefix` would find now."""
-        size, keys = self.block_size, request.block_keys[: self.num_matchable(request)]
-        found = (self.pool.find(key, request.token_ids(i * size, (i + 1) * size)) for i, key in enumerate(keys))
-        return next((index for index, block in enumerate(found) if block is None), len(keys))
+        return sum(1 for _ in self._published(request))
 
     def match_prefix(self, request: Request) -> int:
         """Take the longest published prefix into an empty block table; returns how many blocks."""
         assert not request.blocks
-        size = self.block_size
-        for index, key in enumerate(request.block_keys[: self.num_matchable(request)]):
-            block = self.pool.find(key, request.token_ids(index * size, (index + 1) * size))
-            if block is None:
-                break
+        for block in self._published(request):
             self.pool.acquire(block)
             request.blocks.append(block)
         request.num_published_blocks = len(request.blocks)
         return len(request.blocks)
+
+    def _published(self, request: Request) -> Iterator[KVCacheBlock]:
+        """The longest run of its first blocks that the pool has."""
+        size = self.block_size
+        for index, key in enumerate(request.block_keys[: self.num_matchable(request)]):
+            block = self.pool.find(key, request.token_ids(index * size, (index + 1) * size))
+            if block is None:
+                return
+            yield block
 
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Continue in the block behind its full ones: one that another request left partly filled is taken over if all

@@ -108,6 +108,8 @@ class Tiering:
 
     def arrived(self, request: Request) -> None:
         """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
+        if self.tiers.redis_speed is None:
+            return
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
@@ -241,12 +243,9 @@ class Tiering:
             request = asked.request
             if request.status is RequestStatus.LOADING:
                 continue
-            if request.status is RequestStatus.WAITING and not request.tiers_asked:
-                del self._asked[request_id]
-                if asked.num_found:
-                    self.tiers.warm(request_id, request.block_keys[asked.index : asked.index + asked.num_found])
-                continue
             if request.status is RequestStatus.WAITING:
+                if not request.tiers_asked:
+                    self._warm_answered(asked)
                 continue
             if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
                 del self._asked[request_id]
@@ -256,6 +255,13 @@ class Tiering:
                 if self._turn(asked):
                     turned.append(request)
         return turned
+
+    def _warm_answered(self, asked: _Asked) -> None:
+        """It has not had its turn yet."""
+        del self._asked[asked.request.request_id]
+        if asked.num_found:
+            keys = asked.request.block_keys[asked.index : asked.index + asked.num_found]
+            self.tiers.warm(asked.request.request_id, keys)
 
     def _explain_absence(self, asked: _Asked) -> None:
         request = asked.request

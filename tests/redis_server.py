@@ -33,7 +33,10 @@ class RedisServer:
         self.address = RedisAddress(unix_path=self.socket)
         self._folder = folder
         self._password = password
-        self._command = [str(binary), "--port", str(port), "--unixsocket", str(self.socket), "--save", "", *arguments]
+        where = ["--port", str(port), "--unixsocket", str(self.socket)]
+        # Snapshots as the companion writes them: to compress values that do not shrink takes a core for seconds.
+        snapshots = ["--save", "", "--rdbcompression", "no", "--rdbchecksum", "no"]
+        self._command = [str(binary), *where, *snapshots, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 

@@ -29,7 +29,6 @@ SAMPLE_SECONDS = 10.0
 TELL_SECONDS = 60.0
 CHECK_WITHIN_SECONDS = 120.0
 ASK_AGAIN_SECONDS = 5.0
-PLAIN_SNAPSHOT = ("--rdbcompression", "no", "--rdbchecksum", "no")
 
 
 class Soak:
@@ -49,9 +48,7 @@ class Soak:
         """All of it. Raises ServerFailedError if the server ends by itself."""
         folder = self._root / "redis"
         folder.mkdir()
-        redis = RedisServer(
-            folder, "--maxmemory", str(self._plan.redis_memory), "--maxmemory-policy", "allkeys-lru", *PLAIN_SNAPSHOT
-        )
+        redis = RedisServer(folder, "--maxmemory", str(self._plan.redis_memory), "--maxmemory-policy", "allkeys-lru")
         try:
             with SlowLink(self._root / "link", redis.socket) as link:
                 site = Site(redis, link, self._plan.redis_memory, random.Random(f"{self._plan.seed}/bytes"))

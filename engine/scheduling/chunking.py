@@ -5,28 +5,41 @@ from engine.scheduling.output import SchedulerOutput
 SMALLEST_CHUNK = 16
 AUTO_STRETCH = 2.0
 _NEWEST = 0.2
+_LONGER = 0.05
+"""What a step of decodes counts that took longer than it should: something else ran on this machine meanwhile. Those
+who stream are promised twice the time of a step that nothing disturbs, and a disturbed one is no reason for more."""
 
 
 class StepCost:
-    """Learns, from steps that were made, seconds of a step of decodes alone and seconds per prompt token on top."""
+    """Learns, from steps that were made, seconds of a step of decodes alone, by how many there are, and seconds per
+    prompt token on top."""
 
     def __init__(self) -> None:
-        self.decode_seconds: float | None = None
         self.token_seconds: float | None = None
+        self._decode_seconds: dict[int, float] = {}
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
         """`step` took that long."""
         decodes, prompt_tokens = _kinds_of_tokens(step)
         if prompt_tokens == 0 and decodes:
-            self.decode_seconds = _average(self.decode_seconds, seconds)
+            before = self._decode_seconds.get(decodes.bit_length())
+            weight = _NEWEST if before is None or seconds < before else _LONGER
+            self._decode_seconds[decodes.bit_length()] = _average(before, seconds, weight)
         elif prompt_tokens >= SMALLEST_CHUNK:
-            base = (self.decode_seconds or 0.0) if decodes else 0.0
-            self.token_seconds = _average(self.token_seconds, max(seconds - base, 0.0) / prompt_tokens)
+            base = self.decode_seconds(decodes) or 0.0
+            self.token_seconds = _average(self.token_seconds, max(seconds - base, 0.0) / prompt_tokens, _NEWEST)
+
+    def decode_seconds(self, decodes: int) -> float | None:
+        """Of a step that holds so many of them and nothing else; where that was never seen, the nearest that was."""
+        if decodes == 0 or not self._decode_seconds:
+            return None if decodes else 0.0
+        size = decodes.bit_length()
+        return self._decode_seconds[min(self._decode_seconds, key=lambda other: abs(other - size))]
 
     def expected_seconds(self, step: SchedulerOutput) -> float | None:
         """How long `step` should take; None until the costs of what is in it are known."""
         decodes, prompt_tokens = _kinds_of_tokens(step)
-        base = self.decode_seconds if decodes else 0.0
+        base = self.decode_seconds(decodes)
         more = self.token_seconds if prompt_tokens else 0.0
         return None if base is None or more is None else base * step.passes + more * prompt_tokens
 
@@ -37,16 +50,17 @@ def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:
     return decodes, step.total_tokens - decodes
 
 
-def prompt_tokens_beside(cost: StepCost, target_seconds: float, room: int) -> int:
-    """Prompt tokens that a step with decodes in it may hold so that it takes at most `target_seconds`.
+def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
+    """Prompt tokens that a step with so many decodes in it may hold so that it takes at most `target_seconds`.
 
     target_seconds: 0 means twice a step of decodes alone. Never less than SMALLEST_CHUNK, so that prompts go on, and
     never more than `room`. Until the costs are known, `room`.
     """
-    if cost.decode_seconds is None or not cost.token_seconds:
+    alone = cost.decode_seconds(decodes)
+    if not decodes or alone is None or not cost.token_seconds:
         return room
-    target = target_seconds or AUTO_STRETCH * cost.decode_seconds
-    return min(room, max(SMALLEST_CHUNK, int((target - cost.decode_seconds) / cost.token_seconds)))
+    target = target_seconds or AUTO_STRETCH * alone
+    return min(room, max(SMALLEST_CHUNK, int((target - alone) / cost.token_seconds)))
 
 
 def share_of_running_prompt(prompt_tokens: int, *, others_wait: bool) -> int:
@@ -54,5 +68,5 @@ def share_of_running_prompt(prompt_tokens: int, *, others_wait: bool) -> int:
     return -(-prompt_tokens // 2) if others_wait else prompt_tokens
 
 
-def _average(before: float | None, newest: float) -> float:
-    return newest if before is None else (1 - _NEWEST) * before + _NEWEST * newest
+def _average(before: float | None, newest: float, weight: float) -> float:
+    return newest if before is None else (1 - weight) * before + weight * newest

@@ -205,15 +205,15 @@ class Scheduler:
 
     def _passes(self) -> int:
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
-        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds, longest)
+        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(self._states.running)), longest)
         if most == 1 or len(self._queue) or self._states.num_loading:
             return 1
         return passes_of_step(most, self._states.running, self.blocks)
 
     def _budget(self) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
-        streaming = any(request.num_pending_tokens == 1 for request in self._states.running)
-        prompts = prompt_tokens_beside(self.cost, self.limits.itl_target, room) if streaming else room
+        streams = sum(request.num_pending_tokens == 1 for request in self._states.running)
+        prompts = prompt_tokens_beside(self.cost, streams, self.limits.itl_target, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
     def _schedule_running(self, draft: StepDraft) -> bool:

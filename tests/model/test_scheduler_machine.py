@@ -65,7 +65,8 @@ class SchedulerLife(RuleBasedStateMachine):
         tiering = Tiering(self.tiers, blocks, self.prefill, clock=self.clock)
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
         self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock)
-        self.scheduler.cost.decode_seconds = 0.0  # Until it knows that, it makes one pass a step.
+        # Until it knows that passes take no time, it makes one a step.
+        self.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.0)
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}

@@ -29,7 +29,7 @@ def cost() -> StepCost:
 
 
 def test_costs_are_learned_from_steps(cost: StepCost) -> None:
-    assert cost.decode_seconds == pytest.approx(0.010)
+    assert cost.decode_seconds(8) == pytest.approx(0.010)
     assert cost.token_seconds == pytest.approx(0.0001)
 
 
@@ -37,7 +37,31 @@ def test_a_prompt_alone_teaches_its_whole_cost() -> None:
     cost = StepCost()
     cost.note(step(0, 500), 0.1)
     assert cost.token_seconds == pytest.approx(0.0002)
-    assert cost.decode_seconds is None
+    assert cost.decode_seconds(1) is None
+
+
+def test_a_disturbed_step_lengthens_no_chunk(cost: StepCost) -> None:
+    before = prompt_tokens_beside(cost, 8, 0.0, 512)
+    for _ in range(5):
+        cost.note(step(8, 100), 0.030)
+        cost.note(step(8, 0), 0.015)
+    assert prompt_tokens_beside(cost, 8, 0.0, 512) < before
+
+
+def test_streams_whose_steps_stay_longer_are_believed_in_the_end(cost: StepCost) -> None:
+    for _ in range(100):
+        cost.note(step(8, 0), 0.015)
+    assert cost.decode_seconds(8) == pytest.approx(0.015, rel=0.01)
+    cost.note(step(8, 0), 0.010)
+    assert cost.decode_seconds(8) == pytest.approx(0.014, rel=0.01)
+
+
+def test_many_streams_cost_what_many_cost(cost: StepCost) -> None:
+    cost.note(step(32, 0), 0.025)
+    assert cost.decode_seconds(8) == pytest.approx(0.010)
+    assert cost.decode_seconds(33) == 0.025
+    assert cost.decode_seconds(1) == pytest.approx(0.010)
+    assert cost.decode_seconds(100) == 0.025
 
 
 def test_a_step_is_expected_to_take_what_its_parts_cost(cost: StepCost) -> None:
@@ -50,20 +74,21 @@ def test_a_step_is_expected_to_take_what_its_parts_cost(cost: StepCost) -> None:
 
 
 def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 0.035, 512) == pytest.approx(250, abs=1)
+    assert prompt_tokens_beside(cost, 8, 0.035, 512) == pytest.approx(250, abs=1)
 
 
 def test_without_a_target_a_step_takes_at_most_twice_as_long(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 0.0, 512) == pytest.approx(100, abs=1)
+    assert prompt_tokens_beside(cost, 8, 0.0, 512) == pytest.approx(100, abs=1)
 
 
 def test_a_target_that_cannot_be_kept_lets_prompts_creep_on(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 0.001, 512) == SMALLEST_CHUNK
+    assert prompt_tokens_beside(cost, 8, 0.001, 512) == SMALLEST_CHUNK
 
 
 def test_there_is_never_more_than_room(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 10.0, 64) == 64
-    assert prompt_tokens_beside(StepCost(), 0.001, 64) == 64
+    assert prompt_tokens_beside(cost, 0, 0.001, 512) == 512
+    assert prompt_tokens_beside(cost, 8, 10.0, 64) == 64
+    assert prompt_tokens_beside(StepCost(), 8, 0.001, 64) == 64
 
 
 def test_a_prompt_that_has_begun_leaves_half_to_those_who_wait() -> None:

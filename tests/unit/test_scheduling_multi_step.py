@@ -3,6 +3,7 @@
 import pytest
 
 from engine.scheduling.multi_step import FIRST_TOKENS, passes_within
+from engine.scheduling.output import SchedulerOutput
 from tests.unit.scheduling_rig import Rig
 
 
@@ -15,17 +16,16 @@ def test_passes_are_as_many_as_the_longest_step_holds_and_one_until_that_is_know
     assert passes_within(4, pass_seconds, 0.05) == passes
 
 
-def knowing(rig: Rig) -> Rig:
-    """Passes take no time here, and its scheduler knows that from the start."""
-    rig.scheduler.cost.decode_seconds = 0.0
+def knowing(rig: Rig, pass_seconds: float = 0.0) -> Rig:
+    """Its scheduler knows from the start what passes take."""
+    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), pass_seconds)
     return rig
 
 
 def test_a_slow_model_makes_one_pass_a_step() -> None:
-    rig = Rig(decode_passes=4)
+    rig = knowing(Rig(decode_passes=4), 0.3)
     rig.add([1, 2, 3], max_tokens=9)
     rig.step()
-    rig.scheduler.cost.decode_seconds = 0.3
     assert rig.step()[0].passes == 1
 
 

@@ -250,16 +250,14 @@ def rewritten(broken: Broken, change: Callable[[bytes], bytes]) -> Strike:
 
 
 def restarted_with_old_data(broken: Broken) -> Strike:
+    with broken.redis.client() as client:
+        client.save()
+
     async def strike(scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
         if number == 1:
-            await asyncio.to_thread(save)
             await scene.ask(chat(92), 1)
             await asyncio.to_thread(broken.redis.kill)
             await asyncio.to_thread(broken.redis.start)
-
-    def save() -> None:
-        with broken.redis.client() as client:
-            client.save()
 
     return strike
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,8 @@ from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64
 ROUNDS: Final = 15
+RESP_WORKERS: Final = (1, 4, 8)
+"""8 is what LMCache takes if nothing is said."""
 POOL_BYTES: Final = 400 << 20
 _SECONDS: Final = 60.0
 
@@ -49,13 +52,13 @@ def redis_server(folder: Path) -> Iterator[int]:
     command = [str(binary), "--port", str(port), "--save", "", "--dir", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | KEEP_PAGES) as process:
         try:
-            wait_until(lambda: answers(port))
+            wait_until(lambda: is_up(port))
             yield port
         finally:
             process.terminate()
 
 
-def answers(port: int) -> bool:
+def is_up(port: int) -> bool:
     """Whether a Redis listens there."""
     try:
         with redis.Redis(port=port) as client:
@@ -149,17 +152,21 @@ def lmcache_resp(port: int, workers: int, stack: ExitStack) -> Restore:
     return restore
 
 
-def redis_py(port: int, pool: memoryview, stack: ExitStack) -> Restore:
-    """One GET after the other, each value copied to where it belongs."""
-    client = stack.enter_context(redis.Redis(port=port))
-    for number in range(BLOCKS):
-        client.set(f"py:{number}", os.urandom(BLOCK_BYTES))
+def redis_py(port: int, stack: ExitStack) -> Restore:
+    """One GET after the other, in another process."""
+    command = [sys.executable, "-m", "bench.redis_py_restore", *map(str, (port, BLOCKS, BLOCK_BYTES))]
+    process = stack.enter_context(
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    )
+    stack.callback(process.terminate)
+    questions, answers = process.stdin, process.stdout
+    assert questions is not None
+    assert answers is not None
+    assert answers.readline() == "ready\n"
 
     def restore() -> None:
-        for number in range(BLOCKS):
-            value = client.get(f"py:{number}")
-            assert isinstance(value, bytes)
-            pool[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES] = value
+        questions.write("restore\n")
+        assert answers.readline() == "restored\n"
 
     return restore
 
@@ -195,12 +202,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             eviction="lru",
         )
         stack.callback(store.close)
-        own_pool = memoryview(bytearray(BLOCKS * BLOCK_BYTES))
         restores = {
             "Ebb": ebb(store),
-            "LMCache resp, 1 worker": lmcache_resp(port, 1, stack),
-            "LMCache resp, 4 workers": lmcache_resp(port, 4, stack),
-            "redis-py": redis_py(port, own_pool, stack),
+            **{f"LMCache resp, workers: {count}": lmcache_resp(port, count, stack) for count in RESP_WORKERS},
+            "redis-py": redis_py(port, stack),
         }
         found = measure(restores, arguments.rounds)
     return report(found, arguments.out)

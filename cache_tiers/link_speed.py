@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import exp
+from math import ceil, exp
 from typing import Final
 
 _NEWEST: Final = 0.3
@@ -28,6 +28,12 @@ class LinkSpeed:
         if self.answer_seconds is None or not self.bytes_per_second:
             return None
         return questions * self.answer_seconds + nbytes / self.bytes_per_second
+
+    def messages_under_way(self, nbytes: int) -> int | None:
+        """How many answers of so many bytes to have asked for at any time, so that the link is never idle."""
+        if self.answer_seconds is None or not self.bytes_per_second:
+            return None
+        return 1 + ceil(self.answer_seconds * self.bytes_per_second / nbytes)
 
 
 @dataclass(slots=True, eq=False)

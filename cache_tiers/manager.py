@@ -30,7 +30,7 @@ from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from cache_tiers.warming import Warming
 
-WINDOWS_AHEAD = 3
+WINDOWS_AHEAD = 4
 STORE_RETRY_SECONDS = 0.1
 PROBE_EVERY_SECONDS = 5.0
 MOST_UNTAKEN = 1 << 12

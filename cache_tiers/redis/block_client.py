@@ -33,6 +33,9 @@ RENEW_EVERY_SECONDS = 60.0
 MOST_KNOWN = 1 << 16
 MOST_RECENT = 1 << 12
 
+_FAR_SECONDS = 0.001
+"""From a question to its answer; a load takes at least eight of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlockClientOptions:
@@ -82,8 +85,8 @@ class RedisBlockClient:
         self._options = options
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
-        self._queue = JobQueue(options.max_write_bytes)
         self._meter = LinkMeter()
+        self._queue = JobQueue(options.max_write_bytes, self._most_loads)
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)
         self._renewing = 0
@@ -209,7 +212,7 @@ class RedisBlockClient:
             return
         asked = time.monotonic()
         job = FindJob(keys, self._meter, settle)
-        if not (self._breaker.closed and self._queue.put_read(job)):
+        if not (self._breaker.closed and self._queue.put_question(job)):
             job.finish()
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
@@ -225,8 +228,11 @@ class RedisBlockClient:
             )
             done([outcome is True for outcome in outcomes])
 
+        if not blocks:
+            done([])
+            return
         job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
-        if not (self._breaker.closed and self._queue.put_read(job)):
+        if not (self._breaker.closed and self._queue.put_load(job)):
             job.finish()
 
     def erase(self, keys: Sequence[bytes]) -> None:
@@ -234,7 +240,7 @@ class RedisBlockClient:
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
-            self._queue.put_read(EraseJob(keys))
+            self._queue.put_question(EraseJob(keys))
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """How long the last question for `key` took; 0 if none was asked since this was called."""
@@ -284,6 +290,12 @@ class RedisBlockClient:
         self._watcher.stop()
         for worker in self._workers:
             worker.stop()
+
+    def _most_loads(self) -> int:
+        """Redis sends to one client at a time, and one connection takes all of it: two would only disturb each other.
+        Unless it is far: then the questions of one load travel while another one's answers come in."""
+        answer_seconds = self._meter.speed.answer_seconds
+        return 1 if answer_seconds is not None and answer_seconds < _FAR_SECONDS else self._options.connections
 
     def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
         """To be called before `_known` learns of it."""

@@ -64,7 +64,9 @@ def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMe
     """Which of the keys exist now, in one round trip. A hint: a later load may still miss."""
     connection.start_exchange()
     connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
-    _await_answer(connection, meter)
+    asked = time.monotonic()
+    connection.await_reply()
+    meter.answered(time.monotonic() - asked)
     return [connection.read_reply() == 1 for _ in keys]
 
 
@@ -77,7 +79,10 @@ def load_blocks(
     *,
     getex: bool,
 ) -> Iterator[Reject | bool]:
-    """Receive the blocks into their memory, in one round trip, and renew their time to live.
+    """Receive the blocks into their memory, pipelined, and renew their time to live.
+
+    Only so many are asked for ahead that the link never runs dry: Redis copies all that one client has asked for before
+    it sends the first byte, and serves nobody meanwhile.
 
     Yields per block: True when its payload is there and verified, False when there is none, or why what was found is
     not used. After anything but True the memory holds garbage.
@@ -85,24 +90,26 @@ def load_blocks(
     ttl = b"%d" % ttl_seconds
     names = [redis_key(block.key) for block in blocks]
     if getex:
-        request = [command(b"GETEX", name, b"EX", ttl) for name in names]
+        requests = [command(b"GETEX", name, b"EX", ttl) for name in names]
     else:
-        request = [command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names]
+        requests = [command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names]
+    ahead = meter.speed.messages_under_way(max(block.payload.nbytes for block in blocks)) or len(blocks)
     connection.start_exchange(sum(block.payload.nbytes for block in blocks))
-    connection.send([b"".join(request)])
-    _await_answer(connection, meter)
+    # The first one alone, so that its answer begins before the others are copied.
+    connection.send([requests[0]])
+    asked = time.monotonic()
+    if ahead > 1:
+        connection.send([b"".join(requests[1:ahead])])
+    connection.await_reply()
+    meter.answered(time.monotonic() - asked)
     with meter.receiving(lambda: connection.num_received):
-        for block in blocks:
+        for index, block in enumerate(blocks):
+            if index + ahead < len(blocks):
+                connection.send([requests[index + ahead]])
             outcome = _receive(connection, block, seal)
             if not getex:
                 connection.read_reply()
             yield outcome
-
-
-def _await_answer(connection: RespConnection, meter: LinkMeter) -> None:
-    asked = time.monotonic()
-    connection.await_reply()
-    meter.answered(time.monotonic() - asked)
 
 
 def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:

@@ -165,7 +165,7 @@ def test_a_trickle_ends_with_the_operation_timeout(listener: Listener) -> None:
             time.sleep(0.001)
 
     listener.play(trickle)
-    connection = connect(listener, Timeouts(io=60, operation=0.1))
+    connection = connect(listener, Timeouts(io=0.02, operation=0.1))
     with pytest.raises(TimeoutError):
         connection.read_reply()
     connection.close()

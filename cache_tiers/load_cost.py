@@ -8,7 +8,7 @@ from cache_tiers.link_speed import LinkSpeed
 FIRST_WINDOW: Final = 8
 """Blocks of a window while nothing is known of the link."""
 
-WINDOW_SECONDS: Final = 0.008
+WINDOW_SECONDS: Final = 0.016
 QUESTIONS_OF_WINDOW: Final = 2
 
 _GRACE: Final = 0.02

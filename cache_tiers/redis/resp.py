@@ -179,11 +179,12 @@ class RespConnection:
             nbytes -= taken
 
     def end_bulk(self) -> None:
-        """Read the line end that follows a bulk string."""
-        end = bytearray(2)
-        self.read_into(memoryview(end))
-        if end != b"\r\n":
+        """Read the line end that follows a bulk string, and what the next reply begins with, if it is there."""
+        while self._end - self._begin < 2:
+            self._fill()
+        if self._ahead[self._begin : self._begin + 2].tobytes() != b"\r\n":
             raise RedisProtocolError("a bulk string does not end where it said")
+        self._begin += 2
 
     def _read_line(self) -> bytes:
         line = bytearray()
@@ -204,9 +205,11 @@ class RespConnection:
         return bytes(line[:-2])
 
     def _fill(self) -> None:
-        self._begin = 0
-        self._end = 0
-        self._end = self._receive(self._ahead)
+        """Read ahead, behind what was read ahead and not taken yet."""
+        left = self._end - self._begin
+        self._ahead[:left] = self._ahead[self._begin : self._end]
+        self._begin, self._end = 0, left
+        self._end += self._receive(self._ahead[left:])
 
     def _receive(self, target: memoryview, flags: int = 0) -> int:
         self._check_deadline()

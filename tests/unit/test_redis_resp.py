@@ -184,3 +184,12 @@ def test_abort_ends_a_wait_from_another_thread(listener: Listener) -> None:
 
 def test_a_command_is_an_array_of_bulk_strings() -> None:
     assert command(b"GET", b"k\r\n") == b"*2\r\n$3\r\nGET\r\n$3\r\nk\r\n\r\n"
+
+
+def test_a_line_end_in_two_pieces_and_what_follows_it_are_read(listener: Listener) -> None:
+    listener.play(saying(b"$3\r\nabc", b"\r", b"\n:7\r\n$-1", b"\r\n"))
+    connection = connect(listener)
+    assert connection.read_reply() == b"abc"
+    assert connection.read_reply() == 7
+    assert connection.read_reply() is None
+    connection.close()

@@ -51,7 +51,7 @@ def test_a_load_goes_on_while_it_is_cheaper_than_computing_what_is_left() -> Non
 def test_a_window_is_small_on_a_slow_link_and_large_on_a_far_one() -> None:
     cost = LoadCost(MIB)
     assert cost.window(None, 32) == 8
-    assert cost.window(LinkSpeed(0.0001, 1000 * MIB), 32) == 8
+    assert cost.window(LinkSpeed(0.0001, 1000 * MIB), 32) == 16
     assert cost.window(LinkSpeed(0.5, 1000 * MIB), 32) == 32
     assert cost.window(LinkSpeed(0.005, 1 * MIB), 32) == 1
     assert cost.window(LinkSpeed(0.5, 1000 * MIB), 5) == 5

@@ -90,6 +90,12 @@ class LinkMeter:
                 self._receptions.remove(reception)
                 self._learn()
 
+    def learn(self) -> None:
+        """From what came in so far, where it goes on coming."""
+        with self._lock:
+            self._count()
+            self._learn()
+
     def _count(self) -> None:
         now = self._clock()
         if self._receptions:

@@ -20,6 +20,7 @@ from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
 from cache_tiers.redis.known_keys import KnownKeys
+from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import Timeouts
 from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
@@ -32,9 +33,6 @@ logger = logging.getLogger(__name__)
 RENEW_EVERY_SECONDS = 60.0
 MOST_KNOWN = 1 << 16
 MOST_RECENT = 1 << 12
-
-_FAR_SECONDS = 0.001
-"""From a question to its answer; a load takes at least eight of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,8 @@ class RedisBlockClient:
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._meter = LinkMeter()
-        self._queue = JobQueue(options.max_write_bytes, self._most_loads)
+        self._queue = JobQueue(options.max_write_bytes)
+        self._line = LoadLine()
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)
         self._renewing = 0
@@ -212,7 +211,7 @@ class RedisBlockClient:
             return
         asked = time.monotonic()
         job = FindJob(keys, self._meter, settle)
-        if not (self._breaker.closed and self._queue.put_question(job)):
+        if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
@@ -220,27 +219,26 @@ class RedisBlockClient:
 
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
-            answered = range(job.num_answered)
-            self._note_answer([blocks[index].key for index in answered], [outcomes[index] for index in answered])
-            self.note_unanswered([block.key for block in blocks[job.num_answered :]])
-            self._known.learn(
-                [blocks[index].key for index in answered], [outcomes[index] is True for index in answered], whole=True
-            )
-            done([outcome is True for outcome in outcomes])
+            answered = [block.key for block in blocks[: len(outcomes)]]
+            self._note_answer(answered, outcomes)
+            self.note_unanswered([block.key for block in blocks[len(outcomes) :]])
+            self._known.learn(answered, [outcome is True for outcome in outcomes], whole=True)
+            done([outcome is True for outcome in outcomes] + [False] * (len(blocks) - len(outcomes)))
 
-        if not blocks:
-            done([])
-            return
-        job = LoadJob(blocks, self._seal, self._options.ttl_seconds, self._meter, settle)
-        if not (self._breaker.closed and self._queue.put_load(job)):
-            job.finish()
+        load = Load(blocks, settle)
+        if load.is_over or not self._breaker.closed:
+            settle([])
+        elif self._line.add(load):
+            job = LoadJob(self._line, self._seal, self._options.ttl_seconds, self._meter)
+            if not self._queue.put_read(job):
+                job.finish()
 
     def erase(self, keys: Sequence[bytes]) -> None:
         """Remove the blocks, if Redis is there. No write of them may be under way: it could come after this."""
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
-            self._queue.put_question(EraseJob(keys))
+            self._queue.put_read(EraseJob(keys))
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """How long the last question for `key` took; 0 if none was asked since this was called."""
@@ -290,12 +288,6 @@ class RedisBlockClient:
         self._watcher.stop()
         for worker in self._workers:
             worker.stop()
-
-    def _most_loads(self) -> int:
-        """Redis sends to one client at a time, and one connection takes all of it: two would only disturb each other.
-        Unless it is far: then the questions of one load travel while another one's answers come in."""
-        answer_seconds = self._meter.speed.answer_seconds
-        return 1 if answer_seconds is not None and answer_seconds < _FAR_SECONDS else self._options.connections
 
     def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
         """To be called before `_known` learns of it."""

@@ -1,8 +1,11 @@
 """What a block needs of Redis, on one connection: put, load and look up. Nothing here knows threads or LMCache."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.resp import ErrorReply, RespConnection, command
@@ -10,6 +13,8 @@ from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 
 KEY_PREFIX = b"ebb:kv:"
 _PROBE_KEY = b"ebb:probe"
+_FIRST_AHEAD: Final = 8
+"""Blocks to ask for ahead while nothing is known of the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +77,14 @@ def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMe
 
 def load_blocks(
     connection: RespConnection,
-    blocks: Sequence[Block],
+    next_block: Callable[[], Block | None],
     seal: BlockSeal,
     ttl_seconds: int,
     meter: LinkMeter,
     *,
     getex: bool,
 ) -> Iterator[Reject | bool]:
-    """Receive the blocks into their memory, pipelined, and renew their time to live.
+    """Receive blocks into their memory and renew their time to live, until there is no next one.
 
     Only so many are asked for ahead that the link never runs dry: Redis copies all that one client has asked for before
     it sends the first byte, and serves nobody meanwhile.
@@ -87,29 +92,41 @@ def load_blocks(
     Yields per block: True when its payload is there and verified, False when there is none, or why what was found is
     not used. After anything but True the memory holds garbage.
     """
-    ttl = b"%d" % ttl_seconds
-    names = [redis_key(block.key) for block in blocks]
-    if getex:
-        requests = [command(b"GETEX", name, b"EX", ttl) for name in names]
-    else:
-        requests = [command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names]
-    ahead = meter.speed.messages_under_way(max(block.payload.nbytes for block in blocks)) or len(blocks)
-    connection.start_exchange(sum(block.payload.nbytes for block in blocks))
+    asked: deque[Block] = deque()
+
+    def ask(most: int) -> None:
+        blocks = list(islice(iter(next_block, None), most))
+        if blocks:
+            connection.start_exchange()
+            connection.send([b"".join(_request(block, ttl_seconds, getex=getex) for block in blocks)])
+            asked.extend(blocks)
+
     # The first one alone, so that its answer begins before the others are copied.
-    connection.send([requests[0]])
-    asked = time.monotonic()
-    if ahead > 1:
-        connection.send([b"".join(requests[1:ahead])])
+    ask(1)
+    if not asked:
+        return
+    began = time.monotonic()
+    ask(_ahead(meter, asked[0]) - 1)
     connection.await_reply()
-    meter.answered(time.monotonic() - asked)
+    meter.answered(time.monotonic() - began)
     with meter.receiving(lambda: connection.num_received):
-        for index, block in enumerate(blocks):
-            if index + ahead < len(blocks):
-                connection.send([requests[index + ahead]])
+        while asked:
+            ask(max(0, _ahead(meter, asked[0]) + 1 - len(asked)))
+            block = asked.popleft()
+            connection.start_exchange(block.payload.nbytes)
             outcome = _receive(connection, block, seal)
             if not getex:
                 connection.read_reply()
             yield outcome
+
+
+def _request(block: Block, ttl_seconds: int, *, getex: bool) -> bytes:
+    name, ttl = redis_key(block.key), b"%d" % ttl_seconds
+    return command(b"GETEX", name, b"EX", ttl) if getex else command(b"GET", name) + command(b"EXPIRE", name, ttl)
+
+
+def _ahead(meter: LinkMeter, block: Block) -> int:
+    return meter.speed.messages_under_way(block.payload.nbytes) or _FIRST_AHEAD
 
 
 def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:

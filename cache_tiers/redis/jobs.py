@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from cache_tiers.link_speed import LinkMeter
@@ -14,8 +15,9 @@ from cache_tiers.redis.block_commands import (
     renew_block,
     renew_blocks,
 )
+from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import ErrorReply, RespConnection
-from cache_tiers.redis.value import BlockSeal, Reject
+from cache_tiers.redis.value import BlockSeal
 
 
 class Job(ABC):
@@ -105,35 +107,50 @@ class FindJob(Job):
 
 
 class LoadJob(Job):
-    """Receive and verify some blocks. num_answered: the first of them, about which the server has said something."""
+    """Receive and verify what stands in a line, until it is empty: one connection takes all that a Redis sends, which
+    serves one client at a time, and two would disturb each other. The next load's questions travel while the answers of
+    the one before come in."""
 
-    def __init__(
-        self,
-        blocks: Sequence[Block],
-        seal: BlockSeal,
-        ttl_seconds: int,
-        meter: LinkMeter,
-        done: Callable[[list[Reject | bool]], None],
-    ) -> None:
-        self._blocks = blocks
+    def __init__(self, line: LoadLine, seal: BlockSeal, ttl_seconds: int, meter: LinkMeter) -> None:
+        self._line = line
         self._seal = seal
-        self._meter = meter
-        self.num_answered = 0
-        self._outcomes: list[Reject | bool] = [False] * len(blocks)
         self._ttl_seconds = ttl_seconds
-        self._done = done
+        self._meter = meter
+        self._taken: deque[Load] = deque()
+        self._blocks: deque[Block] = deque()
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:
-        """One pipelined load; what came before a fault counts."""
-        self._outcomes, self.num_answered = [False] * len(self._blocks), 0
-        outcomes = load_blocks(connection, self._blocks, self._seal, self._ttl_seconds, self._meter, getex=getex)
-        for index, outcome in enumerate(outcomes):
-            self._outcomes[index] = outcome
-            self.num_answered = index + 1
+        """Pipelined. What came before a fault counts, unless there is a second attempt."""
+        self._blocks.clear()
+        for load in self._taken:
+            load.outcomes.clear()
+            self._blocks.extend(load.blocks)
+        while True:
+            for outcome in load_blocks(
+                connection, self._next_block, self._seal, self._ttl_seconds, self._meter, getex=getex
+            ):
+                self._taken[0].outcomes.append(outcome)
+                if self._taken[0].is_over:
+                    self._meter.learn()
+                    load = self._taken.popleft()
+                    load.done(load.outcomes)
+            if self._line.leave():
+                return
+
+    def _next_block(self) -> Block | None:
+        if not self._blocks and (load := self._line.take()) is not None:
+            self._taken.append(load)
+            self._blocks.extend(load.blocks)
+        return self._blocks.popleft() if self._blocks else None
 
     def finish(self) -> None:
-        """Report the outcomes."""
-        self._done(self._outcomes)
+        """Report the outcomes of what stands in the line still: there was a fault, or no attempt."""
+        for load in self._taken:
+            load.done(load.outcomes)
+        self._taken.clear()
+        while not self._line.leave():
+            if (waiting := self._line.take()) is not None:
+                waiting.done(waiting.outcomes)
 
 
 class EraseJob(Job):

@@ -47,7 +47,6 @@ class RedisWorker:
                 logger.exception("a Redis job failed in a way that it should not")
                 self._disconnect()
             finally:
-                self._queue.done(job)
                 job.finish()
         self._disconnect()
 

@@ -17,7 +17,7 @@ was away for as long as its block is in host memory.
 import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from cache_tiers.block_key import BlockKey
@@ -73,7 +73,8 @@ class LoadOutcome:
 @dataclass(slots=True)
 class _Load:
     """compute_seconds: what computing all its blocks would take; None: unknown. warmed: what came from Redis for it
-    before it began; warming: the window of that which was under way then. moved: when a window last arrived."""
+    before it began; warming: the window of that which was under way then, until its turn comes. moved: when a window
+    last arrived."""
 
     load_id: str
     keys: Sequence[BlockKey]
@@ -195,7 +196,8 @@ class TierManager:
         """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
         outcome is there. compute_seconds: what computing all of them would take; None: unknown."""
         now = self._clock()
-        load = _Load(load_id, keys, block_ids, now, compute_seconds, *self._warming.hand_over(load_id), now)
+        warmed, window = self._warming.hand_over(load_id)
+        load = _Load(load_id, keys, block_ids, now, compute_seconds, warmed, self._to_be_adopted(window, keys), now)
         self._loads[load_id] = load
         # What lies in host memory is there at once: its copies go with the step that is being put together.
         self._advance(load)
@@ -220,19 +222,37 @@ class TierManager:
         self._erase()
         return outcomes
 
+    def _to_be_adopted(self, window: Window | None, keys: Sequence[BlockKey]) -> Window | None:
+        """What was being warmed becomes a window of the load, if all of it is among its keys."""
+        if window is None:
+            return None
+        start = keys.index(window.keys[0]) if window.keys[0] in keys else len(keys)
+        if [*keys[start : start + len(window.keys)]] == [*window.keys]:
+            return replace(window, start=start)
+        self._fetches.leave([window])
+        return None
+
     def _submit_windows(self, load: _Load) -> None:
         while not load.ended and len(load.windows) < WINDOWS_AHEAD and load.submitted < len(load.keys):
-            most = self.cost.window(self.store.redis_speed, self.store.max_window)
-            keys = load.keys[load.submitted : load.submitted + most]
-            keys = keys[: self._fetches.num_unclaimed(keys)]
-            if not keys:
+            window = self._next_window(load)
+            if window is None:
                 return
-            load.windows.append(self._fetches.begin(load.submitted, keys))
-            load.submitted += len(keys)
+            load.windows.append(window)
+            load.submitted += len(window.keys)
+
+    def _next_window(self, load: _Load) -> Window | None:
+        """None while somebody else fetches what comes next."""
+        end = load.submitted + self.cost.window(self.store.redis_speed, self.store.max_window)
+        if load.warming is not None:
+            if load.warming.start == load.submitted:
+                adopted, load.warming = load.warming, None
+                return adopted
+            end = min(end, load.warming.start)
+        keys = load.keys[load.submitted : end]
+        keys = keys[: self._fetches.num_unclaimed(keys)]
+        return self._fetches.begin(load.submitted, keys) if keys else None
 
     def _advance(self, load: _Load) -> None:
-        if load.warming is not None and not load.ended:
-            self._poll_warming(load, load.warming)
         self._submit_windows(load)
         while load.windows and not load.ended:
             window = load.windows[0]
@@ -245,23 +265,9 @@ class TierManager:
         if load.ended:
             return
         if load.arrived == len(load.keys):
-            # What was being warmed for it may have come another way.
-            self._end(load, load.end)
+            self._end(load, LoadEnd.WHOLE)
         elif self._waits_too_long(load):
             self._end(load, LoadEnd.TOO_SLOW)
-
-    def _poll_warming(self, load: _Load, window: Window) -> None:
-        """What it brings will be found in host memory, and nobody asks again for what it did not find."""
-        result = self._fetches.poll(window)
-        if result is None:
-            return
-        load.warming = None
-        if result.slots:
-            self.store.release([slot.key for slot in result.slots])
-        load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
-        missing = window.keys[len(result.slots)] if len(result.slots) < len(window.keys) else None
-        if missing in load.keys[load.submitted :]:
-            load.keys, load.end = load.keys[: load.keys.index(missing)], LoadEnd.RUN_ENDED
 
     def _waits_too_long(self, load: _Load) -> bool:
         now, missing = self._clock(), load.keys[load.arrived :]

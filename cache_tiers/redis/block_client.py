@@ -38,12 +38,13 @@ MOST_RECENT = 1 << 12
 @dataclass(frozen=True, slots=True)
 class BlockClientOptions:
     """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written.
-    renew_every_seconds: how often Redis is told that a block is used that it is not asked for."""
+    renew_every_seconds: how often Redis is told that a block is used that it is not asked for. connections: at least 2;
+    one of them is free for reads at any time."""
 
     max_write_bytes: int
     ttl_seconds: int = REDIS_TTL_SECONDS
     renew_every_seconds: float = RENEW_EVERY_SECONDS
-    connections: int = 2
+    connections: int = 3
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
@@ -84,7 +85,7 @@ class RedisBlockClient:
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._meter = LinkMeter()
-        self._queue = JobQueue(options.max_write_bytes)
+        self._queue = JobQueue(options.max_write_bytes, options.connections - 1)
         self._line = LoadLine()
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)

@@ -1,4 +1,5 @@
-"""Work for the worker threads: reads before writes, and no more writes than the bound."""
+"""Work for the worker threads: reads before writes, a worker that is free for reads, a bound of what waits to be
+written."""
 
 import threading
 from collections import deque
@@ -7,10 +8,16 @@ from cache_tiers.redis.jobs import Job
 
 
 class JobQueue:
-    """Thread-safe. Somebody waits for a read, nobody for a write: a write waits behind all reads."""
+    """Thread-safe. Somebody waits for a read, nobody for a write: a write waits behind all reads, and while a far Redis
+    takes its time to confirm writes, no read waits for that.
 
-    def __init__(self, max_write_bytes: int) -> None:
+    max_writes: that may be under way.
+    """
+
+    def __init__(self, max_write_bytes: int, max_writes: int) -> None:
         self._max_write_bytes = max_write_bytes
+        self._max_writes = max_writes
+        self._writing: set[Job] = set()
         self._write_bytes = 0
         self._reads: deque[Job] = deque()
         self._writes: deque[tuple[Job, int]] = deque()
@@ -37,18 +44,26 @@ class JobQueue:
             return True
 
     def take(self) -> Job | None:
-        """The next job, waiting for one; None once the queue is closed and empty."""
+        """The next job, waiting for one; None once the queue is closed and empty. `done` has to follow."""
         with self._condition:
             while True:
                 if self._reads:
                     return self._reads.popleft()
-                if self._writes:
+                if self._writes and (self._closed or len(self._writing) < self._max_writes):
                     job, nbytes = self._writes.popleft()
                     self._write_bytes -= nbytes
+                    self._writing.add(job)
                     return job
                 if self._closed:
                     return None
                 self._condition.wait()
+
+    def done(self, job: Job) -> None:
+        """What was taken has been tried."""
+        with self._condition:
+            if job in self._writing:
+                self._writing.remove(job)
+                self._condition.notify()
 
     def close(self) -> None:
         """Accept nothing more; what waits is still handed out."""

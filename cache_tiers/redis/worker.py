@@ -39,6 +39,11 @@ class RedisWorker:
         self._thread.join()
 
     def _work(self) -> None:
+        # A far Redis is asked twice before the first job can be, unless that was done before somebody waits.
+        try:
+            self._connect()
+        except (OSError, RedisError):
+            self._disconnect()
         while (job := self._queue.take()) is not None:
             try:
                 if self._breaker.closed and not self._stopping:
@@ -47,6 +52,7 @@ class RedisWorker:
                 logger.exception("a Redis job failed in a way that it should not")
                 self._disconnect()
             finally:
+                self._queue.done(job)
                 job.finish()
         self._disconnect()
 
@@ -55,15 +61,18 @@ class RedisWorker:
         try:
             if self._connection is not None and self._run_on_old_connection(job, self._connection):
                 return
-            self._connection = RespConnection(self._address, self._timeouts)
-            self._getex = knows_getex(self._connection)
-            if self._stopping:
-                return
-            job.run(self._connection, getex=self._getex)
+            connection = self._connect()
+            if not self._stopping:
+                job.run(connection, getex=self._getex)
         except (OSError, RedisError) as error:
             self._disconnect()
             if not self._stopping:
                 self._breaker.trip(describe_fault(error))
+
+    def _connect(self) -> RespConnection:
+        self._connection = RespConnection(self._address, self._timeouts)
+        self._getex = knows_getex(self._connection)
+        return self._connection
 
     def _run_on_old_connection(self, job: Job, connection: RespConnection) -> bool:
         """False if the server had closed the connection meanwhile, so that a new one deserves a try."""

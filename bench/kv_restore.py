@@ -19,6 +19,7 @@ from bench.stats import median
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.redis import block_commands, jobs
 from cache_tiers.redis.block_commands import Block, put_block
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.server_binary import find_redis_server
@@ -49,11 +50,11 @@ class EncodedValues:
         self.decoded = 0
         self._shape = tuple(shape)
 
-    def put(self, connection: RespConnection, block: Block, seal: BlockSeal, ttl_seconds: int) -> ErrorReply | None:
+    def put(self, connection: RespConnection, block: Block, layout: BlockFormat) -> ErrorReply | None:
         """See `put_block`."""
         torch.set_num_threads(1)
         value = self.codec.encode(self._numbers(block))
-        return put_block(connection, Block(block.key, memoryview(value)), seal, ttl_seconds)
+        return put_block(connection, Block(block.key, memoryview(value)), layout)
 
     def receive(self, connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
         """See `block_commands`."""

@@ -30,6 +30,7 @@ from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.block_format import num_values
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
@@ -518,7 +519,8 @@ def open_store(
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
-        client = RedisBlockClient(redis_address, seal, BlockClientOptions(max_write_bytes=waiting))
+        options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
+        client = RedisBlockClient(redis_address, seal, options)
     residents = Residents(make_eviction(eviction))
     l1.register_listener(_ResidentsListener(residents))
     room = _Room(l1, residents, block_nbytes, client)

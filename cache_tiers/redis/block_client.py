@@ -16,6 +16,7 @@ from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
@@ -37,11 +38,12 @@ MOST_RECENT = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class BlockClientOptions:
-    """ttl_seconds: how long an unused block stays. max_write_bytes: payloads that may wait to be written.
-    renew_every_seconds: how often Redis is told that a block is used that it is not asked for. connections: at least 2;
-    one of them is free for reads at any time."""
+    """max_write_bytes: payloads that may wait to be written. num_values: over which a block is spread. ttl_seconds: how
+    long an unused block stays. renew_every_seconds: how often Redis is told that a block is used that it is not asked
+    for. connections: at least 2; one of them is free for reads at any time."""
 
     max_write_bytes: int
+    num_values: int = 1
     ttl_seconds: int = REDIS_TTL_SECONDS
     renew_every_seconds: float = RENEW_EVERY_SECONDS
     connections: int = 3
@@ -80,7 +82,7 @@ class RedisBlockClient:
     """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
 
     def __init__(self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions) -> None:
-        self._seal = seal
+        self._layout = BlockFormat(seal, options.ttl_seconds, options.num_values)
         self._options = options
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
@@ -144,7 +146,7 @@ class RedisBlockClient:
         if not blocks:
             done(True)
         for block in blocks:
-            job = PutJob(block, self._seal, self._options.ttl_seconds, settle, is_there=self._known.is_whole)
+            job = PutJob(block, self._layout, settle, is_there=self._known.is_whole)
             if not self._breaker.closed:
                 job.finish()
             elif not self._queue.put_write(job, block.payload.nbytes):
@@ -182,7 +184,7 @@ class RedisBlockClient:
         if due and self._breaker.closed:
             with self._lock:
                 self._renewing += 1
-            job = RenewJob(due, self._options.ttl_seconds, settle)
+            job = RenewJob(due, self._layout, settle)
             if not self._queue.put_write(job, 0):
                 job.finish()
 
@@ -230,7 +232,7 @@ class RedisBlockClient:
         if load.is_over or not self._breaker.closed:
             settle([])
         elif self._line.add(load):
-            job = LoadJob(self._line, self._seal, self._options.ttl_seconds, self._meter)
+            job = LoadJob(self._line, self._layout, self._meter)
             if not self._queue.put_read(job):
                 job.finish()
 
@@ -239,7 +241,7 @@ class RedisBlockClient:
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
-            self._queue.put_read(EraseJob(keys))
+            self._queue.put_read(EraseJob(keys, self._layout))
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """How long the last question for `key` took; 0 if none was asked since this was called."""

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from cache_tiers.link_speed import LinkMeter
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.resp import ErrorReply, RespConnection, command
 from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 
@@ -19,7 +20,8 @@ _FIRST_AHEAD: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A key and the memory that its payload is sent from or received into (format 'B', contiguous)."""
+    """A key and the memory that its payload is sent from or received into (format 'B', contiguous); of a whole
+    block, or of one of its values."""
 
     key: bytes
     payload: memoryview
@@ -35,34 +37,40 @@ def knows_getex(connection: RespConnection) -> bool:
     return not isinstance(connection.call(b"GETEX", _PROBE_KEY, b"PERSIST"), ErrorReply)
 
 
-def put_block(connection: RespConnection, block: Block, seal: BlockSeal, ttl_seconds: int) -> ErrorReply | None:
-    """Store one block; an ErrorReply says why the server did not (out of memory, read-only, ...)."""
-    name = redis_key(block.key)
-    header = seal.header(block.key, block.payload)
-    ttl = b"%d" % ttl_seconds
-    head = b"*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n" % (len(name), name, len(header) + block.payload.nbytes)
-    tail = b"\r\n$2\r\nEX\r\n$%d\r\n%s\r\n" % (len(ttl), ttl)
+def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> ErrorReply | None:
+    """Store one block; an ErrorReply says why the server did not (out of memory, read-only, ...). The value that stands
+    for the block is written when all others are there."""
+    first, *others = _values(block, layout)
     connection.start_exchange(block.payload.nbytes)
-    connection.send([head + header, block.payload, tail])
-    reply = connection.read_reply()
-    return reply if isinstance(reply, ErrorReply) else None
+    return _put_values(connection, others, layout) or _put_values(connection, [first], layout)
 
 
-def renew_block(connection: RespConnection, key: bytes, ttl_seconds: int) -> bool:
-    """Begin the time to live of a stored block anew; False if there is none."""
-    return connection.call(b"EXPIRE", redis_key(key), b"%d" % ttl_seconds) == 1
+def _put_values(connection: RespConnection, values: Sequence[Block], layout: BlockFormat) -> ErrorReply | None:
+    ttl = b"%d" % layout.ttl_seconds
+    for value in values:
+        name, header = redis_key(value.key), layout.seal.header(value.key, value.payload)
+        head = b"*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n" % (len(name), name, len(header) + value.payload.nbytes)
+        tail = b"\r\n$2\r\nEX\r\n$%d\r\n%s\r\n" % (len(ttl), ttl)
+        connection.send([head + header, value.payload, tail])
+    replies = [connection.read_reply() for _ in values]
+    return next((reply for reply in replies if isinstance(reply, ErrorReply)), None)
 
 
-def renew_blocks(connection: RespConnection, keys: Sequence[bytes], ttl_seconds: int) -> list[bool]:
-    """The same for several, in one round trip; for Redis' own LRU they count as used, the last key last."""
+def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> list[bool]:
+    """Begin the time to live of stored blocks anew, in one round trip: which of them are there, whole. For Redis' own
+    LRU they count as used, the last key last."""
+    ttl = b"%d" % layout.ttl_seconds
     connection.start_exchange()
-    connection.send([b"".join(command(b"EXPIRE", redis_key(key), b"%d" % ttl_seconds) for key in keys)])
-    return [connection.read_reply() == 1 for _ in keys]
+    connection.send(
+        [b"".join(command(b"EXPIRE", redis_key(each), ttl) for key in keys for each in layout.value_keys(key))]
+    )
+    replies = [[connection.read_reply() for _ in range(layout.num_values)] for _ in keys]
+    return [all(reply == 1 for reply in of_block) for of_block in replies]
 
 
-def erase_blocks(connection: RespConnection, keys: Sequence[bytes]) -> None:
+def erase_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> None:
     """Remove the blocks, in one round trip. What the server refuses to remove lives as long as it would have lived."""
-    connection.call(b"UNLINK", *map(redis_key, keys))
+    connection.call(b"UNLINK", *(redis_key(each) for key in keys for each in layout.value_keys(key)))
 
 
 def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMeter) -> list[bool]:
@@ -78,8 +86,7 @@ def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMe
 def load_blocks(
     connection: RespConnection,
     next_block: Callable[[], Block | None],
-    seal: BlockSeal,
-    ttl_seconds: int,
+    layout: BlockFormat,
     meter: LinkMeter,
     *,
     getex: bool,
@@ -98,7 +105,7 @@ def load_blocks(
         blocks = list(islice(iter(next_block, None), most))
         if blocks:
             connection.start_exchange()
-            connection.send([b"".join(_request(block, ttl_seconds, getex=getex) for block in blocks)])
+            connection.send([b"".join(_request(block, layout, getex=getex) for block in blocks)])
             asked.extend(blocks)
 
     # The first one alone, so that its answer begins before the others are copied.
@@ -114,15 +121,25 @@ def load_blocks(
             ask(max(0, _ahead(meter, asked[0]) + 1 - len(asked)))
             block = asked.popleft()
             connection.start_exchange(block.payload.nbytes)
-            outcome = _receive(connection, block, seal)
-            if not getex:
-                connection.read_reply()
-            yield outcome
+            outcomes = []
+            for value in _values(block, layout):
+                outcomes.append(_receive(connection, value, layout.seal))
+                if not getex:
+                    connection.read_reply()
+            yield next((outcome for outcome in outcomes if outcome is not True), True)
 
 
-def _request(block: Block, ttl_seconds: int, *, getex: bool) -> bytes:
-    name, ttl = redis_key(block.key), b"%d" % ttl_seconds
-    return command(b"GETEX", name, b"EX", ttl) if getex else command(b"GET", name) + command(b"EXPIRE", name, ttl)
+def _values(block: Block, layout: BlockFormat) -> list[Block]:
+    keys, payloads = layout.value_keys(block.key), layout.payloads(block.payload)
+    return [Block(key, payload) for key, payload in zip(keys, payloads, strict=True)]
+
+
+def _request(block: Block, layout: BlockFormat, *, getex: bool) -> bytes:
+    ttl = b"%d" % layout.ttl_seconds
+    names = [redis_key(key) for key in layout.value_keys(block.key)]
+    if getex:
+        return b"".join(command(b"GETEX", name, b"EX", ttl) for name in names)
+    return b"".join(command(b"GET", name) + command(b"EXPIRE", name, ttl) for name in names)
 
 
 def _ahead(meter: LinkMeter, block: Block) -> int:
@@ -130,7 +147,7 @@ def _ahead(meter: LinkMeter, block: Block) -> int:
 
 
 def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
-    """Read one bulk reply to its end whatever it holds, so that the connection stays in step."""
+    """Read the bulk reply of one value to its end whatever it holds, so that the connection stays in step."""
     length = connection.read_bulk_length()
     if isinstance(length, ErrorReply):
         return Reject.TYPE if length.text.startswith("WRONGTYPE") else False

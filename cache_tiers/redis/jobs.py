@@ -12,12 +12,11 @@ from cache_tiers.redis.block_commands import (
     find_blocks,
     load_blocks,
     put_block,
-    renew_block,
     renew_blocks,
 )
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import ErrorReply, RespConnection
-from cache_tiers.redis.value import BlockSeal
 
 
 class Job(ABC):
@@ -38,8 +37,7 @@ class PutJob(Job):
     def __init__(
         self,
         block: Block,
-        seal: BlockSeal,
-        ttl_seconds: int,
+        layout: BlockFormat,
         done: Callable[["PutJob"], None],
         *,
         is_there: Callable[[bytes], bool] = lambda _key: False,
@@ -49,17 +47,16 @@ class PutJob(Job):
         self.stored = False
         self.error: ErrorReply | None = None
         self.seconds = 0.0
-        self._seal = seal
-        self._ttl_seconds = ttl_seconds
+        self._layout = layout
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """Send the block; `stored` tells whether the server took it, `seconds` how long that took."""
-        if self._is_there(self.block.key) and renew_block(connection, self.block.key, self._ttl_seconds):
+        if self._is_there(self.block.key) and renew_blocks(connection, [self.block.key], self._layout) == [True]:
             self.stored = True
             return
         began = time.monotonic()
-        self.error = put_block(connection, self.block, self._seal, self._ttl_seconds)
+        self.error = put_block(connection, self.block, self._layout)
         self.seconds = time.monotonic() - began
         self.stored = self.error is None
 
@@ -71,15 +68,15 @@ class PutJob(Job):
 class RenewJob(Job):
     """Begin the time to live of stored blocks anew; `done` learns which were there, or None if nobody said so."""
 
-    def __init__(self, keys: Sequence[bytes], ttl_seconds: int, done: Callable[[list[bool] | None], None]) -> None:
+    def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[list[bool] | None], None]) -> None:
         self._keys = keys
-        self._ttl_seconds = ttl_seconds
+        self._layout = layout
         self._there: list[bool] | None = None
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """One pipelined exchange."""
-        self._there = renew_blocks(connection, self._keys, self._ttl_seconds)
+        self._there = renew_blocks(connection, self._keys, self._layout)
 
     def finish(self) -> None:
         """Report what was learned, if anything."""
@@ -111,13 +108,13 @@ class LoadJob(Job):
     serves one client at a time, and two would disturb each other. The next load's questions travel while the answers of
     the one before come in."""
 
-    def __init__(self, line: LoadLine, seal: BlockSeal, ttl_seconds: int, meter: LinkMeter) -> None:
+    def __init__(self, line: LoadLine, layout: BlockFormat, meter: LinkMeter) -> None:
         self._line = line
-        self._seal = seal
-        self._ttl_seconds = ttl_seconds
+        self._layout = layout
         self._meter = meter
         self._taken: deque[Load] = deque()
         self._blocks: deque[Block] = deque()
+        self._has_left = False
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:
         """Pipelined. What came before a fault counts, unless there is a second attempt."""
@@ -126,15 +123,14 @@ class LoadJob(Job):
             load.outcomes.clear()
             self._blocks.extend(load.blocks)
         while True:
-            for outcome in load_blocks(
-                connection, self._next_block, self._seal, self._ttl_seconds, self._meter, getex=getex
-            ):
+            for outcome in load_blocks(connection, self._next_block, self._layout, self._meter, getex=getex):
                 self._taken[0].outcomes.append(outcome)
                 if self._taken[0].is_over:
                     self._meter.learn()
                     load = self._taken.popleft()
                     load.done(load.outcomes)
             if self._line.leave():
+                self._has_left = True
                 return
 
     def _next_block(self) -> Block | None:
@@ -144,7 +140,10 @@ class LoadJob(Job):
         return self._blocks.popleft() if self._blocks else None
 
     def finish(self) -> None:
-        """Report the outcomes of what stands in the line still: there was a fault, or no attempt."""
+        """Report the outcomes of what stands in the line still: there was a fault, or no attempt. Once it was empty,
+        what stands there is another job's."""
+        if self._has_left:
+            return
         for load in self._taken:
             load.done(load.outcomes)
         self._taken.clear()
@@ -156,12 +155,13 @@ class LoadJob(Job):
 class EraseJob(Job):
     """Remove some blocks. Nobody is told: what could not be removed ages out."""
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
+    def __init__(self, keys: Sequence[bytes], layout: BlockFormat) -> None:
         self._keys = keys
+        self._layout = layout
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """One command."""
-        erase_blocks(connection, self._keys)
+        erase_blocks(connection, self._keys, self._layout)
 
     def finish(self) -> None:
         """Nothing to report."""

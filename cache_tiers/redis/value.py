@@ -1,4 +1,4 @@
-"""One block as a Redis value: a fixed header, then the payload as it lies in the pool.
+"""One block, or a part of a large one, as a Redis value: a fixed header, then the payload as it lies in the pool.
 
     offset  bytes  field
     0       4      magic "EbbK"
@@ -6,7 +6,7 @@
     6       2      bytes of the header
     8       8      length of the payload in bytes, little-endian
     16      16     fingerprint of all that may change a bit of the payload: model, dtype, layout, block size, kernels
-    32      32     the block's key
+    32      32     the block's key, or the one that is derived from it for this part
     64      32     BLAKE3 over all of the above and the payload, keyed with the server's secret
 
 A reader takes a payload for nothing but what was written under this key, for this model, by someone who knows the

@@ -15,6 +15,7 @@ import pytest
 from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block, find_blocks, put_block
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.companion_folder import CompanionFolder
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
@@ -49,7 +50,7 @@ def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
 def put(address: RedisAddress, number: int) -> None:
     connection = RespConnection(address, Timeouts())
     block = Block(bytes([number]) * 32, memoryview(os.urandom(1000)))
-    assert put_block(connection, block, BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 1000) is None
+    assert put_block(connection, block, BlockFormat(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 1000)) is None
     connection.close()
 
 

@@ -8,12 +8,17 @@ import pytest
 
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_commands import Block, load_blocks
+from cache_tiers.redis.block_commands import Block, load_blocks, redis_key
+from cache_tiers.redis.block_format import BlockFormat, num_values
+from cache_tiers.redis.jobs import LoadJob
+from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import RespConnection, Timeouts
-from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal, Reject
 
 NBYTES = 1 << 20
 SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
+
+Connect = Callable[[Callable[[socket.socket], None]], RespConnection]
 
 
 class KnownSpeed(LinkMeter):
@@ -26,6 +31,18 @@ class KnownSpeed(LinkMeter):
     @property
     def speed(self) -> LinkSpeed:
         return self._known
+
+
+@pytest.mark.parametrize(("block_mib", "values"), [(1, 1), (2, 1), (2.1, 2), (8.5, 5)])
+def test_a_large_block_lies_in_several_values(block_mib: float, values: int) -> None:
+    nbytes = int(block_mib * (1 << 20))
+    assert num_values(nbytes) == values
+    layout = BlockFormat(SEAL, 60, values)
+    payload = memoryview(bytearray(nbytes))
+    assert len(set(layout.value_keys(bytes(32)))) == values
+    parts = layout.payloads(payload)
+    assert sum(part.nbytes for part in parts) == nbytes
+    assert max(part.nbytes for part in parts) <= 2 << 20
 
 
 @pytest.mark.parametrize(
@@ -46,7 +63,7 @@ def test_a_link_is_kept_busy_with_no_more_than_it_needs(speed: LinkSpeed, ahead:
     ("speed", "ahead"), [(LinkSpeed(), 8), (LinkSpeed(0.0005, 4e9), 3), (LinkSpeed(0.5, 100e6), 8)]
 )
 def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
-    speed: LinkSpeed, ahead: int, redis_of: Callable[[Callable[[socket.socket], None]], RespConnection]
+    speed: LinkSpeed, ahead: int, redis_of: Connect
 ) -> None:
     blocks = [Block(bytes([number]) * 32, memoryview(bytearray(NBYTES))) for number in range(8)]
     payloads = [bytes([number]) * NBYTES for number in range(8)]
@@ -64,14 +81,77 @@ def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
 
     connection = redis_of(serve)
     waiting = iter(blocks)
-    outcomes = load_blocks(connection, lambda: next(waiting, None), SEAL, 60, KnownSpeed(speed), getex=True)
+    layout, meter = BlockFormat(SEAL, 60), KnownSpeed(speed)
+    outcomes = load_blocks(connection, lambda: next(waiting, None), layout, meter, getex=True)
     assert list(outcomes) == [True] * 8
     assert asked_before_answer[0] == ahead
     assert [bytes(block.payload) for block in blocks] == payloads
 
 
+def answering(payloads: dict[bytes, bytes]) -> Callable[[socket.socket], None]:
+    """A server that gives each of these once it is asked for, in that order."""
+
+    def serve(connection: socket.socket) -> None:
+        heard = b""
+        for key, payload in payloads.items():
+            while redis_key(key) not in heard:
+                heard += connection.recv(1 << 16)
+            value = SEAL.header(key, memoryview(payload)) + payload
+            connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
+
+    return serve
+
+
+def test_loads_in_a_line_are_reported_one_after_the_other_each_once(redis_of: Connect) -> None:
+    payloads = {bytes([number]) * 32: bytes([number]) * NBYTES for number in range(4)}
+    reported: list[list[Reject | bool]] = []
+    blocks = [Block(key, memoryview(bytearray(NBYTES))) for key in payloads]
+    line = LoadLine()
+    assert line.add(Load(blocks[:1], reported.append))
+    assert not line.add(Load(blocks[1:], reported.append))
+    job = LoadJob(line, BlockFormat(SEAL, 60), KnownSpeed(LinkSpeed(0.0005, 4e9)))
+    job.run(redis_of(answering(payloads)), getex=True)
+    job.finish()
+    assert reported == [[True], [True] * 3]
+    assert [bytes(block.payload) for block in blocks] == list(payloads.values())
+
+
+def test_who_has_left_the_line_takes_nothing_that_comes_then(redis_of: Connect) -> None:
+    key, payload = bytes(32), bytes(NBYTES)
+    reported: list[list[Reject | bool]] = []
+    line = LoadLine()
+    line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append))
+    job = LoadJob(line, BlockFormat(SEAL, 60), LinkMeter())
+    job.run(redis_of(answering({key: payload})), getex=True)
+    assert line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append)), "somebody else has to begin"
+    job.finish()
+    assert reported == [[True]]
+
+
+def test_what_stands_in_line_when_the_connection_breaks_ends_too(redis_of: Connect) -> None:
+    payload = bytes(NBYTES)
+    reported: list[list[Reject | bool]] = []
+    line = LoadLine()
+    for number in range(3):
+        line.add(Load([Block(bytes([number]) * 32, memoryview(bytearray(NBYTES)))], reported.append))
+
+    def serve(connection: socket.socket) -> None:
+        heard = b""
+        while heard.count(b"GETEX") < 3:
+            heard += connection.recv(1 << 16)
+        value = SEAL.header(bytes(32), memoryview(payload)) + payload
+        connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
+
+    job = LoadJob(line, BlockFormat(SEAL, 60), LinkMeter())
+    with pytest.raises(ConnectionError):
+        job.run(redis_of(serve), getex=True)
+    job.finish()
+    assert reported == [[True], [], []]
+    assert line.add(Load([], reported.append)), "nobody works on it"
+
+
 @pytest.fixture
-def redis_of(request: pytest.FixtureRequest) -> Callable[[Callable[[socket.socket], None]], RespConnection]:
+def redis_of(request: pytest.FixtureRequest) -> Connect:
     """A connection to a server that does what a test says."""
 
     def connect(serve: Callable[[socket.socket], None]) -> RespConnection:

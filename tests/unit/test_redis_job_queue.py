@@ -2,16 +2,17 @@ import threading
 
 from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, PutJob
 from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 
 NBYTES = 10
-SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
+LAYOUT = BlockFormat(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 60)
 
 
 def write(key: bytes) -> PutJob:
-    return PutJob(Block(key, memoryview(bytes(NBYTES))), SEAL, 60, lambda _job: None)
+    return PutJob(Block(key, memoryview(bytes(NBYTES))), LAYOUT, lambda _job: None)
 
 
 def read() -> FindJob:

@@ -7,7 +7,7 @@ Invariants:
 - a key is visible only after its bytes are complete and verified;
 - losing a tier costs time, never correctness, never a request: every fault below is a shorter load.
 
-A load brings the longest run of a request's keys up, in windows from the front, three of them ahead; what another load
+A load brings the longest run of a request's keys up, in windows from the front, four of them ahead; what another load
 is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. Before it, while
 a request waits for its turn, warming brings them as far as host memory. A store takes one full block down; a store that
 the CPU tier refuses is tried again for as long as its block is on the device, and one that Redis did not get because it

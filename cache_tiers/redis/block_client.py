@@ -40,13 +40,13 @@ MOST_RECENT = 1 << 12
 class BlockClientOptions:
     """max_write_bytes: payloads that may wait to be written. num_values: over which a block is spread. ttl_seconds: how
     long an unused block stays. renew_every_seconds: how often Redis is told that a block is used that it is not asked
-    for. connections: at least 2; one of them is free for reads at any time."""
+    for. connections: at least 3; one loads, one answers questions, the others write."""
 
     max_write_bytes: int
     num_values: int = 1
     ttl_seconds: int = REDIS_TTL_SECONDS
     renew_every_seconds: float = RENEW_EVERY_SECONDS
-    connections: int = 3
+    connections: int = 4
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
@@ -87,7 +87,7 @@ class RedisBlockClient:
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._meter = LinkMeter()
-        self._queue = JobQueue(options.max_write_bytes, options.connections - 1)
+        self._queue = JobQueue(options.max_write_bytes, options.connections - 2)
         self._line = LoadLine()
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)

@@ -42,7 +42,12 @@ def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> 
     for the block is written when all others are there."""
     first, *others = _values(block, layout)
     connection.start_exchange(block.payload.nbytes)
-    return _put_values(connection, others, layout) or _put_values(connection, [first], layout)
+    error = _put_values(connection, others, layout)
+    if error is None:
+        return _put_values(connection, [first], layout)
+    # Nobody would find what was taken of it.
+    erase_blocks(connection, [block.key], layout)
+    return error
 
 
 def _put_values(connection: RespConnection, values: Sequence[Block], layout: BlockFormat) -> ErrorReply | None:
@@ -104,7 +109,8 @@ def load_blocks(
     def ask(most: int) -> None:
         blocks = list(islice(iter(next_block, None), most))
         if blocks:
-            connection.start_exchange()
+            if not asked:
+                connection.start_exchange()
             connection.send([b"".join(_request(block, layout, getex=getex) for block in blocks)])
             asked.extend(blocks)
 
@@ -120,7 +126,7 @@ def load_blocks(
         while asked:
             ask(max(0, _ahead(meter, asked[0]) + 1 - len(asked)))
             block = asked.popleft()
-            connection.start_exchange(block.payload.nbytes)
+            connection.extend_exchange(block.payload.nbytes)
             outcomes = []
             for value in _values(block, layout):
                 outcomes.append(_receive(connection, value, layout.seal))

@@ -144,12 +144,11 @@ class LoadJob(Job):
         what stands there is another job's."""
         if self._has_left:
             return
-        for load in self._taken:
-            load.done(load.outcomes)
-        self._taken.clear()
         while not self._line.leave():
             if (waiting := self._line.take()) is not None:
-                waiting.done(waiting.outcomes)
+                self._taken.append(waiting)
+        for load in self._taken:
+            load.done(load.outcomes)
 
 
 class EraseJob(Job):

@@ -98,6 +98,10 @@ class RespConnection:
         """A new request that moves so many bytes begins: its deadline counts from now."""
         self._deadline = time.monotonic() + self._timeouts.operation + nbytes / SLOWEST
 
+    def extend_exchange(self, nbytes: int) -> None:
+        """So many bytes more are to come in it. What came faster than it had to leaves no more time to those."""
+        self._deadline = min(self._deadline, time.monotonic() + self._timeouts.operation) + nbytes / SLOWEST
+
     def call(self, *words: bytes) -> Reply:
         """One small command and its whole reply."""
         self.start_exchange()

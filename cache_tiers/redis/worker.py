@@ -51,9 +51,11 @@ class RedisWorker:
             except Exception:
                 logger.exception("a Redis job failed in a way that it should not")
                 self._disconnect()
-            finally:
-                self._queue.done(job)
+            self._queue.done(job)
+            try:
                 job.finish()
+            except Exception:
+                logger.exception("the result of a Redis job was not taken as it should be")
         self._disconnect()
 
     def _attempt(self, job: Job) -> None:

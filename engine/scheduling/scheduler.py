@@ -204,11 +204,13 @@ class Scheduler:
                 self._states.suspend(request, now)
 
     def _passes(self) -> int:
-        longest = self.limits.itl_target or LONGEST_STEP_SECONDS
-        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(self._states.running)), longest)
-        if most == 1 or len(self._queue) or self._states.num_loading:
+        running = self._states.running
+        # Who may join this step has prompt to compute, and that takes one pass.
+        if not running or len(self._queue) or self._states.num_loading or len(self._states.followers):
             return 1
-        return passes_of_step(most, self._states.running, self.blocks)
+        longest = self.limits.itl_target or LONGEST_STEP_SECONDS
+        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(running)), longest)
+        return passes_of_step(most, running, self.blocks) if most > 1 else 1
 
     def _budget(self) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens

@@ -23,6 +23,7 @@ class StepDraft:
 
     def add_new(self, request: Request, count: int) -> None:
         """The worker does not know it; its blocks hold room for `count` more tokens."""
+        assert self.passes == 1, "a prompt is in a step of several passes"
         self.new.append(
             NewRequestData(
                 request.request_id,

@@ -108,14 +108,13 @@ class Tiering:
 
     def arrived(self, request: Request) -> None:
         """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
-        if self.tiers.redis_speed is None:
-            return
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
         self.tiers.wanted(keys[:in_cpu])
-        wanted = self._choose(request, device + in_cpu, keys[in_cpu:]) if in_cpu < len(keys) else 0
-        if wanted:
+        if in_cpu == len(keys) or self.tiers.redis_speed is None:
+            return
+        if wanted := self._choose(request, device + in_cpu, keys[in_cpu:]):
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
 
     def used(self, request: Request) -> None:

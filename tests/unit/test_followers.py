@@ -49,6 +49,19 @@ def test_a_follower_goes_on_when_its_leader_ends_early() -> None:
     assert answer_is_right(follower)
 
 
+def test_a_follower_that_is_released_joins_no_step_of_several_passes() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64, decode_passes=4)
+    leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
+    rig.step()
+    rig.step()
+    assert follower.status is RequestStatus.FOLLOWING
+    rig.scheduler.finish_request(leader.request_id, "abort")
+    step, _ = rig.step()
+    assert (list(step.num_scheduled_tokens), step.passes) == ([follower.request_id], 1)
+    rig.run()
+    assert answer_is_right(follower)
+
+
 def test_a_follower_that_is_aborted_leaves_nothing_behind() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])

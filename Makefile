@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-adapters bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-adapters bench-peers clean test-setup web-test
 
 comma := ,
 
@@ -45,6 +45,9 @@ test-full: test-setup lint web-test ## the same with the large sizes
 
 faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
+
+faults-api: test-setup ## kill the server 200 times at random tokens of its answers; a quarter of an hour
+	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
 
 bench-eviction: setup .make/dev ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
 	@$(BIN)/python -m bench.eviction $(ARGS)

@@ -15,11 +15,18 @@ from models.pangu.chat_format import Message
 class TextTokenizer(Protocol):
     """Text to token ids."""
 
+    @property
+    def vocab_size(self) -> int:
+        """How many ids have a token."""
+
     def encode(self, text: str, *, special: bool) -> list[int]:
         """With `special`, the text of a control token becomes that token."""
 
     def describe(self, ids: Sequence[int]) -> str:
         """The text of `ids` for a person: control tokens by their names, parts of characters as U+FFFD."""
+
+    def token_bytes(self, id_: int) -> bytes:
+        """What this token adds to a text: b"" for control tokens."""
 
     def encode_prompt(self, text: str) -> list[int]:
         """A raw prompt, with what the model wants around a text."""
@@ -31,8 +38,8 @@ class PromptFormat(Protocol):
     def render(self, messages: Sequence[Message]) -> list[int]:
         """The whole prompt, up to where the answer begins."""
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
-        """What follows `prior_ids`, which end with the answer messages[-2], when messages[-1] is asked."""
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+        """What follows `prior_ids`, which end with an answer, when the last `num_new` messages are said after it."""
 
 
 class GenerationStream(Protocol):
@@ -46,6 +53,10 @@ class GenerationStream(Protocol):
     def params(self) -> SamplingParams:
         """Resolved: seed and max_tokens are set."""
 
+    @property
+    def text_before(self) -> str:
+        """What the tokens say that the answer began with; empty unless it was given some."""
+
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
         """Ends after the output with a finish_reason."""
 
@@ -56,6 +67,10 @@ class Backend(Protocol):
     @property
     def model_name(self) -> str:
         """What clients call the model."""
+
+    @property
+    def kv_fingerprint(self) -> str:
+        """Names the model and whatever else may change a bit of what it computes."""
 
     @property
     def max_model_len(self) -> int:
@@ -84,8 +99,11 @@ class Backend(Protocol):
         *,
         request_id: str | None = None,
         urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
     ) -> GenerationStream:
-        """Queue a request, or raise an EbbError before any work."""
+        """Queue a request, or raise an EbbError before any work. produced: the beginning of the answer, if there is
+        one; the stream tells what follows. keep_kv: False leaves the KV of all tiers as it is."""
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""

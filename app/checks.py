@@ -6,15 +6,14 @@ import os
 import shutil
 import socket
 import sys
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 import torch
 
 from app.chat_client import ChatClient, NoServerError
 from app.config import Settings
+from app.finding import Finding
 from app.memory_plan import plan_memory
 from app.sizes import format_size
 from cache_tiers.redis.address import parse_redis_url
@@ -25,18 +24,7 @@ from engine.worker.device import open_device
 from models.errors import ModelError
 from models.resolve import find_model
 
-Level = Literal["ok", "warn", "fail"]
 STATIC = Path(__file__).parent / "static"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report. warn: works, but less well; fail: the server will not start. `advice`: what to do."""
-
-    level: Level
-    subject: str
-    text: str
-    advice: str = ""
 
 
 def check_python(_settings: Settings) -> Finding:

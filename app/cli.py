@@ -5,17 +5,33 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from app.bench_plan import BENCH_OPTIONS, BenchPlan
 from app.config import OPTIONS, Settings, load_settings
-from app.options import Option, did_you_mean, parse_option
+from app.options import Option, did_you_mean, parse_option, switch
 from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
 from engine.errors import EbbError
 
 CACHE_ACTIONS = ("stat", "clear", "verify")
 CACHE_HELP = "look into the KV blocks that lie in Redis: stat, clear, or verify each of them"
+DOCTOR_HELP = "say what was found here, and what to do about what was not"
+DOCTOR_OPTIONS = (Option("security", switch, "", "say instead who can reach what, and what to do about it"),)
+BACKUP_HELP = "copy the conversations into a file; the server may run"
+BACKUP_FILE = "where to; an earlier backup of that name is replaced"
+RESTORE_HELP = "put the conversations of a backup in place of those that are there, which are kept"
+OF_THE_SERVER = (
+    "host",
+    "port",
+    "state-dir",
+    "secret-file",
+    "cors-origins",
+    "log-format",
+    "log-messages",
+)
+"""Settings that an engine does not know."""
 
 EXAMPLES = """\
 examples:
@@ -24,6 +40,8 @@ examples:
   ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
   ebb chat                                    talk to the running server, in the terminal
   ebb doctor                                  what was found on this machine, what to do about the rest
+  ebb doctor --security                       what is open to whom under these settings
+  ebb backup chats.db                         copy the conversations into one file; the server may run
   ebb cache verify                            read every KV block in Redis and check that it is whole
   ebb bench --streams 1,8                     how fast the running server is
   ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
@@ -55,7 +73,7 @@ class _Parser(argparse.ArgumentParser):
 @dataclass(frozen=True, slots=True)
 class _Command:
     """settings: names of those that make a difference to it. own: flags that it alone has; `run` gets their values.
-    actions: one of them must be named; `run` gets it as `action`."""
+    actions: one of them must be named; `run` gets it as `action`. file: what its one file is for, if it has one."""
 
     name: str
     run: Callable[..., int]
@@ -63,16 +81,19 @@ class _Command:
     settings: tuple[str, ...]
     own: tuple[Option, ...] = ()
     actions: tuple[str, ...] = ()
+    file: str = ""
 
 
 def _commands() -> tuple[_Command, ...]:
     everything = tuple(option.name for option in OPTIONS)
-    engine = tuple(name for name in everything if name not in ("host", "port", "state-dir", "secret-file"))
+    engine = tuple(name for name in everything if name not in OF_THE_SERVER)
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
-        _Command("doctor", _doctor, "say what was found here, and what to do about what was not", everything),
+        _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
+        _Command("backup", _backup, BACKUP_HELP, ("state-dir",), file=BACKUP_FILE),
+        _Command("restore", _restore, RESTORE_HELP, ("state-dir",), file="a backup"),
         _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
         _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
         _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
@@ -104,6 +125,8 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
     values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
     if chosen.actions:
         values["action"] = given.pop("action")
+    if chosen.file:
+        values["file"] = Path(given.pop("file")).expanduser().absolute()
     return partial(chosen.run, **values), given, config_file
 
 
@@ -113,6 +136,8 @@ def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Co
     parser.set_defaults(command=command)
     if command.actions:
         parser.add_argument("action", choices=command.actions)
+    if command.file:
+        parser.add_argument("file", metavar="FILE", help=command.file)
     parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
     for option in (*command.own, *OPTIONS):
         if option in command.own or option.name in command.settings:
@@ -174,7 +199,19 @@ def _chat(settings: Settings) -> int:
     return chat(settings)
 
 
-def _doctor(settings: Settings) -> int:
-    from app.doctor import doctor
+def _doctor(settings: Settings, security: bool = False) -> int:
+    from app.doctor import doctor, security_doctor
 
-    return doctor(settings)
+    return security_doctor(settings) if security else doctor(settings)
+
+
+def _backup(settings: Settings, file: Path) -> int:
+    from app.backup import backup
+
+    return backup(settings, file)
+
+
+def _restore(settings: Settings, file: Path) -> int:
+    from app.backup import restore
+
+    return restore(settings, file)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from app.log_lines import LogFormat
 from app.options import (
     ENV_PREFIX,
     Option,
@@ -21,6 +22,7 @@ from app.options import (
     size_from,
     switch,
 )
+from app.origins import parse_origins
 from app.tenant_weights import parse_weights
 from cache_tiers.cpu.eviction import EvictionName
 from engine.config import EngineConfig, TierConfig
@@ -43,7 +45,9 @@ class Settings:
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
     public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
+    chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
+    cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
     """
 
     state_dir: Path
@@ -70,7 +74,11 @@ class Settings:
     eviction_policy: EvictionName = "returning"
     redis_url: str = field(default="auto", repr=False)
     redis_memory: int = 2 << 30
+    chat_titles: str = "model"
     no_prefix_cache: bool = False
+    cors_origins: tuple[str, ...] = ()
+    log_format: LogFormat = "text"
+    log_messages: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
@@ -107,6 +115,11 @@ class Settings:
             prefix_cache=not self.no_prefix_cache,
             cache_dir=self.cache_dir,
         )
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file of the conversations."""
+        return self.state_dir / "conversations.db"
 
     @property
     def client_url(self) -> str:
@@ -173,7 +186,11 @@ OPTIONS = (
     Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
+    Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
+    Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
+    Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
+    Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
 )
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 

@@ -1,26 +1,54 @@
 """`ebb doctor`: what was found on this machine, and what to do about what was not."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from app.checks import CHECKS, Finding
 from app.config import Settings
+from app.finding import Finding
+
+WORDS = {"ok": "OK", "warn": "WARNING", "fail": "WARNING"}
+"""Of the security report."""
 
 
 def doctor(settings: Settings) -> int:
     """Print one line per check; 1 if the server would not start, else 0."""
-    findings = []
-    for check in CHECKS:
-        finding = check(settings)
-        print(line(finding), flush=True)
-        findings.append(finding)
+    from app.checks import CHECKS
+
+    findings = _run(CHECKS, settings, line)
     print(summary(findings))
     return 1 if any(finding.level == "fail" for finding in findings) else 0
+
+
+def security_doctor(settings: Settings) -> int:
+    """Print who can reach what, one line per check; 1 if any of it is a warning, else 0."""
+    from app.security_checks import SECURITY_CHECKS
+
+    findings = _run(SECURITY_CHECKS, settings, security_line)
+    warnings = sum(finding.level != "ok" for finding in findings)
+    print(f"\n{warnings} warnings: see what the arrows say." if warnings else "\nNothing is open that should not be.")
+    return 1 if warnings else 0
+
+
+def _run(
+    checks: Iterable[Callable[[Settings], Finding]], settings: Settings, shown: Callable[[Finding], str]
+) -> list[Finding]:
+    findings = []
+    for check in checks:
+        finding = check(settings)
+        print(shown(finding), flush=True)
+        findings.append(finding)
+    return findings
 
 
 def line(finding: Finding) -> str:
     """`warn  redis      no server found` and, below it, what to do."""
     text = f"{finding.level:<5} {finding.subject:<10} {finding.text}"
     return f"{text}\n{'':<17}-> {finding.advice}" if finding.advice else text
+
+
+def security_line(finding: Finding) -> str:
+    """`WARNING  redis      no password` and, below it, what to do."""
+    text = f"{WORDS[finding.level]:<8} {finding.subject:<10} {finding.text}"
+    return f"{text}\n{'':<20}-> {finding.advice}" if finding.advice else text
 
 
 def summary(findings: Iterable[Finding]) -> str:

@@ -4,8 +4,9 @@ starting --ready()--> ok --stop()--> stopping
     \\--fail()--> failed
 """
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app.backend import Backend
@@ -30,6 +31,7 @@ class EngineHost:
     engine: Backend | None = None
     prompt_identity: str = ""
     ready_at: int = 0
+    _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def fingerprint(self) -> str:
@@ -47,6 +49,13 @@ class EngineHost:
         self.ready_at = int(time.time())
         if self.state == "starting":
             self.state = "ok"
+            self._is_ready.set()
+
+    async def until_ready(self) -> Backend:
+        """The engine, as soon as it serves."""
+        await self._is_ready.wait()
+        assert self.engine is not None
+        return self.engine
 
     def fail(self, sentence: str) -> None:
         """There will be no engine."""

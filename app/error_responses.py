@@ -1,13 +1,17 @@
-"""Errors as clients see them, in the shape of OpenAI's API, on every route."""
+"""Errors as clients see them: in the shape of OpenAI's API, on Anthropic's routes in that of theirs."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
+from app.anthropic_errors import anthropic_error, is_anthropic
 from app.engine_host import RETRY_AFTER_SECONDS
+from app.storage.versions import VersionMismatchError
 from engine.errors import EbbError, NotReadyError, OverloadedError, ServerError
 
 logger = logging.getLogger(__name__)
@@ -20,11 +24,38 @@ class BodyTooLargeError(EbbError):
     code = "body_too_large"
 
 
+class TooSlowError(EbbError):
+    """408: the request did not come in time; its connection is closed."""
+
+    status = 408
+    code = "request_too_slow"
+
+
 class ForbiddenError(EbbError):
     """403: a page of another site tries to use this server through the browser of the person who visits it."""
 
     status = 403
     code = "forbidden"
+
+
+class ErrorResponse(Response):
+    """An error, written in the shape of the API whose path was asked for once that is known."""
+
+    def __init__(self, error: EbbError, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status_code=error.status)
+        self._error = error
+        self._headers_of_error = dict(headers or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        body: dict[str, Any] = {"error": error_body(self._error)}
+        if isinstance(self._error, VersionMismatchError):
+            body["version"] = self._error.current
+        headers = self._headers_of_error
+        if is_anthropic(scope["path"]):
+            request_id = scope.get("state", {}).get("request_id", "")
+            body, headers = anthropic_error(self._error, request_id), {**headers, "request-id": request_id}
+        await JSONResponse(body, self.status_code, headers)(scope, receive, send)
 
 
 def error_body(error: EbbError) -> dict[str, Any]:
@@ -37,16 +68,18 @@ def error_body(error: EbbError) -> dict[str, Any]:
     }
 
 
-def error_response(error: EbbError) -> JSONResponse:
+def error_response(error: EbbError) -> Response:
     """The whole answer."""
     headers = {}
     if isinstance(error, OverloadedError):
         headers["Retry-After"] = str(error.retry_after)
     elif isinstance(error, NotReadyError):
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    elif isinstance(error, BodyTooLargeError):
+    elif isinstance(error, BodyTooLargeError | TooSlowError):
         headers["Connection"] = "close"
-    return JSONResponse({"error": error_body(error)}, error.status, headers)
+    if isinstance(error, VersionMismatchError):
+        headers["ETag"] = f'"{error.current}"'
+    return ErrorResponse(error, headers)
 
 
 def on_ebb_error(_request: Request, exc: Exception) -> Response:
@@ -61,14 +94,14 @@ def on_http_error(request: Request, exc: Exception) -> Response:
     """What the router raised: unknown path, wrong method."""
     assert isinstance(exc, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(exc.status_code, "http_error")
-    detail = f"{request.method} {request.url.path}: {exc.detail}"
-    body = {"message": detail, "type": _error_type(exc.status_code), "param": None, "code": code}
-    return JSONResponse({"error": body}, exc.status_code, exc.headers)
+    error = EbbError(f"{request.method} {request.url.path}: {exc.detail}", code=code)
+    error.status = exc.status_code
+    return ErrorResponse(error, exc.headers)
 
 
-def on_unexpected_error(_request: Request, _exc: Exception) -> Response:
-    """A fault of ours; the server logs the traceback, the client gets one sentence."""
-    return error_response(ServerError("The server made a mistake; its log says what happened"))
+def unexpected_error_response(request_id: str) -> Response:
+    """A fault of ours: the log has the traceback, the client gets one sentence and the name to look for."""
+    return error_response(ServerError(f"The server made a mistake; its log says what happened to {request_id}"))
 
 
 def _error_type(status: int) -> str:

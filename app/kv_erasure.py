@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from app.conversations import INDEXED_BYTES, ConversationStore
 from app.engine_host import EngineHost
+from app.storage.token_index import INDEXED_BYTES, TokenIndex
 from app.token_history import ID_BYTES, num_common, unpack_ids
 from app.token_trails import TokenNode, trails_of
 from engine.trail import Trail
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 class KVErasure:
     """Owner of the tasks that compare what was deleted with what is still there."""
 
-    def __init__(self, host: EngineHost, store: ConversationStore) -> None:
+    def __init__(self, host: EngineHost, index: TokenIndex) -> None:
         self._host = host
-        self._store = store
+        self._index = index
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, deleted: Sequence[TokenNode]) -> None:
@@ -49,7 +49,7 @@ class KVErasure:
                 # Branches mostly begin alike.
                 first = trail.ids[:INDEXED_BYTES]
                 if first not in starts:
-                    starts[first] = await self._store.starting_like(first)
+                    starts[first] = await self._index.starting_like(first)
                 num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
                 trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
             await engine.erase(trails)
@@ -63,7 +63,7 @@ class KVErasure:
         while level:
             common, whole = await asyncio.to_thread(_match, ids, level)
             longest = max(longest, common)
-            level = [(end, message) for end, id_ in whole for message in await self._store.followers(id_)]
+            level = [(end, message) for end, id_ in whole for message in await self._index.followers(id_)]
         return longest
 
 

@@ -1,4 +1,9 @@
-"""Bounds on what one client may send. Each is checked before any work starts."""
+"""Bounds on what one client may send, in bytes, counts and seconds. Each is checked before any work starts."""
+
+MAX_URL_BYTES = 8 << 10
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 32 << 10
+"""Names and values of all headers of a request together."""
 
 MAX_BODY_BYTES = 4 << 20
 MAX_STOP_STRINGS = 16
@@ -8,6 +13,33 @@ MAX_TITLE_LENGTH = 200
 MAX_REQUEST_ID_LENGTH = 128
 MAX_TIMEOUT_SECONDS = 86_400
 
+MAX_METADATA_PAIRS = 16
+MAX_METADATA_KEY = 64
+MAX_METADATA_VALUE = 512
+MAX_NEW_ITEMS = 20
+MAX_ITEMS_PAGE = 100
+
 MAX_DISCARDED_BYTES = 128 << 20
 DISCARD_SECONDS = 5.0
 """How much of a body that is too large is read and thrown away, so that its sender sees the answer."""
+
+MAX_PAGE = 500
+MAX_QUERY_LENGTH = 256
+MAX_DRAFT_LENGTH = 1 << 17
+
+MAX_IMPORT_BYTES = 64 << 20
+MAX_IMPORTED = 120_000
+"""Conversations and messages of one file. They are written in one transaction, for which all other writers wait."""
+
+HEAD_SECONDS = 10.0
+"""For the request line and the headers, from the connection or from their first byte on."""
+
+BODY_SECONDS = 30.0
+"""For the whole body: the largest one needs 140 kB/s, a file to import 2 MB/s."""
+
+WRITE_SECONDS = 60.0
+"""For a client to take what was sent, before more is written."""
+
+KEEP_ALIVE_SECONDS = 75
+"""For an idle connection. Longer than clients and proxies keep theirs (5 to 60 s), so that the end that reuses a
+connection is the end that closes it."""

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
+from prometheus_client import Histogram as LiveHistogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.engine_host import EngineHost
+from app.version import VERSION
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
+
+HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+"""Bounds; an answer that is a stream takes as long as the stream."""
 
 
 class Metrics:
@@ -22,6 +27,13 @@ class Metrics:
         self._registry.register(_EngineCollector(host, live_runs))
         self.http_responses = Counter(
             "ebb_http_responses", "HTTP responses, by method and status", ["method", "status"], registry=self._registry
+        )
+        self.http_seconds = LiveHistogram(
+            "ebb_http_request_seconds",
+            "From a request's head to the end of its answer, by route",
+            ["route"],
+            buckets=HTTP_SECONDS,
+            registry=self._registry,
         )
 
     def text(self) -> bytes:
@@ -40,7 +52,9 @@ class _EngineCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """One snapshot of the engine."""
-        yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.state == "ok"))
+        build = GaugeMetricFamily("ebb_build_info", "Always 1, with the version", labels=["version"])
+        yield _by_label(build, {VERSION: 1})
+        yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.status == "ok"))
         yield GaugeMetricFamily("ebb_runs_live", "Answers of conversations that are being generated", self._live_runs())
         if self._host.engine is not None:
             stats = self._host.engine.stats()

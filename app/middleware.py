@@ -1,73 +1,50 @@
-"""What every request passes: a name for it, headers that protect the page, and a look at where it comes from."""
+"""Who may ask: pages of other sites are kept away, unless a setting lets their origin in."""
 
-import re
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.error_responses import ForbiddenError, error_response
-from app.ids import new_id
-from app.limits import MAX_REQUEST_ID_LENGTH
-from app.metrics import Metrics
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-SECURITY_HEADERS = {
-    # Styles in the page's own attributes are what renders formulas and tables; scripts come from files only.
-    "Content-Security-Policy": (
-        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
-        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-
-_REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
+CORS_METHODS = ("GET", "POST", "PATCH", "DELETE")
+CORS_REQUEST_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
+CORS_ANSWER_HEADERS = ("X-Request-Id", "X-Run-Id", "Retry-After")
 
 
-class RequestContext:
-    """Names each request (the client's X-Request-Id if it is sane), counts answers, adds the security headers."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        given = Headers(scope=scope).get("x-request-id", "")
-        sane = len(given) <= MAX_REQUEST_ID_LENGTH and _REQUEST_ID.fullmatch(given)
-        request_id = given if sane else new_id("req")
-        scope.setdefault("state", {})["request_id"] = request_id
-
-        async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                self._metrics.http_responses.labels(_known_method(scope["method"]), message["status"]).inc()
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, send_named)
+def cors(origins: Collection[str]) -> list[Middleware]:
+    """Lets pages of these origins read answers; nothing without any. Cookies never travel: a key does, in a header."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=tuple(origins),
+            allow_methods=CORS_METHODS,
+            allow_headers=CORS_REQUEST_HEADERS,
+            expose_headers=CORS_ANSWER_HEADERS,
+        )
+    ]
 
 
 class OriginGuard:
     """Keeps pages of other sites away from a server that has no keys.
 
     A server on loopback answers to loopback's names only: a foreign name that resolves to 127.0.0.1 (DNS rebinding)
-    would make another site's page same-origin. And what changes conversations must not come from another origin.
+    would make another site's page same-origin. And what changes or computes something must not come from another
+    origin: a browser sends such a request without asking, though it hides the answer.
     """
 
-    def __init__(self, app: ASGIApp, bound_host: str) -> None:
+    def __init__(self, app: ASGIApp, bound_host: str, allowed_origins: Collection[str]) -> None:
         self._app = app
         self._names = LOOPBACK_NAMES | {bound_host} if is_loopback(bound_host) else None
+        self._allowed = frozenset(allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -84,16 +61,16 @@ class OriginGuard:
             name = _host_name(host)
             if name not in self._names and not name.endswith(".localhost"):
                 return f"This server listens on this machine only and does not answer to the name {name!r}"
-        if scope["method"] in SAFE_METHODS or not scope["path"].startswith("/api/"):
+        origin = headers.get("origin")
+        if scope["method"] in SAFE_METHODS or origin in self._allowed:
             return None
         # A browser vouches for Sec-Fetch-Site; where it sends none (plain HTTP over a network) there is Origin.
         site = headers.get("sec-fetch-site")
-        origin = headers.get("origin")
         if site is not None:
             foreign = site not in ("same-origin", "none")
         else:
-            foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        return "Conversations cannot be changed by a page of another origin" if foreign else None
+            foreign = origin is not None and not _is_at(origin, host)
+        return "Pages of other origins may not use this server (--cors-origins lets one in)" if foreign else None
 
 
 def is_loopback(host: str) -> bool:
@@ -101,13 +78,12 @@ def is_loopback(host: str) -> bool:
     return host in LOOPBACK_NAMES or host.startswith("127.")
 
 
+def _is_at(origin: str, host: str) -> bool:
+    return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+
+
 def _host_name(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _known_method(method: str) -> str:
-    # A label must not take any value that a client sends.
-    return method if method in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT") else "other"

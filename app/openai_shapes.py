@@ -1,44 +1,30 @@
 """The two answer formats of OpenAI's API, as chunks of a stream and as a whole."""
 
-from typing import Any, Protocol
+import time
+from abc import ABC, abstractmethod
+from typing import Any
 
-from app.sse import data_frame, encode_json
+from app.error_responses import error_body
+from app.ids import new_id
+from app.sse import DONE_FRAME, data_frame, encode_json
 from app.usage import openai_usage
-from engine.outputs import FinishReason, Usage
+from engine.errors import EbbError
+from engine.outputs import FinishReason, RequestOutput
 
 
-class AnswerShape(Protocol):
-    """Frames of one stream, or the body of one answer."""
-
-    def opening(self) -> bytes:
-        """What comes before the first text; may be empty."""
-
-    def text(self, text: str) -> bytes:
-        """One step's text."""
-
-    def finish(self, reason: FinishReason) -> bytes:
-        """Why it ended."""
-
-    def usage(self, usage: Usage) -> bytes:
-        """The extra chunk that `stream_options.include_usage` asks for."""
-
-    def whole(self, text: str, reason: FinishReason, usage: Usage) -> dict[str, Any]:
-        """The answer that is not streamed."""
-
-
-class _Shape:
+class _Shape(ABC):
     """One answer. Everything of a chunk but its text is encoded once."""
 
+    id_prefix: str
     object_name: str
     chunk_name: str
 
-    def __init__(
-        self, answer_id: str, *, created: int, model: str, fingerprint: str, include_usage: bool = False
-    ) -> None:
+    def __init__(self, *, model: str, fingerprint: str, include_usage: bool = False) -> None:
+        """include_usage: whether a stream ends with a chunk of usage."""
         self._head = {
-            "id": answer_id,
+            "id": new_id(self.id_prefix),
             "object": self.object_name,
-            "created": created,
+            "created": int(time.time()),
             "model": model,
             "system_fingerprint": fingerprint,
         }
@@ -48,13 +34,24 @@ class _Shape:
         self._before_text, self._after_text = before, after
 
     def text(self, text: str) -> bytes:
+        """One chunk."""
         return self._before_text + encode_json(text).encode() + self._after_text
 
-    def finish(self, reason: FinishReason) -> bytes:
-        return self._chunk([self._choice(self._no_content(), reason)])
+    def ending(self, last: RequestOutput) -> bytes:
+        """The reason, the usage if it was asked for, and OpenAI's mark of the end."""
+        frame = self._chunk([self._choice(self._no_content(), last.finish_reason)])
+        if self._include_usage:
+            frame += data_frame({**self._head, "object": self.chunk_name, "choices": [], "usage": _usage(last)})
+        return frame + DONE_FRAME
 
-    def usage(self, usage: Usage) -> bytes:
-        return data_frame({**self._head, "object": self.chunk_name, "choices": [], "usage": openai_usage(usage)})
+    def failure(self, error: EbbError) -> bytes:
+        """What OpenAI's clients raise as an error."""
+        return data_frame({"error": error_body(error)})
+
+    def whole(self, text: str, last: RequestOutput) -> dict[str, Any]:
+        """The body."""
+        choice = self._choice(self._message(text), last.finish_reason)
+        return {**self._head, "choices": [choice], "usage": _usage(last)}
 
     def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that will end with one.
@@ -69,16 +66,23 @@ class _Shape:
             choice |= {"finish_reason": "length", "stop_reason": "timeout"}
         return choice
 
+    @abstractmethod
     def _content(self, text: str) -> dict[str, Any]:
-        raise NotImplementedError
+        """A choice's text in a chunk."""
 
+    @abstractmethod
     def _no_content(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """The same in the chunk that says why the answer ended."""
+
+    @abstractmethod
+    def _message(self, text: str) -> dict[str, Any]:
+        """A choice's text in the body."""
 
 
 class ChatShape(_Shape):
     """chat.completion and chat.completion.chunk."""
 
+    id_prefix = "chatcmpl"
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
 
@@ -86,21 +90,20 @@ class ChatShape(_Shape):
         """Tells the role."""
         return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
 
-    def whole(self, text: str, reason: FinishReason, usage: Usage) -> dict[str, Any]:
-        """The body."""
-        message = {"role": "assistant", "content": text, "refusal": None}
-        return {**self._head, "choices": [self._choice({"message": message}, reason)], "usage": openai_usage(usage)}
-
     def _content(self, text: str) -> dict[str, Any]:
         return {"delta": {"content": text}}
 
     def _no_content(self) -> dict[str, Any]:
         return {"delta": {}}
 
+    def _message(self, text: str) -> dict[str, Any]:
+        return {"message": {"role": "assistant", "content": text, "refusal": None}}
+
 
 class TextShape(_Shape):
     """text_completion, whose chunks bear the same name."""
 
+    id_prefix = "cmpl"
     object_name = "text_completion"
     chunk_name = "text_completion"
 
@@ -108,12 +111,16 @@ class TextShape(_Shape):
         """Nothing."""
         return b""
 
-    def whole(self, text: str, reason: FinishReason, usage: Usage) -> dict[str, Any]:
-        """The body."""
-        return {**self._head, "choices": [self._choice({"text": text}, reason)], "usage": openai_usage(usage)}
-
     def _content(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
     def _no_content(self) -> dict[str, Any]:
         return {"text": ""}
+
+    def _message(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+
+def _usage(last: RequestOutput) -> dict[str, Any]:
+    assert last.usage is not None
+    return openai_usage(last.usage)

@@ -7,11 +7,19 @@ from app.token_history import MessageTokens
 
 Role = Literal["system", "user", "assistant"]
 MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]
+TitleSource = Literal["first_message", "model", "user"]
+
+ConversationSource = Literal["chat", "api", "response"]
+"""Who made it: the page, a client of /v1/conversations, or a response that was to be in none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A tree of messages. `head_id` is the leaf of the path that is shown; times are Unix seconds."""
+    """A tree of messages. `head_id` is the leaf of the path that is shown; times are Unix seconds.
+
+    metadata: what a client of the API attached to it. version: see `app.storage.versions`. title_source: whose words
+    the title is; None without a title.
+    """
 
     id: str
     title: str | None
@@ -20,6 +28,12 @@ class Conversation:
     params: dict[str, Any]
     created_at: float
     updated_at: float
+    source: ConversationSource = "chat"
+    metadata: dict[str, str] = field(default_factory=dict)
+    title_source: TitleSource | None = None
+    pinned: bool = False
+    archived: bool = False
+    version: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """What clients see."""

@@ -1,4 +1,4 @@
-"""The body of a request, read with a limit."""
+"""The body of a request, read with limits on its size and on its time."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from app.error_responses import BodyTooLargeError
-from app.limits import DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
+from app.error_responses import BodyTooLargeError, TooSlowError
+from app.limits import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from app.schemas.parsing import RequestModel, parse_body
 
 Model = TypeVar("Model", bound=RequestModel)
@@ -19,21 +19,38 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
     Raises:
         BodyTooLargeError: more than MAX_BODY_BYTES, told by Content-Length or by what came.
+        TooSlowError: it was not whole after BODY_SECONDS.
         InvalidRequestError: the body is not what `model` says.
     """
-    declared = request.headers.get("content-length", "0")
+    return parse_body(model, await read_bytes(request, MAX_BODY_BYTES))
+
+
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """All of the body. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes."""
     stream = request.stream()
-    if not declared.isdigit() or int(declared) > MAX_BODY_BYTES:
-        raise await _too_large(stream)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            body = await _whole(stream, request.headers.get("content-length", "0"), limit)
+    except TimeoutError:
+        raise TooSlowError(f"The body was not whole after {BODY_SECONDS:g} s") from None
+    if body is None:
+        raise await _too_large(stream, limit)
+    return body
+
+
+async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:
+    """All of it; None if it is too large."""
+    if not declared.isdigit() or int(declared) > limit:
+        return None
     body = bytearray()
     async for chunk in stream:
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise await _too_large(stream)
-    return parse_body(model, bytes(body))
+        if len(body) > limit:
+            return None
+    return bytes(body)
 
 
-async def _too_large(rest: AsyncIterator[bytes]) -> BodyTooLargeError:
+async def _too_large(rest: AsyncIterator[bytes], limit: int) -> BodyTooLargeError:
     """Lets the client finish, within bounds: an answer to one that still sends is lost when its connection closes."""
     discarded = 0
     with suppress(TimeoutError):
@@ -42,4 +59,4 @@ async def _too_large(rest: AsyncIterator[bytes]) -> BodyTooLargeError:
                 discarded += len(chunk)
                 if discarded > MAX_DISCARDED_BYTES:
                     break
-    return BodyTooLargeError(f"The body is larger than {MAX_BODY_BYTES >> 20} MiB")
+    return BodyTooLargeError(f"The body is larger than {limit >> 20} MiB")

@@ -1,34 +1,52 @@
 """The numbered events of one run, and any number of cursors on them.
 
-Event 1 opens the run, each delta is one more, the last one ends it. The log keeps the text of every delta and nothing
-per cursor, so a follower that reads slowly costs nobody anything: when it comes back, what it missed is sent as one
-event under the last number. Nothing here touches a socket or the engine.
+Event 1 opens the run. A delta's number is one more than the tokens that the answer has with it, so that it says the
+same however the deltas were cut, also after another process went on with the run. The last event ends it. The log keeps
+the text of every delta and nothing per cursor, so a follower that reads slowly costs nobody anything: when it comes
+back, what it missed is sent as one event under the last number. Nothing here touches a socket or the engine.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from app.records import Message
+from app.records import Conversation, Message
 from app.sse import event_frame, farewell_frame
 
-EPOCH = 0
-"""Second part of an event's id; it would change if a run were continued with other content under the same numbers."""
+OPENING = 1
+MAX_DIGITS = 15
 
 
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    Invariant: event n + 1 (n >= 1) is the delta `_deltas[n - 1]`, unless it is the closing event.
+    Invariant: `_numbers` grow, and `_numbers[i]` is the number of the event with the text `_deltas[i]`.
     """
 
-    def __init__(self, run_id: str, message: Message, opening: dict[str, Any]) -> None:
-        """message: the answer, in progress. opening: the data of event 1."""
+    def __init__(
+        self,
+        run_id: str,
+        message: Message,
+        opening: dict[str, Any],
+        *,
+        epoch: int = 0,
+        deltas: Sequence[tuple[int, str]] = (),
+    ) -> None:
+        """message: the answer, in progress. opening: the data of event 1.
+
+        epoch: how many processes worked on the run before; deltas: what they said, as (number, text).
+        """
         self.run_id = run_id
         self._message = message
         self._opening = opening
-        self._deltas: list[str] = []
+        self._epoch = epoch
+        self._numbers = array("q", (number for number, _ in deltas))
+        self._deltas = [text for _, text in deltas]
+        self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
+        self._last_number = 0
         self._interrupted = False
         self._changed = asyncio.Event()
         self._newest_frame: tuple[int, bytes] = (0, b"")
@@ -36,11 +54,11 @@ class RunLog:
     @property
     def last_event(self) -> int:
         """The number of the newest event."""
-        return self._last_delta + (self._closing is not None)
+        return self._last_number if self._closing is not None else self._last_delta
 
     @property
     def _last_delta(self) -> int:
-        return 1 + len(self._deltas)
+        return self._numbers[-1] if self._numbers else OPENING
 
     @property
     def is_closed(self) -> bool:
@@ -52,14 +70,24 @@ class RunLog:
         """The answer so far."""
         return "".join(self._deltas)
 
-    def append(self, text: str) -> None:
-        """One more delta."""
+    def deltas_from(self, index: int) -> list[tuple[int, str]]:
+        """Number and text of all deltas but the first `index`."""
+        return list(zip(self._numbers[index:], self._deltas[index:], strict=True))
+
+    def open(self, opening: dict[str, Any]) -> None:
+        """The data of event 1, where it was not known when the log was made; before anybody follows."""
+        self._opening = opening
+
+    def append(self, text: str, num_tokens: int) -> None:
+        """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
+        self._numbers.append(max(num_tokens, self._last_delta) + 1)
         self._deltas.append(text)
         self._wake()
 
-    def close(self, kind: str, data: dict[str, Any]) -> None:
-        """The event that ends the run: "done" or "error"."""
+    def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
+        """The event that ends the run, "done" or "error", when the answer has `num_tokens` tokens."""
         self._closing = (kind, data)
+        self._last_number = max(num_tokens + 1, self._last_delta) + 1
         self._wake()
 
     def interrupt(self) -> None:
@@ -67,10 +95,36 @@ class RunLog:
         self._interrupted = True
         self._wake()
 
+    def cursor(self, event_id: str) -> int | None:
+        """The number in "<run_id>:<epoch>.<n>"; None if that says nothing here, so that a snapshot is due.
+
+        What another process said after it had last been stored may be said again in other words.
+        """
+        name, _, number = event_id.rpartition(".")
+        prefix, _, epoch = name.rpartition(":")
+        if prefix != self.run_id or not (is_number(epoch) and is_number(number)):
+            return None
+        is_known = int(epoch) == self._epoch or (int(epoch) < self._epoch and int(number) <= self._inherited_until)
+        return int(number) if is_known else None
+
+    async def news(self, after: int) -> AsyncGenerator[list[tuple[int, str]], None]:
+        """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
+        index = bisect_right(self._numbers, after)
+        while True:
+            changed = self._changed
+            if index < len(self._deltas):
+                fresh = self.deltas_from(index)
+                index += len(fresh)
+                yield fresh
+            elif self._closing is not None or self._interrupted:
+                return
+            else:
+                await changed.wait()
+
     async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
-        """Frames of all events after number `after`, as they come; None (or a number not reached yet) begins with a
-        snapshot of the text so far."""
-        if after is None or after > self.last_event:
+        """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
+        of the text so far."""
+        if after is None or not self._is_event(after):
             seen = self._last_delta
             yield self._frame("snapshot", {"message": {**self._message.to_json(), "content": self.text}}, seen)
         else:
@@ -78,14 +132,14 @@ class RunLog:
         while True:
             changed = self._changed
             if seen == 0:
-                seen = 1
+                seen = OPENING
                 yield self._frame("run", self._opening, seen)
             elif seen < self._last_delta:
                 seen, frame = self._delta_after(seen)
                 yield frame
             elif self._closing is not None:
-                if seen <= self._last_delta:
-                    yield self._frame(*self._closing, self.last_event)
+                if seen < self._last_number:
+                    yield self._frame(*self._closing, self._last_number)
                 return
             elif self._interrupted:
                 yield farewell_frame()
@@ -93,18 +147,24 @@ class RunLog:
             else:
                 await changed.wait()
 
+    def _is_event(self, number: int) -> bool:
+        if number <= OPENING or number == self.last_event:
+            return True
+        index = bisect_left(self._numbers, number)
+        return index < len(self._numbers) and self._numbers[index] == number
+
     def _delta_after(self, seen: int) -> tuple[int, bytes]:
         """Everything after `seen` as one event. The common case, one new delta, is encoded once for all cursors."""
-        last = self._last_delta
-        if seen == last - 1:
+        first, last = bisect_right(self._numbers, seen), self._last_delta
+        if first == len(self._deltas) - 1:
             if self._newest_frame[0] != last:
                 self._newest_frame = (last, self._frame("delta", {"text": self._deltas[-1]}, last))
             return self._newest_frame
-        return last, self._frame("delta", {"text": "".join(self._deltas[seen - 1 :])}, last)
+        return last, self._frame("delta", {"text": "".join(self._deltas[first:])}, last)
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
-        return event_frame(kind, numbered, f"{self.run_id}:{EPOCH}.{number}")
+        return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
 
     def _wake(self) -> None:
         # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
@@ -112,9 +172,15 @@ class RunLog:
         self._changed = asyncio.Event()
 
 
-def parse_event_id(text: str, run_id: str) -> int | None:
-    """The number in "<run_id>:<epoch>.<n>"; None if it is of another run or epoch, so that a snapshot is due."""
-    prefix, _, number = text.rpartition(".")
-    if prefix != f"{run_id}:{EPOCH}" or not number.isascii() or not number.isdigit() or len(number) > 15:
-        return None
-    return int(number)
+def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:
+    """The data of event 1: what the turn has made."""
+    return {
+        "conversation": conversation.to_json(),
+        "user_message": question.to_json(),
+        "message": answer.to_json(),
+    }
+
+
+def is_number(text: str) -> bool:
+    """Whether it is a number that an event may have."""
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS

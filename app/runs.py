@@ -1,8 +1,9 @@
 """Runs: one generation each, from its first event to its stored end, whoever listens.
 
 A run is not a connection. Its task reads the engine's stream, appends to the run's log and writes the answer to the
-store: what is unfinished once a second (so a crash costs a second of text), the end before its closing event is
-announced (so what a client was told is on disk). Runs that have ended stay for those who come late, up to a bound.
+store: what is new of all runs every SAVE_SECONDS, the end before its closing event is announced (so what a client was
+told is on disk). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on with
+it after the next start. Runs that have ended stay for those who come late, up to a bound.
 """
 
 import asyncio
@@ -13,43 +14,55 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.backend import GenerationStream
-from app.conversations import ConversationStore, MessageEnd
 from app.error_responses import error_body
 from app.failures import failure_of
 from app.records import Message, MessageStatus
 from app.request_log import log_finished
 from app.run_log import RunLog
-from app.token_history import pack_ids
+from app.storage.runs import MessageEnd, RunProgress, RunStore
+from app.token_history import ID_BYTES, pack_ids
 from app.usage import message_usage
-from engine.errors import EngineError
+from engine.errors import EbbError, EngineError
 from engine.outputs import RequestOutput, Reuse
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
-SAVE_SECONDS = 1.0
+SAVE_SECONDS = 0.075
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """`answer` is what the store holds: in progress until `ended` is set, then final. reuse: set at its end."""
+    """`answer` is what the store holds: in progress until `ended` is set, then final, unless the server's stop
+    interrupted it. abort: None while no engine works on it. saved_*: how much of the log is stored. reuse, failure: set
+    at its end.
+
+    failure: why there is no answer, unless somebody cancelled it.
+    """
 
     id: str
     answer: Message
     log: RunLog
-    stream: GenerationStream
-    abort: Callable[[], None]
+    token_ids: "array[int]" = field(default_factory=lambda: array("I"))
+    abort: Callable[[], None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: bool = False
-    token_ids: "array[int]" = field(default_factory=lambda: array("I"))
     saved_ids: int = 0
+    saved_deltas: int = 0
     reuse: Reuse | None = None
+    failure: EbbError | None = None
 
     @property
     def answer_so_far(self) -> Message:
         """The answer with the text that has come until now."""
         return self.answer if self.ended.is_set() else replace(self.answer, content=self.log.text)
+
+    def unsaved(self) -> RunProgress:
+        """What the store does not have of it."""
+        return RunProgress(
+            self.id, self.saved_ids, pack_ids(self.token_ids[self.saved_ids :]), self.log.deltas_from(self.saved_deltas)
+        )
 
 
 class RunRegistry:
@@ -57,7 +70,7 @@ class RunRegistry:
 
     def __init__(
         self,
-        store: ConversationStore,
+        store: RunStore,
         *,
         keep_seconds: float = KEEP_SECONDS,
         keep_runs: int = KEEP_RUNS,
@@ -71,23 +84,23 @@ class RunRegistry:
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._saver: asyncio.Task[None] | None = None
+        self._saving = asyncio.Lock()
 
     @property
     def live(self) -> int:
-        """How many runs have not ended."""
+        """How many runs the engine works on."""
         return len(self._tasks)
 
-    def start(
-        self, answer: Message, opening: dict[str, Any], stream: GenerationStream, abort: Callable[[], None]
-    ) -> Run:
-        """Follow `stream` until it ends. `answer` is stored already; its `run_id` names the run."""
-        assert answer.run_id is not None
-        run = Run(answer.run_id, answer, RunLog(answer.run_id, answer, opening), stream, abort)
+    def add(self, run: Run) -> None:
+        """A run that nobody works on yet. Its answer is stored already."""
         self._runs[run.id] = run
-        self._tasks[run.id] = asyncio.create_task(self._drive(run), name=run.id)
+
+    def drive(self, run: Run, stream: GenerationStream, abort: Callable[[], None]) -> None:
+        """Follow `stream` until it ends."""
+        run.abort = abort
+        self._tasks[run.id] = asyncio.create_task(self._drive(run, stream), name=run.id)
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
-        return run
 
     def get(self, run_id: str | None) -> Run | None:
         """The run, if it is live or ended not long ago."""
@@ -95,16 +108,33 @@ class RunRegistry:
 
     async def cancel(self, run: Run) -> Message:
         """Stop generating, keep what there is; returns the final answer. Does nothing to a run that has ended."""
-        if not run.ended.is_set():
+        if run.abort is None and not run.ended.is_set():
+            await self.close(run, "cancelled", "abort")
+        self.stop(run)
+        await run.ended.wait()
+        return run.answer
+
+    def stop(self, run: Run) -> None:
+        """Begin to cancel a run that an engine works on, for who cannot wait."""
+        if run.abort is not None and not run.ended.is_set():
             run.cancelled = True
             run.abort()
-            await run.ended.wait()
-        return run.answer
+
+    def forget(self, run: Run) -> None:
+        """Nobody may come late to this one."""
+        self._runs.pop(run.id, None)
 
     async def cancel_all_of(self, conversation_id: str) -> None:
         """Cancel what is live in a conversation."""
         for run in [run for run in self._runs.values() if run.answer.conversation_id == conversation_id]:
             await self.cancel(run)
+
+    async def close(self, run: Run, status: MessageStatus, finish_reason: str | None) -> None:
+        """End a run that nobody works on, with what it has."""
+        end = MessageEnd(run.log.text, status, finish_reason, pack_ids(run.token_ids))
+        await self._store_end(run, end)
+        run.log.close(*closing_event(run.answer), len(run.token_ids))
+        self._has_ended(run)
 
     def forget_prefixes(self) -> None:
         """Of what other prompts had in common with those of runs that have ended: it may be of a deleted one."""
@@ -112,63 +142,78 @@ class RunRegistry:
             run.reuse = None
 
     async def join(self) -> None:
-        """Wait until every run has ended and is stored. The engine ends them, not this."""
+        """Wait until no engine works on a run, and what came of them is stored. The engine ends them, not this."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         if self._saver is not None:
             await self._saver
+        for run in self._runs.values():
+            if not run.ended.is_set():
+                run.log.interrupt()
 
-    async def _drive(self, run: Run) -> None:
+    async def _drive(self, run: Run, stream: GenerationStream) -> None:
         last: RequestOutput | None = None
         try:
-            async for output in run.stream:
+            async for output in stream:
                 run.token_ids.extend(output.token_ids)
                 if output.text:
-                    run.log.append(output.text)
+                    run.log.append(output.text, len(run.token_ids))
                 last = output
         except Exception:
             logger.exception("%s: the engine's stream broke", run.id)
         if last is None or not last.finished:
             last = RequestOutput(run.id, "", (), "error", error="The engine failed")
         run.reuse = last.usage.reuse if last.usage is not None else None
+        run.failure = failure_of(last) if not run.cancelled else None
         log_finished(run.id, last)
         try:
-            await self._end(run, last)
+            if last.finish_reason == "abort" and not run.cancelled:
+                await self._hand_over(run)
+            else:
+                await self._end(run, last)
         finally:
-            run.ended.set()
             del self._tasks[run.id]
-            self._forget_later(run)
+            self._has_ended(run)
+
+    async def _hand_over(self, run: Run) -> None:
+        """The server stops: whoever starts next goes on with it."""
+        await self._save([run])
+        run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
-        end = _message_end(run, last)
+        await self._store_end(run, _message_end(run, last))
+        run.log.close(*closing_event(run.answer), len(run.token_ids))
+
+    async def _store_end(self, run: Run, end: MessageEnd) -> None:
         try:
-            run.answer = await self._store.finish_message(run.answer, end)
+            run.answer = await self._store.finish(run.answer, end)
         except Exception:
             logger.exception("%s: the answer could not be stored", run.id)
-            error = error_body(EngineError("The answer could not be stored", code="storage_failed"))
+            run.failure = EngineError("The answer could not be stored", code="storage_failed")
+            error = error_body(run.failure)
             run.answer = replace(run.answer, content=end.content, status="failed", error=error)
-        if last.finish_reason == "abort" and not run.cancelled:
-            run.log.interrupt()
-        else:
-            run.log.close(*closing_event(run.answer))
 
     async def _save_progress(self) -> None:
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=self._save_seconds)
-            behind = [
-                run for run in self._runs.values() if not run.ended.is_set() and len(run.token_ids) > run.saved_ids
-            ]
+            await self._save([run for run in self._runs.values() if not run.ended.is_set()])
+
+    async def _save(self, runs: list[Run]) -> None:
+        async with self._saving:
+            behind = [(run, run.unsaved()) for run in runs if len(run.token_ids) > run.saved_ids]
+            if not behind:
+                return
             try:
-                await self._store.save_progress(
-                    [(run.answer.id, run.log.text, pack_ids(run.token_ids)) for run in behind]
-                )
+                await self._store.save_progress([progress for _, progress in behind])
             except Exception:
                 logger.exception("the progress of %d runs could not be stored", len(behind))
-                continue
-            for run in behind:
-                run.saved_ids = len(run.token_ids)
+                return
+            for run, progress in behind:
+                run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES
+                run.saved_deltas += len(progress.deltas)
 
-    def _forget_later(self, run: Run) -> None:
+    def _has_ended(self, run: Run) -> None:
+        run.ended.set()
         asyncio.get_running_loop().call_later(self._keep_seconds, self._runs.pop, run.id, None)
         ended = [run_id for run_id, kept in self._runs.items() if kept.ended.is_set()]
         for run_id in ended[: max(0, len(ended) - self._keep_runs)]:
@@ -182,17 +227,20 @@ def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:
     return "done", {"message": answer.to_json()}
 
 
-def log_of(answer: Message) -> RunLog:
-    """The log of a run that ended long ago, made again from its answer: everything in one delta."""
+def ended_run(answer: Message, opening: dict[str, Any] | None = None) -> Run:
+    """A run that ended long ago, made again from its answer: everything in one delta."""
     assert answer.run_id is not None
-    log = RunLog(answer.run_id, answer, {"message": answer.to_json()})
-    log.append(answer.content)
-    log.close(*closing_event(answer))
-    return log
+    num_tokens = len(answer.tokens.ids) // ID_BYTES
+    log = RunLog(answer.run_id, answer, opening or {"message": answer.to_json()})
+    if answer.content:
+        log.append(answer.content, num_tokens)
+    log.close(*closing_event(answer), num_tokens)
+    run = Run(answer.run_id, answer, log)
+    run.ended.set()
+    return run
 
 
 def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
-    # A run that the server's stop interrupts has not failed: it is told to come back.
     failure = failure_of(last) if last.finish_reason != "abort" else None
     return MessageEnd(
         content=run.log.text,

@@ -1,11 +1,11 @@
 """Wiring: the application from its services, and `ebb serve` from the settings."""
 
 import asyncio
-import fcntl
 import logging
 import os
 import signal
 import socket
+from contextvars import Context
 from pathlib import Path
 from types import FrameType
 
@@ -17,46 +17,81 @@ from starlette.middleware import Middleware
 
 from app.config import Settings
 from app.engine_host import EngineHost
-from app.error_responses import on_ebb_error, on_http_error, on_unexpected_error
-from app.middleware import OriginGuard, RequestContext, is_loopback
-from app.routes import conversations, health, metrics, models, openai_chat, openai_completions, runs
+from app.error_responses import on_ebb_error, on_http_error
+from app.faults import Faults
+from app.http_protocol import HttpProtocol
+from app.limits import KEEP_ALIVE_SECONDS
+from app.log_lines import write_log
+from app.middleware import OriginGuard, cors, is_loopback
+from app.request_context import RequestContext
+from app.routes import (
+    anthropic_messages,
+    branches,
+    conversations,
+    drafts,
+    health,
+    metrics,
+    models,
+    openai_chat,
+    openai_completions,
+    openai_conversations,
+    responses,
+    runs,
+    search,
+    tokens,
+    transfer,
+)
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
+from app.state_lock import lock_state_dir
 from engine.errors import EbbError
 
-DATABASE_NAME = "conversations.db"
 DRAIN_SECONDS = 10.0
 CLOSE_SECONDS = 5
 
 logger = logging.getLogger(__name__)
 
 
-def make_app(services: Services, *, bound_host: str = "127.0.0.1", static: Path = STATIC) -> Starlette:
+def make_app(
+    services: Services,
+    *,
+    bound_host: str = "127.0.0.1",
+    static: Path = STATIC,
+    cors_origins: tuple[str, ...] = (),
+    log_messages: bool = False,
+) -> Starlette:
     """The ASGI application. It opens and closes nothing: `services` belong to the caller.
 
     bound_host: the address that the server listens on; on loopback, requests for other names are refused.
+    cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
     """
     app = Starlette(
         routes=[
             *openai_chat.routes,
             *openai_completions.routes,
+            *responses.routes,
+            *openai_conversations.routes,
+            *anthropic_messages.routes,
+            *tokens.routes,
             *models.routes,
             *conversations.routes,
+            *branches.routes,
+            *drafts.routes,
+            *search.routes,
+            *transfer.routes,
             *runs.routes,
             *health.routes,
             *metrics.routes,
             *page_routes(static),
         ],
         middleware=[
-            Middleware(RequestContext, metrics=services.metrics),
-            Middleware(OriginGuard, bound_host=bound_host),
+            Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages),
+            *cors(cors_origins),
+            Middleware(Faults),
+            Middleware(OriginGuard, bound_host=bound_host, allowed_origins=cors_origins),
         ],
-        exception_handlers={
-            EbbError: on_ebb_error,
-            HTTPException: on_http_error,
-            Exception: on_unexpected_error,
-        },
+        exception_handlers={EbbError: on_ebb_error, HTTPException: on_http_error},
     )
     app.state.services = services
     return app
@@ -68,10 +103,9 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
     build: makes the engine; None makes the one that `settings` describe. drain_seconds: how long answers may go on
     after the first signal.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    write_log(settings.log_format)
     settings.make_directories()
-    lock = _lock(settings.state_dir)
+    lock = lock_state_dir(settings.state_dir)
     if lock is None:
         logger.error("another ebb uses --state-dir %s", settings.state_dir)
         return 1
@@ -94,16 +128,23 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
 
 async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
     host = EngineHost()
-    services = await Services.open(settings.state_dir / DATABASE_NAME, host)
+    services = await Services.open(settings.database, host, model_titles=settings.chat_titles == "model")
+    services.begin()
     server = DrainingServer(
         uvicorn.Config(
-            make_app(services, bound_host=settings.host),
-            http="httptools",
+            make_app(
+                services,
+                bound_host=settings.host,
+                cors_origins=settings.cors_origins,
+                log_messages=settings.log_messages,
+            ),
+            http=HttpProtocol,
             ws="none",
             lifespan="off",
             access_log=False,
             log_config=None,
             server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=CLOSE_SECONDS,
         ),
         services,
@@ -142,8 +183,8 @@ class DrainingServer(uvicorn.Server):
             logging.shutdown()
             os._exit(128 + sig)
         self._signalled = True
-        logger.info("%s: stopping (once more: at once)", signal.Signals(sig).name)
-        self._loop.call_soon_threadsafe(self._begin_drain)
+        # In no context: a signal comes in the middle of something, and the log would say that it came from there.
+        self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name, context=Context())
 
     def close_now(self) -> None:
         """End without draining: there is no engine."""
@@ -154,7 +195,8 @@ class DrainingServer(uvicorn.Server):
         if self._draining is not None:
             await self._draining
 
-    def _begin_drain(self) -> None:
+    def _begin_drain(self, name: str) -> None:
+        logger.info("%s: stopping (once more: at once)", name)
         self._draining = asyncio.create_task(self._drain(), name="drain")
 
     async def _drain(self) -> None:
@@ -163,17 +205,6 @@ class DrainingServer(uvicorn.Server):
             await self._services.runs.join()
         finally:
             self.should_exit = True
-
-
-def _lock(state_dir: Path) -> int | None:
-    """An exclusive lock on the state directory, held until the process ends; None if another one has it."""
-    descriptor = os.open(state_dir / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _listen(host: str, port: int) -> socket.socket:

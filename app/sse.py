@@ -31,6 +31,11 @@ def farewell_frame() -> bytes:
     return f"event: server_restart\nretry: {RECONNECT_MILLISECONDS}\ndata: {{}}\n\n".encode()
 
 
+def typed_frame(data: dict[str, Any]) -> bytes:
+    """An event that is named by its own "type"."""
+    return f"event: {data['type']}\ndata: {encode_json(data)}\n\n".encode()
+
+
 def data_frame(data: dict[str, Any]) -> bytes:
     """An unnamed event."""
     return f"data: {encode_json(data)}\n\n".encode()

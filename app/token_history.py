@@ -4,6 +4,9 @@ A user message keeps the ids between the answer before it and the place where it
 message, generation prompt); an assistant message keeps the ids that were produced. So the ids of a path, joined, are
 the prompt, and the prompt of one turn is a prefix of the next one's: that is what lets its KV blocks be found again.
 
+A message without a key was never tokenised for itself: of several messages that were said at once, or left in a
+conversation until an answer was asked for, the last one has a key and the ids of all of them.
+
 Ids mean something under one tokenizer, template and system prompt only, which `prompt_key` names. Where it changes
 inside a path, the next user message holds the whole prompt rendered anew, marked by `starts_prompt`, and what is above
 it no longer counts.
@@ -64,6 +67,8 @@ def num_common(one: bytes, other: bytes) -> int:
 def joined_ids(path: Sequence[MessageTokens], key: str) -> list[int] | None:
     """The token ids of a path (root first) up to and including its last message; None if they cannot be used."""
     start = max((index for index, tokens in enumerate(path) if tokens.starts_prompt), default=None)
-    if start is None or any(tokens.prompt_key != key for tokens in path[start:]):
+    if start is None or path[-1].prompt_key != key:
+        return None
+    if any(tokens.prompt_key not in ("", key) for tokens in path[start:]):
         return None
     return [token_id for tokens in path[start:] for token_id in unpack_ids(tokens.ids)]

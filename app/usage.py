@@ -1,45 +1,63 @@
-"""Usage as JSON: OpenAI's fields, and the KV receipt beside them."""
+"""Usage as JSON: the fields of an API, and the KV receipt beside them."""
 
 from typing import Any
 
 from app.reuse_report import stored_reuse
-from engine.outputs import Usage
+from engine.outputs import KVReceipt, Usage
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
-    """All counts in tokens. `cached_tokens` is what came from a tier, `kv` says from which, and what that
-    cost and saved: see `engine.outputs.KVReceipt`."""
-    kv, phases = usage.kv, usage.kv.phases
+    """All counts in tokens. `cached_tokens` is what came from a tier."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-        "prompt_tokens_details": {"cached_tokens": kv.cached},
-        "kv": {
-            "device": kv.device,
-            "cpu": kv.cpu,
-            "redis": kv.redis,
-            "computed": kv.computed,
-            "restore_ms": round(kv.restore_ms, 2),
-            "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
-            "blocks_verified": kv.blocks_verified,
-            "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
-            "phases_ms": {
-                "queue": round(phases.queue, 2),
-                "lookup": round(phases.lookup, 2),
-                "load": round(phases.load, 2),
-                "prefill": round(phases.prefill, 2),
-                "first_token": round(phases.first_token, 2),
-            },
+        "prompt_tokens_details": {"cached_tokens": usage.kv.cached},
+        "kv": _receipt(usage.kv),
+    }
+
+
+def anthropic_usage(usage: Usage) -> dict[str, Any]:
+    """The same in Anthropic's words: `input_tokens` are those that did not come from a tier.
+
+    Nothing is counted as cache creation, which with Anthropic is what somebody asked for, and pays for.
+    """
+    return {
+        "input_tokens": usage.prompt_tokens - usage.kv.cached,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.kv.cached,
+        "output_tokens": usage.completion_tokens,
+        "kv": _receipt(usage.kv),
+    }
+
+
+def _receipt(kv: KVReceipt) -> dict[str, Any]:
+    """From which tier the prompt's tokens came, and what that cost and saved: see `engine.outputs.KVReceipt`."""
+    phases = kv.phases
+    return {
+        "device": kv.device,
+        "cpu": kv.cpu,
+        "redis": kv.redis,
+        "computed": kv.computed,
+        "restore_ms": round(kv.restore_ms, 2),
+        "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
+        "blocks_verified": kv.blocks_verified,
+        "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
+        "phases_ms": {
+            "queue": round(phases.queue, 2),
+            "lookup": round(phases.lookup, 2),
+            "load": round(phases.load, 2),
+            "prefill": round(phases.prefill, 2),
+            "first_token": round(phases.first_token, 2),
         },
     }
 
 
 def message_usage(usage: Usage) -> dict[str, Any]:
-    """The same, why not more was reused, and times: milliseconds since the request came; the speed counts from the
+    """OpenAI's, why not more was reused, and times: milliseconds since the request came; the speed counts from the
     first token on."""
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
-    following = usage.completion_tokens - 1
+    following = usage.completion_tokens - usage.resumed_tokens - 1
     shown = openai_usage(usage)
     shown["kv"]["reuse"] = stored_reuse(usage.reuse) if usage.reuse is not None else None
     return {

@@ -158,7 +158,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write links.json and links.md. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.links", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument(
+        "--link",
+        nargs=2,
+        type=float,
+        metavar=("MS", "MB/S"),
+        help="one link alone; nothing is written",
+    )
     arguments = parser.parse_args(argv)
+    every = [(latency, rate) for latency in LATENCIES for rate in RATES]
+    links = every if arguments.link is None else [(arguments.link[0] / 1e3, arguments.link[1] * 1e6)]
     prompts = [prompt(PROMPT_BLOCKS * BLOCK + 1, salt) for salt in range(PROMPTS)]
     points = []
     binary = find_redis_server()
@@ -174,11 +183,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         for arm in ("decides", "loads"):
             for token_ids in prompts:
                 arms[arm].generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1))
-        for latency in LATENCIES:
-            for rate in RATES:
-                link.set(latency, rate)
-                points.append(measure(arms, prompts, latency, rate))
-                print(table(points[-1:]).splitlines()[-1], flush=True)
+        for latency, rate in links:
+            link.set(latency, rate)
+            points.append(measure(arms, prompts, latency, rate))
+            print(table(points[-1:]).splitlines()[-1], flush=True)
+            if arguments.link is None:
                 write(points, arguments.out)
     return 0 if all(point.met for point in points) else 1
 

@@ -64,6 +64,11 @@ class EbbServer:
         return self._client
 
     @property
+    def base_url(self) -> str | None:
+        """Where it answers; None while it does not."""
+        return self._client.base_url if self._client is not None else None
+
+    @property
     def pid(self) -> int:
         """The running process."""
         if self._process is None:

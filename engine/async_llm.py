@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.core import InFlight
@@ -33,8 +34,10 @@ class RequestStream(AsyncIterator[RequestOutput]):
     Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
     """
 
-    def __init__(self, request: Request, abort: Callable[[str], None]) -> None:
+    def __init__(self, request: Request, abort: Callable[[str], None], text_before: str = "") -> None:
+        """text_before: what the tokens say that it was given as the beginning of its answer."""
         self.request_id = request.request_id
+        self.text_before = text_before
         self.params: SamplingParams = request.sampling
         self._abort = abort
         self._pending: RequestOutput | None = None
@@ -69,15 +72,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
 
 def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
-    return RequestOutput(
-        second.request_id,
-        first.text + second.text,
-        first.token_ids + second.token_ids,
-        second.finish_reason,
-        second.usage,
-        second.error,
-        second.retry_after,
-    )
+    return replace(second, text=first.text + second.text, token_ids=first.token_ids + second.token_ids)
 
 
 class AsyncLLMEngine:
@@ -102,6 +97,7 @@ class AsyncLLMEngine:
         self.redis_note = redis_note
         self.model_name = config.model_name
         self.model_fingerprint = engine.processor.model_fingerprint
+        self.kv_fingerprint = engine.processor.kv_fingerprint
         self.max_model_len = engine.processor.limits.window
         self._engine = engine
         self._on_close = on_close
@@ -126,17 +122,31 @@ class AsyncLLMEngine:
         request_id: str | None = None,
         tenant: str = "local",
         urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
     ) -> RequestStream:
-        """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once."""
+        """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once.
+
+        produced: the beginning of the answer, as another process produced it; the stream tells what follows.
+        keep_kv: False, and it uses the KV that others left, leaves it as it is, and adds nothing.
+        """
         if self._broken:
             raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
         request = self._engine.add_request(
-            prompt_token_ids, params, request_id=request_id, tenant=tenant, urgency=urgency
+            prompt_token_ids,
+            params,
+            request_id=request_id,
+            tenant=tenant,
+            urgency=urgency,
+            produced=produced,
+            keep_kv=keep_kv,
         )
-        stream = RequestStream(request, self.abort)
+        stream = RequestStream(request, self.abort, self._engine.text_before(request))
         self._streams[request.request_id] = stream
+        if (last := self._engine.end_if_complete(request)) is not None:
+            self._deliver(last)
         self._watch_deadlines()
         self._wake.set()
         return stream

@@ -29,19 +29,20 @@ class StopStrings:
         self._longest = max((len(text) for text in stop), default=0)
         self._held = ""
 
-    def push(self, text: str) -> tuple[str, bool]:
-        """(text that may be shown, whether a stop string was met). After a stop nothing more may be pushed."""
+    def push(self, text: str) -> tuple[str, str | None]:
+        """(text that may be shown, the stop string that was met). After a stop nothing more may be pushed."""
         if not self._stop:
-            return text, False
+            return text, None
         self._held += text
         # The one that is complete first, so that it does not matter in which pieces the text comes.
-        found = [(at + len(stop), at) for stop in self._stop if (at := self._held.find(stop)) >= 0]
+        found = [(at + len(stop), at, stop) for stop in self._stop if (at := self._held.find(stop)) >= 0]
         if found:
-            return self._held[: min(found)[1]], True
+            _, start, stop = min(found)
+            return self._held[:start], stop
         keep = self._possible_start()
         cut = len(self._held) - keep
         shown, self._held = self._held[:cut], self._held[cut:]
-        return shown, False
+        return shown, None
 
     def flush(self) -> str:
         """What was held back, when no more text comes."""

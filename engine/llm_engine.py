@@ -47,13 +47,32 @@ class LLMEngine:
         request_id: str | None = None,
         tenant: str = "local",
         urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
     ) -> Request:
-        """Check and queue. Raises InvalidRequestError, OverloadedError."""
+        """Check and queue. Raises InvalidRequestError, OverloadedError.
+
+        produced: the beginning of the answer, from another process. See `end_if_complete`. keep_kv: see
+        `AsyncLLMEngine.generate`.
+        """
         unique = f"{request_id or 'req'}-{next(self._ids)}"
-        request = self.processor.process(unique, prompt_token_ids, params, tenant, urgency)
+        request = self.processor.process(
+            unique, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
+        )
         self.core.add_request(request)
         self._outputs.add_request(request)
         return request
+
+    def text_before(self, request: Request) -> str:
+        """The text of the tokens that it was added with, as far as that can no longer change."""
+        return self._outputs.text_before(request)
+
+    def end_if_complete(self, request: Request) -> RequestOutput | None:
+        """The last output of a request whose answer was whole when it was added; None if it goes on."""
+        output = self._outputs.end_if_complete(request)
+        if output is not None:
+            self.core.finish_request(request.request_id, output.finish_reason or "stop")
+        return self._count(output)
 
     def abort_request(self, request_id: str) -> RequestOutput | None:
         """End it now, whatever it is doing. None if it had ended before."""
@@ -135,13 +154,14 @@ class LLMEngine:
             usage, kv = output.usage, output.usage.kv
             self._finished[output.finish_reason] += 1
             self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
-            below = usage.prompt_tokens - kv.device
-            self._asked.update(device=usage.prompt_tokens, cpu=below, redis=below - kv.cpu)
-            self._queue["served" if usage.completion_tokens else output.finish_reason].observe(usage.queue_ms / 1e3)
-            if usage.completion_tokens:
+            made = usage.completion_tokens - usage.resumed_tokens
+            below = kv.tokens - kv.device
+            self._asked.update(device=kv.tokens, cpu=below, redis=below - kv.cpu)
+            self._queue["served" if made else output.finish_reason].observe(usage.queue_ms / 1e3)
+            if made:
                 self._ttft.observe(usage.ttft_ms / 1e3)
-            if usage.completion_tokens > 1:
-                self._inter_token.observe((usage.total_ms - usage.ttft_ms) / 1e3 / (usage.completion_tokens - 1))
+            if made > 1:
+                self._inter_token.observe((usage.total_ms - usage.ttft_ms) / 1e3 / (made - 1))
         return output
 
     def stats(self) -> EngineStats:

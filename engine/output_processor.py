@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from engine.detokenizer import Detokenizer, StopStrings
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request import Request
+from engine.scheduling.ending import reason_to_end
 from engine.scheduling.scheduler import TokenUpdate
 
 
@@ -16,6 +17,9 @@ class _Progress:
     stop: StopStrings
     first_token: float | None = None
     num_tokens: int = 0
+    num_resumed: int = 0
+    text_before: str = ""
+    stop_string: str | None = None
 
 
 class OutputProcessor:
@@ -28,10 +32,30 @@ class OutputProcessor:
         self._progress: dict[str, _Progress] = {}
 
     def add_request(self, request: Request) -> None:
-        """From now on its updates can be processed."""
-        self._progress[request.request_id] = _Progress(
-            request, Detokenizer(self._token_bytes), StopStrings(request.sampling.stop)
-        )
+        """From now on its updates can be processed. The text of what it has produced already is not told again."""
+        progress = _Progress(request, Detokenizer(self._token_bytes), StopStrings(request.sampling.stop))
+        self._progress[request.request_id] = progress
+        progress.num_resumed = len(request.output_token_ids)
+        for token_id in request.output_token_ids:
+            progress.num_tokens += 1
+            is_stop_token = token_id in request.sampling.stop_token_ids
+            text, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
+            progress.text_before += text
+
+    def text_before(self, request: Request) -> str:
+        """The text of what it had produced when it came, as far as that can no longer change."""
+        return self._progress[request.request_id].text_before
+
+    def end_if_complete(self, request: Request) -> RequestOutput | None:
+        """The last output of a request that was ended by what it had produced when it came; it has no text."""
+        progress = self._progress[request.request_id]
+        if not progress.num_tokens:
+            return None
+        met = progress.stop_string
+        reason = "stop" if met is not None else reason_to_end(request, request.output_token_ids[-1])
+        if reason is None:
+            return None
+        return self._finished(progress, "", (), reason, cut=True, stop_string=met)
 
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
         """(output, whether a stop string ended the request here, so that the scheduler must end it too).
@@ -49,9 +73,10 @@ class OutputProcessor:
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
         ended_by_token = update.finish_reason == "stop"
-        text, stopped = self._advance(progress, token_id, is_stop_token=ended_by_token)
-        if stopped:
-            return self._finished(progress, text, (token_id,), "stop", cut=True), update.finish_reason is None
+        text, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
+        if met is not None:
+            ended = self._finished(progress, text, (token_id,), "stop", cut=True, stop_string=met)
+            return ended, update.finish_reason is None
         if update.finish_reason is not None:
             return self._finished(progress, text, (token_id,), update.finish_reason), False
         return RequestOutput(request.request_id, text, (token_id,)), False
@@ -61,10 +86,10 @@ class OutputProcessor:
         progress = self._progress.get(request.request_id)
         return None if progress is None else self._finished(progress, "", (), reason, error=error)
 
-    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[str, bool]:
+    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[str, str | None]:
         text = "" if is_stop_token else progress.detokenizer.push(token_id)
         if progress.num_tokens <= progress.request.sampling.min_tokens:
-            return progress.stop.flush() + text, False
+            return progress.stop.flush() + text, None
         return progress.stop.push(text)
 
     def _finished(
@@ -75,13 +100,15 @@ class OutputProcessor:
         reason: FinishReason,
         *,
         cut: bool = False,
+        stop_string: str | None = None,
         error: str | None = None,
     ) -> RequestOutput:
         request = progress.request
         del self._progress[request.request_id]
         if not cut:
             text += progress.stop.flush()
-        return RequestOutput(request.request_id, text, token_ids, reason, self._usage(progress), error)
+        usage = self._usage(progress)
+        return RequestOutput(request.request_id, text, token_ids, reason, usage, error, stop_string=stop_string)
 
     def _usage(self, progress: _Progress) -> Usage:
         request, now = progress.request, self._clock()
@@ -91,6 +118,7 @@ class OutputProcessor:
         return Usage(
             prompt_tokens=request.num_prompt_tokens,
             completion_tokens=progress.num_tokens,
+            resumed_tokens=progress.num_resumed,
             kv=self._receipt(request),
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,

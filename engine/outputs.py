@@ -30,7 +30,8 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class KVReceipt:
-    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens.
+    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens, and those of the answer
+    that another process had produced.
 
     restore_ms: duration of the loads that brought them. cpu_bytes, redis_bytes: moved into the device for it, by where
     they lay before; blocks_verified: those from Redis, each taken after its MAC was checked. These three count all of
@@ -53,6 +54,11 @@ class KVReceipt:
     def cached(self) -> int:
         """Tokens that were not computed again, from whichever tier."""
         return self.device + self.cpu + self.redis
+
+    @property
+    def tokens(self) -> int:
+        """All that it tells of."""
+        return self.cached + self.computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,11 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one finished request, and its times in milliseconds. reuse: None if it never had its turn, or if
-    nothing is ever reused."""
+    """Token counts of one finished request, and its times in milliseconds since it came to this process.
+
+    resumed_tokens: of the completion's, those that another process had produced. reuse: None if it never had its turn,
+    or if nothing is ever reused.
+    """
 
     prompt_tokens: int
     completion_tokens: int
@@ -100,6 +109,7 @@ class Usage:
     ttft_ms: float
     total_ms: float
     reuse: Reuse | None = None
+    resumed_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +120,7 @@ class RequestOutput:
     token_ids: every id produced since the last output, also those whose text is held back or cut.
     finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
     and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
+    stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
     """
 
     request_id: str
@@ -119,6 +130,7 @@ class RequestOutput:
     usage: Usage | None = None
     error: str | None = None
     retry_after: int | None = None
+    stop_string: str | None = None
 
     @property
     def finished(self) -> bool:

@@ -64,6 +64,11 @@ class Processor:
         """Names the weights."""
         return self._namespace.model_fingerprint
 
+    @property
+    def kv_fingerprint(self) -> str:
+        """Names whatever may change a bit of what is computed: model, numerics, dtype, layout."""
+        return self._namespace.fingerprint().hex()
+
     def process(
         self,
         request_id: str,
@@ -71,16 +76,24 @@ class Processor:
         params: SamplingParams,
         tenant: str,
         urgency: Urgency = NORMAL,
+        *,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
     ) -> Request:
-        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", "priority", ..."""
+        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", "priority", ...
+
+        produced: what another process produced of the answer already; it goes on behind that.
+        keep_kv: whether others may find what it computes.
+        """
         prompt = tuple(prompt_token_ids)
         self._check_prompt(prompt)
+        self._check_ids(produced)
         _check_sampling(params)
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         public = self._public_part(prompt)
         root = self._root_key(tenant, public)
-        keys = self._keys(root, public, prompt) if self._prefix_cache else []
+        keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
         now = self._clock()
         return Request(
             request_id,
@@ -94,6 +107,8 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
+            output_token_ids=list(produced),
+            keeps_kv=keep_kv,
         )
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
@@ -126,10 +141,7 @@ class Processor:
     def _check_prompt(self, prompt: tuple[int, ...]) -> None:
         if not prompt:
             raise InvalidRequestError("the prompt is empty", param="prompt")
-        if min(prompt) < 0 or max(prompt) >= self.limits.vocab_size:
-            raise InvalidRequestError(
-                f"the prompt holds token ids outside of the vocabulary [0, {self.limits.vocab_size})", param="prompt"
-            )
+        self._check_ids(prompt)
         if len(prompt) >= self.limits.window:
             raise InvalidRequestError(
                 f"the prompt has {len(prompt)} tokens; this model's window is {self.limits.window} tokens, "
@@ -143,6 +155,12 @@ class Processor:
                 "it could never be served (--kv-memory sets the size)",
                 param="prompt",
                 code="context_length_exceeded",
+            )
+
+    def _check_ids(self, token_ids: Sequence[int]) -> None:
+        if token_ids and (min(token_ids) < 0 or max(token_ids) >= self.limits.vocab_size):
+            raise InvalidRequestError(
+                f"the prompt holds token ids outside of the vocabulary [0, {self.limits.vocab_size})", param="prompt"
             )
 
     def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:

@@ -42,6 +42,7 @@ class Request:
     restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
     reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
     reuse_end: why the tiers did not bring more, at the last time; reuse: what was known at its first admission.
+    keeps_kv: whether others may find what it computed; if not, it takes nothing away from what they would find either.
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
@@ -82,6 +83,7 @@ class Request:
     started: float | None = None
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
+    keeps_kv: bool = True
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:

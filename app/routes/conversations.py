@@ -1,48 +1,73 @@
-"""/api/conversations: the tree of messages of each chat, and new turns in it."""
+"""/api/conversations: the list of chats, each with its messages, and new turns in it."""
+
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.event_stream import EventStream
+from app.limits import MAX_PAGE
+from app.query_params import flag, whole_number
+from app.records import Message
 from app.request_body import read_body
+from app.routes.cursors import parse_place, place_cursor
+from app.routes.versioned import expected_versions, versioned
 from app.runs import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
-from app.services import services_of
+from app.services import Services, services_of
+
+DEFAULT_PAGE = 100
 
 
 async def list_conversations(request: Request) -> Response:
-    """All of them, newest first."""
-    conversations = await services_of(request).store.all()
-    return JSONResponse({"data": [conversation.to_json() for conversation in conversations]})
+    """A page of them: pinned ones first, then the newest."""
+    cursor = request.query_params.get("cursor")
+    page = await services_of(request).store.conversations.page(
+        archived=flag(request, "archived"),
+        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
+        after=parse_place(cursor) if cursor is not None else None,
+    )
+    following = place_cursor(page.following) if page.following is not None else None
+    return JSONResponse({"data": [one.to_json() for one in page.conversations], "next_cursor": following})
 
 
 async def create_conversation(request: Request) -> Response:
     """A new, empty one."""
     fields = await read_body(request, ConversationFields)
-    conversation = await services_of(request).store.create(fields.changes())
-    return JSONResponse(conversation.to_json(), 201)
+    return versioned(await services_of(request).store.conversations.create(fields.changes()), 201)
 
 
 async def get_conversation(request: Request) -> Response:
-    """One, with the messages on its current path."""
+    """One, with the messages on its current path, each with those that it could be exchanged for."""
     services = services_of(request)
-    conversation = await services.store.get(request.path_params["id"])
+    conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
-    return JSONResponse({**conversation.to_json(), "messages": [message.to_json() for message in path]})
+    siblings = await services.store.tree.siblings(conversation.id, conversation.head_id)
+    return versioned(conversation, messages=[_beside(message, siblings[message.parent_id]) for message in path])
 
 
 async def change_conversation(request: Request) -> Response:
-    """Its title, system prompt or default parameters."""
+    """Its title, system prompt, default parameters or marks."""
     fields = await read_body(request, ConversationFields)
-    conversation = await services_of(request).store.change(request.path_params["id"], fields.changes())
-    return JSONResponse(conversation.to_json())
+    return versioned(
+        await services_of(request).store.conversations.change(
+            request.path_params["id"], fields.changes(), expected_versions(request)
+        )
+    )
 
 
 async def delete_conversation(request: Request) -> Response:
-    """Remove it; what is being generated in it ends."""
-    await services_of(request).turns.delete(request.path_params["id"])
+    """Hide it, so that it can be restored for a while, or remove it at once; what is being generated in it ends."""
+    await services_of(request).deletions.delete_conversation(
+        request.path_params["id"], expected_versions(request), permanently=flag(request, "permanently")
+    )
     return Response(status_code=204)
+
+
+async def restore_conversation(request: Request) -> Response:
+    """Take a deletion back."""
+    return versioned(await services_of(request).deletions.restore_conversation(request.path_params["id"]))
 
 
 async def post_message(request: Request) -> Response:
@@ -50,7 +75,7 @@ async def post_message(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, NewMessage)
-    return _followed(await services.turns.ask(request.path_params["id"], fields))
+    return _followed(services, await services.turns.ask(request.path_params["id"], fields, expected_versions(request)))
 
 
 async def retry_message(request: Request) -> Response:
@@ -58,10 +83,27 @@ async def retry_message(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, RetryFields)
-    return _followed(await services.turns.retry(request.path_params["id"], fields))
+    return _followed(
+        services, await services.turns.retry(request.path_params["id"], fields, expected_versions(request))
+    )
 
 
-def _followed(run: Run) -> Response:
+async def continue_message(request: Request) -> Response:
+    """Let an answer that was cut go on, in the same message."""
+    services = services_of(request)
+    run = await services.continuation.go_on(request.path_params["id"], expected_versions(request))
+    return _followed(services, run)
+
+
+def _beside(message: Message, sibling_ids: list[str]) -> dict[str, Any]:
+    # It may have been deleted between two reads.
+    ids = sibling_ids if message.id in sibling_ids else [message.id]
+    return {**message.to_json(), "sibling_ids": ids, "sibling_index": ids.index(message.id)}
+
+
+def _followed(services: Services, run: Run) -> Response:
+    if services.titles is not None:
+        services.titles.after(run)
     return EventStream(run.log.follow(after=0), headers={"X-Run-Id": run.id})
 
 
@@ -71,6 +113,8 @@ routes = [
     Route("/api/conversations/{id}", get_conversation),
     Route("/api/conversations/{id}", change_conversation, methods=["PATCH"]),
     Route("/api/conversations/{id}", delete_conversation, methods=["DELETE"]),
+    Route("/api/conversations/{id}/restore", restore_conversation, methods=["POST"]),
     Route("/api/conversations/{id}/messages", post_message, methods=["POST"]),
     Route("/api/messages/{id}/retry", retry_message, methods=["POST"]),
+    Route("/api/messages/{id}/continue", continue_message, methods=["POST"]),
 ]

@@ -19,7 +19,7 @@ async def health(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 while requests are served, else 503."""
+    """200 while requests are served, else 503 with the reason."""
     host = services_of(request).host
     if host.status == "ok":
         return JSONResponse(_body(host))
@@ -33,8 +33,24 @@ def _body(host: EngineHost) -> dict[str, Any]:
         "version": VERSION,
         "model": None if engine is None else _model(engine),
         "starting": host.progress if host.state in ("starting", "failed") else None,
+        "reason": _reason(host),
         "tiers": None if engine is None else _tiers(engine),
     }
+
+
+def _reason(host: EngineHost) -> str | None:
+    """Why no requests are served; None if they are."""
+    match host.status:
+        case "ok":
+            return None
+        case "starting":
+            return f"The server is starting: {host.progress}"
+        case "stopping":
+            return "The server is stopping"
+        case "failed" if host.failed:
+            return f"The engine could not be started: {host.progress}"
+        case _:
+            return "The engine broke, its log says how; restart the server"
 
 
 def _model(engine: Backend) -> dict[str, Any]:

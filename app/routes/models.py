@@ -1,5 +1,6 @@
-"""GET /v1/models."""
+"""GET /v1/models: the one model, with the fields of OpenAI's and of Anthropic's API side by side."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -7,24 +8,30 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.backend import Backend
-from app.openai_serving import check_model
 from app.services import services_of
+from app.serving import check_model
 
 
 def _model(engine: Backend, created: int) -> dict[str, Any]:
-    return {
-        "id": engine.model_name,
-        "object": "model",
-        "created": created,
-        "owned_by": "ebb",
-        "max_model_len": engine.max_model_len,
+    name = engine.model_name
+    openai = {"id": name, "object": "model", "created": created, "owned_by": "ebb"}
+    anthropic = {
+        "type": "model",
+        "display_name": name,
+        "created_at": datetime.fromtimestamp(created, UTC).isoformat(),
+        "lifecycle": "active",
+        "max_input_tokens": engine.max_model_len,
+        "max_tokens": engine.max_model_len,
     }
+    return {**openai, **anthropic, "max_model_len": engine.max_model_len}
 
 
 async def list_models(request: Request) -> Response:
     """The one model that is served."""
     host = services_of(request).host
-    return JSONResponse({"object": "list", "data": [_model(host.require(), host.ready_at)]})
+    engine = host.require()
+    page = {"has_more": False, "first_id": engine.model_name, "last_id": engine.model_name}
+    return JSONResponse({"object": "list", "data": [_model(engine, host.ready_at)], **page})
 
 
 async def get_model(request: Request) -> Response:

@@ -1,5 +1,6 @@
 """The page and its files, as the web build left them in `app/static`."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
@@ -42,9 +43,10 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
 
     async def beside_index(request: Request) -> Response:
         file = static / request.path_params["name"]
-        if not file.is_file():
-            raise HTTPException(404)
-        return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        with suppress(OSError):  # a name longer than the file system knows
+            if file.is_file():
+                return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        raise HTTPException(404)
 
     return [
         Route("/", index),

@@ -5,8 +5,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.event_stream import EventStream
-from app.run_log import parse_event_id
-from app.runs import log_of
+from app.run_log import RunLog, is_number
+from app.runs import ended_run
 from app.services import services_of
 from engine.errors import InvalidRequestError
 
@@ -15,9 +15,9 @@ async def follow_run(request: Request) -> Response:
     """Its events after the client's cursor; without one, a snapshot and then what comes. 204 when all were seen."""
     services = services_of(request)
     run_id = request.path_params["id"]
-    after = _cursor(request, run_id)
     run = services.runs.get(run_id)
-    log = run.log if run is not None else log_of(await services.store.message_of_run(run_id))
+    log = (run or ended_run(await services.store.messages.of_run(run_id))).log
+    after = _cursor(request, log)
     if log.is_closed and after == log.last_event:
         return Response(status_code=204)
     return EventStream(log.follow(after), headers={"X-Run-Id": run_id})
@@ -34,14 +34,14 @@ async def explain_reuse(request: Request) -> Response:
     return JSONResponse(await services_of(request).turns.explain(request.path_params["id"]))
 
 
-def _cursor(request: Request, run_id: str) -> int | None:
+def _cursor(request: Request, log: RunLog) -> int | None:
     given = request.query_params.get("starting_after")
     if given is not None:
-        if not given.isascii() or not given.isdigit() or len(given) > 15:
+        if not is_number(given):
             raise InvalidRequestError("starting_after must be the number of an event", param="starting_after")
         return int(given)
     event_id = request.headers.get("last-event-id")
-    return parse_event_id(event_id, run_id) if event_id else None
+    return log.cursor(event_id) if event_id else None
 
 
 routes = [

@@ -6,9 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.limits import MAX_MESSAGES
-from app.schemas.parsing import RequestModel, supported_fields
+from app.schemas.parsing import RequestModel, supported_items
 from app.schemas.sampling import OpenAIRequest, TokenCount
 from engine.sampling_params import SamplingParams
+from models.pangu.chat_format import Message
 
 
 class TextPart(RequestModel):
@@ -49,14 +50,16 @@ class ChatMessage(RequestModel):
             return "".join(part.text for part in self.content)
         return self.content or ""
 
+    def turn(self) -> Message:
+        """What the template gets. "developer" is OpenAI's newer word for "system"."""
+        return Message("system" if self.role == "developer" else self.role, self.text)
 
-def _supported_messages(value: object) -> object:
-    if not isinstance(value, list):
-        return value
-    return [
-        supported_fields(ChatMessage, message, f"messages[{index}].") if isinstance(message, dict) else message
-        for index, message in enumerate(value)
-    ]
+
+ChatMessages = Annotated[
+    list[ChatMessage],
+    Field(min_length=1, max_length=MAX_MESSAGES),
+    BeforeValidator(lambda value: supported_items(ChatMessage, value, "messages")),
+]
 
 
 class ChatCompletionRequest(OpenAIRequest):
@@ -79,9 +82,7 @@ class ChatCompletionRequest(OpenAIRequest):
         "web_search_options": (),
     }
 
-    messages: Annotated[
-        list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES), BeforeValidator(_supported_messages)
-    ]
+    messages: ChatMessages
     max_completion_tokens: TokenCount | None = None
 
     def sampling_params(self) -> SamplingParams:

@@ -60,6 +60,19 @@ def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path:
     return kept
 
 
+def supported_items(model: type[RequestModel], value: object, path: str) -> object:
+    """`value`, a list of objects at `path`, each without the fields that `model` ignores.
+
+    Whatever is not of that form is left for pydantic to refuse. Raises as `supported_fields` does.
+    """
+    if not isinstance(value, list):
+        return value
+    return [
+        supported_fields(model, item, f"{path}[{index}].") if isinstance(item, dict) else item
+        for index, item in enumerate(value)
+    ]
+
+
 def _json_object(body: bytes) -> dict[str, Any]:
     try:
         value = from_json(body, allow_inf_nan=False) if body.strip() else {}

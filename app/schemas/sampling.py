@@ -23,6 +23,7 @@ TopK = Annotated[int, Field(ge=-1, le=1 << 31)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
+ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
 class SamplingFields(RequestModel):
@@ -49,7 +50,18 @@ class SamplingFields(RequestModel):
         return SamplingParams(**chosen)
 
 
-class OpenAIRequest(SamplingFields, UrgencyFields):
+class GenerationRequest(SamplingFields, UrgencyFields):
+    """What every route has that generates an answer and keeps nothing."""
+
+    model: ModelName
+    stream: bool | None = None
+
+    def client_field(self, engine_param: str) -> str:
+        """The client's name of a field that the engine refuses."""
+        return engine_param
+
+
+class OpenAIRequest(GenerationRequest):
     """What the two OpenAI generation routes have in common."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
@@ -62,18 +74,12 @@ class OpenAIRequest(SamplingFields, UrgencyFields):
         "logit_bias": ({},),
     }
 
-    model: Annotated[str, Field(min_length=1, max_length=1024)]
-    stream: bool | None = None
     stream_options: "StreamOptions | None" = None
 
     @property
     def include_usage(self) -> bool:
         """Whether a stream ends with a chunk of usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
-
-    def client_field(self, engine_param: str) -> str:
-        """The client's name of a field that the engine refuses."""
-        return engine_param
 
 
 class StreamOptions(RequestModel):

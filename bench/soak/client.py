@@ -70,7 +70,7 @@ class SoakClient:
 
     async def delete(self, conversation: str) -> None:
         """It is not needed any more."""
-        async with self._asked("DELETE", f"/api/conversations/{conversation}"):
+        async with self._asked("DELETE", f"/api/conversations/{conversation}?permanently=true"):
             pass
 
     async def say(self, conversation: str, content: str, manner: Manner = "listens", patience: int = 0) -> str:

@@ -1,4 +1,7 @@
-"""What lies in a Redis, seen from outside, for people: through redis-py, since nobody's answer waits for it."""
+"""What lies in a Redis, seen from outside, for people: through redis-py, since nobody's answer waits for it.
+
+A large block lies in several values, each of which counts here as a block: nothing in it tells how many they are.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -47,8 +47,8 @@ Reply = int | bytes | ErrorReply | None
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds. io: the longest silence while bytes are due. operation: the longest that one exchange may last, on
-    top of what its bytes take at SLOWEST."""
+    """In seconds. io: the longest that one system call waits for bytes that are due. operation: the longest that one
+    exchange may last, on top of what its bytes take at SLOWEST; it is looked at between system calls."""
 
     connect: float = 0.25
     io: float = 1.0

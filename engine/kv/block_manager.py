@@ -66,7 +66,8 @@ class BlockManager:
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Continue in the block behind its full ones: one that another request left partly filled is taken over if all
         of it is known, or if there is no room for a copy; of a published one, and of one that somebody else may go on
-        from, a copy is made. Returns the tokens that need no computing, and the copy.
+        from, a copy is made, and always for a request that keeps no KV. Returns the tokens that need no computing, and
+        the copy.
 
         At least one token of the request is always computed, for its logits.
         """
@@ -80,8 +81,11 @@ class BlockManager:
         match = self.pool.find_tail(request.key_before(full), known)
         if match is None:
             return 0, None
-        if not match.is_whole and (copied := self._copy(request, match.tail, match.num_tokens)):
+        take_over = match.is_whole and request.keeps_kv
+        if not take_over and (copied := self._copy(request, match.tail, match.num_tokens)):
             return copied
+        if not request.keeps_kv:
+            return 0, None
         self.pool.take_tail(match.tail)
         request.blocks.append(match.tail)
         return match.num_tokens, None
@@ -126,7 +130,7 @@ class BlockManager:
 
     def publish_full(self, request: Request) -> list[int]:
         """Publish the blocks that are full by now; returns the indices of those that are found through this request."""
-        if not self.prefix_cache:
+        if not self._leaves_kv(request):
             return []
         size = self.block_size
         full = request.num_confirmed_tokens // size
@@ -145,6 +149,9 @@ class BlockManager:
         request.num_published_blocks = max(request.num_published_blocks, full)
         return published
 
+    def _leaves_kv(self, request: Request) -> bool:
+        return self.prefix_cache and request.keeps_kv
+
     def shrink(self, request: Request, num_blocks: int) -> None:
         """Return the blocks behind the first `num_blocks`."""
         self.pool.release(reversed(request.blocks[num_blocks:]))
@@ -154,7 +161,7 @@ class BlockManager:
         """Return all of its blocks; published ones and the tail stay findable until someone needs their room."""
         full = request.num_confirmed_tokens // self.block_size
         tail_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
-        if self.prefix_cache and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
+        if self._leaves_kv(request) and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
             block = request.blocks[full]
             unshared = block.key is None and block.ref_count == 1
             if unshared and self.pool.leave_tail(block, request.key_before(full), tail_ids):

@@ -65,7 +65,7 @@ class PrefixLog:
         unknown = (index for index, key in enumerate(request.block_keys) if key not in self._runs)
         full = next(unknown, len(request.block_keys))
         parent = request.key_before(full)
-        known = request.prompt_token_ids[full * size : (full + 1) * size]
+        known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens))
         match = self._index.find(parent, known, lambda _: True) if known else None
         if match is None:
             return KnownPrefix(full * size, self._continuation(parent, ()))

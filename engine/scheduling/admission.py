@@ -78,4 +78,4 @@ class Admission:
         cpu = min(outcome.from_cpu * size, cached) if outcome is not None else 0
         redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
         seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
-        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_prompt_tokens - cached, seconds * 1e3)
+        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_tokens - cached, seconds * 1e3)

@@ -40,7 +40,8 @@ class Followers:
         of it; False if none will have more than the device has."""
         leader, most = None, len(request.blocks)
         for other in others:
-            shared = self._num_shared(request, other) if other.num_published_blocks >= len(request.blocks) else 0
+            will_have = other.keeps_kv and other.num_published_blocks >= len(request.blocks)
+            shared = self._num_shared(request, other) if will_have else 0
             if shared > max(most, other.num_published_blocks):
                 leader, most = other, shared
         if leader is not None:

@@ -166,7 +166,8 @@ class RequestStates:
                     self._tiering.forget_waiting(request)
                 self._restored.pop(request_id, None)
                 self._blocks.free(request)
-        self.prefixes.add(request)
+        if request.keeps_kv:
+            self.prefixes.add(request)
         self._forget_in_worker(request)
         self.deadlines.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason

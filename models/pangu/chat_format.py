@@ -71,19 +71,21 @@ class ChatFormat:
             ids.insert(0, self._leading_id)
         return ids
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
-        """The ids that follow `prior_ids` when messages[-1] is said next.
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+        """The ids that follow `prior_ids` when the last `num_new` of the messages are said next.
 
-        prior_ids: the exact ids of the conversation up to the end of what the model produced for messages[-2], the
-        last answer. What comes back closes that turn (unless its end-of-turn id is already the last of prior_ids),
-        adds messages[-1] and starts the next answer. Earlier turns are never encoded again.
+        prior_ids: the exact ids of the conversation up to the end of what the model produced for the message before
+        those, the last answer. What comes back closes that turn (unless its end-of-turn id is already the last of
+        prior_ids), adds the new messages and starts the next answer. Earlier turns are never encoded again.
 
-        Raises ChatFormatError when messages[-2] is no answer, or the template does not write it where it belongs.
+        Raises ChatFormatError when no answer is before the new messages, or the template does not write it where it
+        belongs.
         """
-        if len(messages) < 2 or messages[-2].role != "assistant":
+        said = len(messages) - num_new
+        if said < 1 or messages[said - 1].role != "assistant":
             raise ChatFormatError("a conversation can only be extended after an answer")
         mark = _unused_character([message.content for message in messages])
-        marked = [*messages[:-2], replace(messages[-2], content=mark), messages[-1]]
+        marked = [*messages[: said - 1], replace(messages[said - 1], content=mark), *messages[said:]]
         shielded, frame = self._shield(marked, avoid=mark)
         before, found, after = self._text(shielded).rpartition(mark)
         if not found or mark in before:

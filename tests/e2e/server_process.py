@@ -21,7 +21,9 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+) answers")
 def ebb_serve(state_dir: Path, *flags: str) -> Iterator[str]:
     """The address of a server that is ready, with its chats in `state_dir`; it is stopped at the end."""
     log = state_dir / "serve.log"
-    command = [*SERVE, "--port", "0", "--state-dir", str(state_dir / "state"), *flags]
+    # No title changes while a test looks at it.
+    titles = ("--chat-titles", "first-words")
+    command = [*SERVE, "--port", "0", "--state-dir", str(state_dir / "state"), *titles, *flags]
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
     try:

@@ -37,7 +37,7 @@ async def test_escape_leaves_the_name_as_it_was(chat: ChatPage) -> None:
     assert (await chat.stored(conversation))["title"] == "Kept"
 
 
-async def test_a_chat_is_deleted_only_after_a_yes(chat: ChatPage) -> None:
+async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Doomed")
     await chat.chats.get_by_text("Doomed", exact=True).hover()
     await chat.button("Delete Doomed").click()
@@ -46,7 +46,14 @@ async def test_a_chat_is_deleted_only_after_a_yes(chat: ChatPage) -> None:
 
     await chat.chats.get_by_text("Doomed", exact=True).hover()
     await chat.button("Delete Doomed").click()
-    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages will be gone for good.")
+    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages can be brought back")
+    await chat.button("Delete").click()
+    await chat.button("Undo").click()
+    await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
+    await expect(chat.page).to_have_url(re.compile(f"/c/{conversation}$"))
+
+    await chat.chats.get_by_text("Doomed", exact=True).hover()
+    await chat.button("Delete Doomed").click()
     await chat.button("Delete").click()
 
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_have_count(0)

@@ -1,7 +1,7 @@
 """A real server on a free port, in this process: uvicorn, the whole application, an engine of the test's choice."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +9,12 @@ from typing import Generic, TypeVar
 
 import aiohttp
 import uvicorn
+from starlette.routing import Route
 
 from app.backend import Backend
 from app.engine_host import EngineHost
+from app.http_protocol import HttpProtocol
+from app.limits import KEEP_ALIVE_SECONDS
 from app.server import make_app
 from app.services import Services
 
@@ -54,16 +57,42 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def running_server(
-    state_dir: Path, engine: E, *, ready: bool = True, static: Path | None = None
+    state_dir: Path,
+    engine: E,
+    *,
+    ready: bool = True,
+    static: Path | None = None,
+    cors_origins: tuple[str, ...] = (),
+    log_messages: bool = False,
+    routes: Sequence[Route] = (),
 ) -> AsyncIterator[RunningServer[E]]:
-    """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting."""
+    """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting.
+
+    routes: more than the application has."""
     host = EngineHost()
     services = await Services.open(state_dir / "conversations.db", host)
     await engine.start()
     if ready:
         host.ready(engine, "identity")
-    app = make_app(services, static=static if static is not None else state_dir / "static")
-    config = uvicorn.Config(app, port=0, lifespan="off", access_log=False, log_config=None, timeout_graceful_shutdown=5)
+    app = make_app(
+        services,
+        static=static if static is not None else state_dir / "static",
+        cors_origins=cors_origins,
+        log_messages=log_messages,
+    )
+    app.router.routes[:0] = routes
+    config = uvicorn.Config(
+        app,
+        port=0,
+        http=HttpProtocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=5,
+    )
     server = _Server(config)
     serving = asyncio.create_task(server._serve())
     await server.is_up.wait()

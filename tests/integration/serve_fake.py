@@ -57,6 +57,7 @@ def main() -> int:
         cpu_kv_memory=0,
         host="127.0.0.1",
         port=port,
+        chat_titles="first-words",
     )
     return run_server(settings, build, drain_seconds=drain_seconds)
 

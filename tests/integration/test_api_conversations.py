@@ -83,6 +83,8 @@ async def test_a_conversation_shows_its_messages_along_the_path(http: aiohttp.Cl
         "params",
         "created_at",
         "completed_at",
+        "sibling_ids",
+        "sibling_index",
     }
 
 
@@ -247,9 +249,14 @@ async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: P
         done = (await all_events(await posted(http, conversation["id"], content="one")))[-1]
     async with running_server(tmp_path, FakeEngine()) as second, api_client(second.url) as http:
         url = f"/api/runs/{done.data['run_id']}/events"
-        snapshot, end = await all_events(await http.get(url, headers={"Last-Event-ID": done.id or ""}))
+        snapshot, end = await all_events(await http.get(url))
         assert snapshot.data["message"]["content"] == WHOLE_ANSWER
+        assert [event.kind for event in await all_events(await http.get(f"{url}?starting_after=3"))] == [
+            "snapshot",
+            "done",
+        ]
         assert end.data["message"] == done.data["message"]
+        assert end.id == done.id
         assert (await http.get(url, headers={"Last-Event-ID": end.id or ""})).status == 204
 
 

@@ -3,14 +3,20 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import openai
 import pytest
 from openai import AsyncOpenAI
+from starlette.types import Send
 
-from tests.integration.api_server import RunningServer
+from app.event_stream import EventStream
+from app.log_lines import TextLines
+from engine.urgency import Urgency
+from tests.integration.api_server import RunningServer, running_server
+from tests.integration.compatibility import row
 from tests.integration.sse_events import events
 from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
 
@@ -26,6 +32,7 @@ async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
         yield client
 
 
+@row("openai", "chat.completions.create(...)", "text, reason, usage, the receipt in `usage.kv`")
 async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(client: AsyncOpenAI, api: Api) -> None:
     answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
     assert answer.choices[0].message.content == WHOLE_ANSWER
@@ -46,6 +53,7 @@ async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(clie
     }
 
 
+@row("openai", "chat.completions.create(...)", "tokens from a tier are `usage.prompt_tokens_details.cached_tokens`")
 async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> None:
     for _ in range(2):
         answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
@@ -54,6 +62,7 @@ async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> 
     assert answer.usage.prompt_tokens_details.cached_tokens == answer.usage.prompt_tokens
 
 
+@row("openai", "chat.completions.create(stream=True)", "the role first, the reason last, one id throughout")
 async def test_a_streamed_chat_has_the_role_first_the_reason_last_and_one_id_throughout(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
     chunks = [chunk async for chunk in stream]
@@ -77,6 +86,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
     await stream.close()
 
 
+@row("openai", "chat.completions.create(stream_options={'include_usage': True})", "usage in a last chunk of its own")
 async def test_usage_comes_in_an_extra_chunk_when_asked_for(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="fake-1", messages=MESSAGES, stream=True, max_tokens=2, stream_options={"include_usage": True}
@@ -90,24 +100,56 @@ async def test_usage_comes_in_an_extra_chunk_when_asked_for(client: AsyncOpenAI)
     assert chunks[-1].choices[0].finish_reason == "length"
 
 
+@row("openai", "chat.completions.create(stream=True)", "comments that keep a silent connection open are passed over")
+async def test_comments_between_the_events_are_passed_over(
+    client: AsyncOpenAI, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinged = asyncio.Event()
+    ping = EventStream._ping
+
+    async def noted(self: EventStream, send: Send) -> bool:
+        pinged.set()
+        return await ping(self, send)
+
+    monkeypatch.setattr(EventStream, "_ping", noted)
+    defaults = EventStream.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "ping_seconds", 0.01)
+    api.engine.hold()
+    stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
+    async with asyncio.timeout(5):
+        await pinged.wait()
+    api.engine.allow(None)
+    chunks = [chunk async for chunk in stream]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == WHOLE_ANSWER
+
+
+@row("openai", "chat.completions.stream(...)", "events, and the whole answer at the end")
 async def test_the_stream_helper_of_the_client_accumulates_the_same_answer(client: AsyncOpenAI) -> None:
     async with client.chat.completions.stream(model="fake-1", messages=MESSAGES) as stream:
         answer = await stream.get_final_completion()
     assert answer.choices[0].message.content == WHOLE_ANSWER
 
 
+@row(
+    "openai",
+    "chat.completions.create(extra_body=...)",
+    "`top_k`, `min_tokens`, `ignore_eos`, `priority`, `timeout` reach the engine",
+)
 async def test_the_fields_beyond_openais_reach_the_engine(client: AsyncOpenAI, api: Api) -> None:
     answer = await client.chat.completions.create(
         model="fake-1",
         messages=MESSAGES,
         max_completion_tokens=20,
-        extra_body={"top_k": 5, "min_tokens": 2, "ignore_eos": True},
+        extra_body={"top_k": 5, "min_tokens": 2, "ignore_eos": True, "priority": 1, "timeout": 30},
     )
     params = api.engine.requests[0].params
     assert (params.top_k, params.min_tokens, params.ignore_eos, params.max_tokens) == (5, 2, True, 20)
+    assert api.engine.requests[0].urgency == Urgency(1, 30.0)
     assert answer.choices[0].finish_reason == "length"
 
 
+@row("openai", "chat.completions.create(stop=...)", "ends before the stop string")
 async def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(client: AsyncOpenAI) -> None:
     answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stop=["w3"])
     assert answer.choices[0].message.content == " w0 w1 w2"
@@ -121,14 +163,17 @@ async def test_the_developer_role_is_the_system_role(client: AsyncOpenAI, api: A
     assert text_of(api.engine.requests[0].prompt) == "<system\nx><user\ny><assistant\n"
 
 
+@row("openai", "completions.create(prompt=...)", "text, token ids, or a list of one of them")
 async def test_a_completion_continues_text_or_token_ids(client: AsyncOpenAI, api: Api) -> None:
     of_text = await client.completions.create(model="fake-1", prompt="abc", max_tokens=4)
     of_ids = await client.completions.create(model="fake-1", prompt=[97, 98, 99], max_tokens=4)
     of_list = await client.completions.create(model="fake-1", prompt=["abc"], max_tokens=4)
+    await client.completions.create(model="fake-1", prompt=[[97, 98, 99]], max_tokens=4)
     assert of_text.choices[0].text == of_ids.choices[0].text == of_list.choices[0].text == " w0 w1 w2 w3"
     assert {request.prompt for request in api.engine.requests} == {(97, 98, 99)}
 
 
+@row("openai", "completions.create(stream=True)", "the same text; usage if asked for")
 async def test_a_streamed_completion_is_the_same_text(client: AsyncOpenAI) -> None:
     stream = await client.completions.create(
         model="fake-1", prompt="abc", stream=True, stream_options={"include_usage": True}
@@ -140,12 +185,14 @@ async def test_a_streamed_completion_is_the_same_text(client: AsyncOpenAI) -> No
     assert {chunk.object for chunk in chunks} == {"text_completion"}
 
 
+@row("openai", "models.list(), models.retrieve(name)", "the one model that is served, with `max_model_len`")
 async def test_the_models_list_names_the_one_that_is_served(client: AsyncOpenAI) -> None:
     models = await client.models.list()
     assert [(model.id, model.object) for model in models.data] == [("fake-1", "model")]
     assert (await client.models.retrieve("fake-1")).to_dict()["max_model_len"] == WINDOW
 
 
+@row("openai", "models.retrieve('other')", "`NotFoundError` with a message; so for `model='other'` everywhere")
 async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
     for call in (
         client.models.retrieve("org/other"),
@@ -158,6 +205,11 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         assert caught.value.param == "model"
 
 
+@row(
+    "openai",
+    "chat.completions.create(...)",
+    "a field is wrong, or not supported (`n`, `tools`, `logprobs`): `BadRequestError` with it in `param`",
+)
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
@@ -169,8 +221,23 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         ({"stop": ["x"] * 17}, "stop"),
         ({"temperature": -1}, "temperature"),
         ({"n": 3}, "n"),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"logprobs": True}, "logprobs"),
     ],
-    ids=["window", "template", "max_tokens", "max_completion_tokens", "role", "stop", "temperature", "n"],
+    ids=[
+        "window",
+        "template",
+        "max_tokens",
+        "max_completion_tokens",
+        "role",
+        "stop",
+        "temperature",
+        "n",
+        "tools",
+        "response_format",
+        "logprobs",
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field(
@@ -198,6 +265,7 @@ async def test_a_prompt_of_completions_beyond_the_window_names_the_prompt(client
     assert caught.value.param == "prompt"
 
 
+@row("openai", "chat.completions.create(stream=True)", "an engine that fails half-way raises `APIError`")
 async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="fake-1", messages=[{"role": "user", "content": FAILING}], stream=True
@@ -214,11 +282,54 @@ async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(client: As
     assert received == " w0 w1 w2"
 
 
+@row("openai", "chat.completions.create(...)", "an engine that fails raises `InternalServerError`")
 async def test_an_engine_that_fails_is_a_server_error_when_not_streamed(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.InternalServerError) as caught:
         await client.chat.completions.create(model="fake-1", messages=[{"role": "user", "content": FAILING}])
     assert caught.value.status_code == 500
     assert caught.value.type == "server_error"
+
+
+@row("openai", "chat.completions.create(stream=True)", "a server that stops half-way raises `APIError`")
+async def test_a_server_that_stops_ends_a_stream_with_an_error_event(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
+    await api.engine.until_running(1)
+    stream = await asking
+    await api.engine.stop(0)
+    received = []
+    with pytest.raises(openai.APIError, match="stopping"):
+        received += [chunk async for chunk in stream]
+
+
+@row("openai", "stream.close()", "the request leaves the engine")
+async def test_a_client_that_closes_its_stream_frees_its_place_in_the_engine(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
+    await api.engine.until_running(1)
+    api.engine.allow(1)
+    stream = await asking
+    await anext(aiter(stream))
+    await stream.close()
+    await api.engine.until_running(0)
+    assert api.engine.finished == {"abort": 1}
+
+
+@row("openai", "chat.completions.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
+async def test_one_request_too_many_is_a_rate_limit_error(tmp_path: Path) -> None:
+    async with (
+        running_server(tmp_path, FakeEngine(max_waiting=0)) as server,
+        AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        with pytest.raises(openai.RateLimitError) as caught:
+            await client.chat.completions.create(model="fake-1", messages=MESSAGES)
+        assert caught.value.response.headers["Retry-After"] == "3"
+
+
+@row("openai", "embeddings.create(...)", "not there: `NotFoundError`")
+async def test_a_route_that_is_not_there_is_not_found(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.NotFoundError, match="/v1/embeddings"):
+        await client.embeddings.create(model="fake-1", input="x")
 
 
 async def test_too_many_requests_are_told_when_to_come_back(api: Api, http: aiohttp.ClientSession) -> None:
@@ -298,7 +409,8 @@ async def test_each_request_that_ends_is_one_line_in_the_log_with_numbers_and_wi
     caplog.set_level("INFO", logger="ebb.requests")
     body = {"model": "fake-1", "prompt": "a secret", "max_tokens": 3}
     await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine"})
-    [line] = [record.getMessage() for record in caplog.records if record.name == "ebb.requests"]
-    assert line.startswith("mine length prompt=8 (device=0 cpu=0 redis=0 computed=8) completion=3 ")
-    assert "ttft=" in line
+    [line] = [TextLines().format(record) for record in caplog.records if record.name == "ebb.requests"]
+    assert "request method=POST route=/v1/completions status=200 request_id=mine ms=" in line
+    assert "finish=length prompt_tokens=8 device=0 cpu=0 redis=0 computed=8 completion_tokens=3 " in line
+    assert "ttft_ms=" in line
     assert "secret" not in line

@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from app.token_history import ID_BYTES
 from tests.integration.api_server import api_client
 from tests.integration.sse_events import all_events, events, text_of
 from tests.unit.fake_engine import ANSWER_WORDS
@@ -114,20 +115,24 @@ async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_
         assert await server.exit_code() == 0
 
 
-async def test_an_answer_that_takes_too_long_is_told_to_come_back_and_kept(tmp_path: Path) -> None:
+async def test_who_follows_an_answer_that_takes_too_long_is_told_to_come_back_and_gets_the_rest(tmp_path: Path) -> None:
     async with serving(tmp_path, drain=0.05) as (server, http):
         conversation_id, response = await asked(server, http)
         completing = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
         server.process.send_signal(signal.SIGINT)
         assert [event.kind for event in await all_events(response)] == ["server_restart"]
+        last_seen = f"{response.headers['X-Run-Id']}:0.4"
         [error] = await all_events(completing)
         assert error.data["error"]["code"] == "server_restart"
         assert await server.exit_code() == 0
     async with serving(tmp_path) as (_, http):
+        run_id = response.headers["X-Run-Id"]
+        rest = await all_events(await http.get(f"/api/runs/{run_id}/events", headers={"Last-Event-ID": last_seen}))
+        assert " w0 w1 w2" + text_of(rest) == WHOLE_ANSWER
         found = await (await http.get(f"/api/conversations/{conversation_id}")).json()
         assert [(m["status"], m["content"]) for m in found["messages"]] == [
             ("complete", "hi"),
-            ("incomplete", " w0 w1 w2"),
+            ("complete", WHOLE_ANSWER),
         ]
 
 
@@ -166,28 +171,31 @@ async def test_a_port_in_use_and_a_state_directory_in_use_are_said_so(tmp_path: 
             assert "--state-dir" in third.log
 
 
-async def test_after_kill_9_an_unfinished_answer_keeps_its_text_and_the_chat_goes_on(tmp_path: Path) -> None:
+async def test_after_kill_9_an_unfinished_answer_goes_on_and_so_does_the_chat(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         conversation_id, response = await asked(server, http)
-        await saved(tmp_path / "conversations.db", " w0 w1 w2")
+        await saved(tmp_path / "conversations.db", num_tokens=3)
         server.process.kill()
         await server.exit_code()
         response.close()
     async with serving(tmp_path) as (_, http):
         url = f"/api/conversations/{conversation_id}"
-        answer = (await (await http.get(url)).json())["messages"][-1]
-        assert (answer["status"], answer["content"]) == ("incomplete", " w0 w1 w2")
-        followed = await all_events(await http.get(f"/api/runs/{answer['run_id']}/events"))
-        assert followed[-1].data["message"]["status"] == "incomplete"
+        run_id = response.headers["X-Run-Id"]
+        rest = await all_events(
+            await http.get(f"/api/runs/{run_id}/events", headers={"Last-Event-ID": f"{run_id}:0.4"})
+        )
+        assert text_of(rest) == WHOLE_ANSWER.removeprefix(" w0 w1 w2")
+        assert rest[-1].data["message"]["status"] == "complete"
         going_on = await all_events(await http.post(f"{url}/messages", json={"content": "and?"}))
         assert text_of(going_on) == WHOLE_ANSWER
 
 
-async def saved(database: Path, text: str) -> None:
-    """Wait until the file holds an answer with `text`."""
+async def saved(database: Path, num_tokens: int) -> None:
+    """Wait until the file holds so much of an unfinished answer."""
     connection = sqlite3.connect(database)
+    sql = "SELECT coalesce(sum(length(token_ids)), 0) FROM run_event"
     async with asyncio.timeout(10):
         # Another process writes it: there is nothing to wait on.
-        while not connection.execute("SELECT 1 FROM message WHERE content = ?", (text,)).fetchall():  # noqa: ASYNC110
+        while connection.execute(sql).fetchone()[0] < num_tokens * ID_BYTES:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     connection.close()

@@ -152,6 +152,7 @@ async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: P
         assert script.content_type == "text/javascript"
         assert "immutable" in script.headers["Cache-Control"]
         assert (await http.get("/favicon.svg")).content_type == "image/svg+xml"
+        assert (await http.get("/" + "a" * 300)).status == 404
         missing = await http.get("/assets/other.js")
         assert missing.status == 404
         assert "immutable" not in missing.headers.get("Cache-Control", "")

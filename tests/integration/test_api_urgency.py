@@ -18,6 +18,7 @@ Api = RunningServer[FakeEngine]
 CHAT: dict[str, Any] = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}
 TEXT: dict[str, Any] = {"model": "fake-1", "prompt": "hi"}
 ROUTES = [("/v1/chat/completions", CHAT), ("/v1/completions", TEXT)]
+MESSAGES = ("/v1/messages", CHAT | {"max_tokens": 100})
 
 
 async def messages_url(http: aiohttp.ClientSession) -> str:
@@ -25,8 +26,8 @@ async def messages_url(http: aiohttp.ClientSession) -> str:
     return f"/api/conversations/{(await response.json())['id']}/messages"
 
 
-@pytest.mark.parametrize(("route", "body"), ROUTES)
-async def test_openai_requests_may_say_how_urgent_they_are(
+@pytest.mark.parametrize(("route", "body"), [*ROUTES, MESSAGES])
+async def test_requests_may_say_how_urgent_they_are(
     api: Api, http: aiohttp.ClientSession, route: str, body: dict[str, Any]
 ) -> None:
     assert (await http.post(route, json=body)).status == 200
@@ -92,6 +93,15 @@ async def test_time_that_is_over_before_the_first_token_is_an_error_that_names_t
     assert (error["param"], error["code"]) == ("timeout", "timeout")
     streamed = await (await ended(api, http, ROUTES[0][0], CHAT | {"stream": True}, "timeout", 0)).text()
     assert json.loads(streamed.strip().split("\n\n")[-1].removeprefix("data: "))["error"]["code"] == "timeout"
+
+
+async def test_an_anthropic_answer_that_was_cut_by_its_time_ends_like_one_cut_by_its_length(
+    api: Api, http: aiohttp.ClientSession
+) -> None:
+    whole = await (await ended(api, http, *MESSAGES, "timeout", 2)).json()
+    assert (whole["content"][0]["text"], whole["stop_reason"]) == (" w0 w1", "max_tokens")
+    late = await ended(api, http, *MESSAGES, "timeout", 0)
+    assert (late.status, (await late.json())["error"]["type"]) == (408, "timeout_error")
 
 
 async def test_who_had_no_turn_in_time_is_told_when_to_come_back(api: Api, http: aiohttp.ClientSession) -> None:

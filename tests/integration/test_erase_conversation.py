@@ -84,7 +84,7 @@ async def test_of_a_deleted_conversation_only_what_others_have_too_stays(
     await all_events(retried)
     assert len(await settled(server, redis_server)) > len(of_other) + 4
 
-    assert (await http.delete(f"/api/conversations/{mine}")).status == 204
+    assert (await http.delete(f"/api/conversations/{mine}?permanently=true")).status == 204
     await asyncio.to_thread(until, lambda: in_redis(redis_server) == of_other)
 
     again = await ask(http, await chat(http), QUESTIONS[0])
@@ -103,7 +103,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_leaves_nothin
     stream = events(response)
     for _ in range(5):
         await anext(stream)
-    assert (await http.delete(f"/api/conversations/{conversation}")).status == 204
+    assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
     await asyncio.to_thread(until, lambda: server.engine.is_idle and not _pending(server.engine), timeout=60)
     await asyncio.to_thread(until, lambda: not in_redis(redis_server))
     assert server.engine.stats().blocks_cached == 0
@@ -116,7 +116,7 @@ async def test_with_redis_away_a_conversation_is_deleted_at_once(
     conversation = await chat(http)
     await ask(http, conversation, QUESTIONS[0])
     redis_server.freeze()
-    assert (await http.delete(f"/api/conversations/{conversation}")).status == 204
+    assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
     assert (await http.get(f"/api/conversations/{conversation}")).status == 404
     await asyncio.to_thread(until, lambda: server.engine.stats().blocks_cached == 0)
 

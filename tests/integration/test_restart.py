@@ -1,5 +1,6 @@
 """kill -9 of the server in a long conversation, and what a person finds afterwards."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import aiohttp
 
 from bench.server import EbbServer, ServerSettings, settle
 from tests.integration.engine_rig import BLOCK
+from tests.run_reader import RunReader
 
 FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB")
 PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
@@ -61,25 +63,29 @@ async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
     assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
 
 
-async def test_an_answer_that_was_cut_by_kill_9_is_found_as_incomplete_with_its_question(
+async def test_an_answer_that_was_cut_by_kill_9_goes_on_to_the_text_that_it_would_have_had(
     model_path: Path, tmp_path: Path
 ) -> None:
     del model_path
+    params = {"temperature": 0.8, "seed": 5, "max_tokens": 400, "ignore_eos": True}
+    body = {"content": "A long story, please.", "params": params}
     async with EbbServer(ServerSettings("cut", FLAGS), tmp_path / "state") as server:
-        async with session_of(server) as session:
-            async with session.post("/api/conversations", json={}) as response:
-                conversation = (await response.json())["id"]
-            route = f"/api/conversations/{conversation}/messages"
-            params = {"temperature": 0, "max_tokens": 2000, "ignore_eos": True}
-            async with session.post(route, json={"content": "A long story, please.", "params": params}) as response:
-                async for line in response.content:
-                    if line.startswith(b"event: delta"):
-                        break
-                await server.kill()
-        await server.start()
-        async with session_of(server) as session:
-            async with session.get(f"/api/conversations/{conversation}") as response:
-                question, answer = (await response.json())["messages"]
-            assert question["content"] == "A long story, please."
-            assert answer["status"] in ("incomplete", "failed")
-            assert (await ask(session, conversation, "Go on."))["status"] in ("complete", "incomplete")
+        whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
+        await whole.ask(await new_conversation(server), body)
+        reading = asyncio.create_task(cut.ask(conversation := await new_conversation(server), body))
+        for part in (0.2, 0.6):
+            await cut.until(int(part * len(whole.text)))
+            await server.restart_after_kill()
+        async with asyncio.timeout(60):
+            await reading
+        async with session_of(server) as session, session.get(f"/api/conversations/{conversation}") as response:
+            _, answer = (await response.json())["messages"]
+    assert cut.resumed >= 2
+    assert cut.text == whole.text == answer["content"]
+    assert (answer["status"], answer["finish_reason"]) == ("incomplete", "length")
+    assert answer["usage"]["completion_tokens"] == 400
+
+
+async def new_conversation(server: EbbServer) -> str:
+    async with session_of(server) as session, session.post("/api/conversations", json={}) as response:
+        return str((await response.json())["id"])

@@ -82,8 +82,18 @@ class SchedulerLife(RuleBasedStateMachine):
         tenant=st.sampled_from(sorted(WEIGHTS)),
         priority=st.integers(-1, 1),
         timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
+        keep_kv=st.booleans(),
     )
-    def add(self, prompt: list[int], max_tokens: int, stop: bool, tenant: str, priority: int, timeout: float) -> None:
+    def add(
+        self,
+        prompt: list[int],
+        max_tokens: int,
+        stop: bool,
+        tenant: str,
+        priority: int,
+        timeout: float,
+        keep_kv: bool,
+    ) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
         keys = extend_keys(ROOT, prompt, BLOCK)
@@ -98,15 +108,16 @@ class SchedulerLife(RuleBasedStateMachine):
             priority=priority,
             deadline=self.now + timeout,
             start_by=self.now + self.queue_timeout,
+            keeps_kv=keep_kv,
         )
         self.scheduler.add_request(request)
         self.live[request.request_id] = request
 
-    @rule(again=st.integers(0, 3), tail=st.lists(st.integers(0, 1), min_size=1, max_size=6))
+    @rule(again=st.integers(0, 3), tail=st.lists(st.integers(0, 1), min_size=1, max_size=6), keep_kv=st.booleans())
     @precondition(lambda self: self.finished_prompts)
-    def go_on(self, again: int, tail: list[int]) -> None:
+    def go_on(self, again: int, tail: list[int], keep_kv: bool) -> None:
         history = self.finished_prompts[again % len(self.finished_prompts)]
-        self.add((history + tail)[:30], 3, False, "a", 0, inf)
+        self.add((history + tail)[:30], 3, False, "a", 0, inf, keep_kv)
 
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)

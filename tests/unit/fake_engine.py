@@ -31,6 +31,7 @@ class FakeTokenizer:
     """Bytes. `longest`: the longest text that it was given."""
 
     longest = 0
+    vocab_size = WORDS + WINDOW
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         self.longest = max(self.longest, len(text))
@@ -42,6 +43,11 @@ class FakeTokenizer:
 
     def describe(self, ids: Sequence[int]) -> str:
         return text_of(ids)
+
+    def token_bytes(self, id_: int) -> bytes:
+        if id_ in (START, END):
+            return b""
+        return bytes([id_]) if id_ < 256 else f" w{id_ - WORDS}".encode()
 
     def encode_prompt(self, text: str) -> list[int]:
         return self.encode(text, special=True)
@@ -58,10 +64,11 @@ class FakeChatFormat:
             ids += _turn(message)
         return [*ids, START, *b"assistant\n"]
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message]) -> list[int]:
-        assert messages[-2].role == "assistant"
+    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+        assert messages[-num_new - 1].role == "assistant"
         closed = [] if prior_ids[-1] == END else [END]
-        return [*closed, *_turn(messages[-1]), START, *b"assistant\n"]
+        said = [id_ for message in messages[-num_new:] for id_ in _turn(message)]
+        return [*closed, *said, START, *b"assistant\n"]
 
 
 def _turn(message: Message) -> list[int]:
@@ -82,8 +89,10 @@ class FakeStream:
     params: SamplingParams
     prompt: tuple[int, ...]
     urgency: Urgency = NORMAL
+    keep_kv: bool = True
     produced: list[int] = field(default_factory=list)
     text: str = ""
+    text_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
 
     async def __aiter__(self) -> AsyncIterator[RequestOutput]:
@@ -99,6 +108,7 @@ class FakeEngine:
 
     def __init__(self, *, max_waiting: int = 64) -> None:
         self.model_name = "fake-1"
+        self.kv_fingerprint = "fake"
         self.max_model_len = WINDOW
         self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
         self.redis_note = "off"
@@ -164,6 +174,8 @@ class FakeEngine:
         request_id: str | None = None,
         tenant: str = "local",
         urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
     ) -> FakeStream:
         if self._stopping:
             raise NotReadyError("the engine is stopping")
@@ -175,7 +187,9 @@ class FakeEngine:
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
-        stream = FakeStream(f"{request_id}-{len(self.requests)}", resolved, tuple(prompt_token_ids), urgency)
+        request_id = f"{request_id}-{len(self.requests)}"
+        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), urgency, keep_kv, list(produced))
+        stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream
         self._change.set()
@@ -257,8 +271,9 @@ class FakeEngine:
             self._say(stream, f" w{count}", WORDS + count)
 
     def _say(self, stream: FakeStream, text: str, token_id: int) -> None:
-        if any(stop in stream.text + text for stop in stream.params.stop):
-            self._finish(stream, "", (token_id,), "stop")
+        met = next((stop for stop in stream.params.stop if stop in stream.text + text), None)
+        if met is not None:
+            self._finish(stream, "", (token_id,), "stop", stop_string=met)
         elif len(stream.produced) + 1 == stream.params.max_tokens:
             self._finish(stream, text, (token_id,), "length")
         else:
@@ -271,7 +286,13 @@ class FakeEngine:
         self._change.set()
 
     def _finish(
-        self, stream: FakeStream, text: str, ids: tuple[int, ...], reason: FinishReason, error: str | None = None
+        self,
+        stream: FakeStream,
+        text: str,
+        ids: tuple[int, ...],
+        reason: FinishReason,
+        error: str | None = None,
+        stop_string: str | None = None,
     ) -> None:
         del self._live[stream.request_id]
         self._change.set()
@@ -280,7 +301,7 @@ class FakeEngine:
         kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)
         usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
         retry_after = 7 if reason == "queue_timeout" else None
-        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after))
+        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after, stop_string))
 
     def _cached(self, stream: FakeStream) -> int:
         """Tokens of the prompt that some earlier request had at the same places."""

@@ -43,17 +43,35 @@ def test_text_ends_before_the_stop_string_and_no_part_of_it_is_ever_shown(
     matcher = StopStrings(stop)
     text = ""
     for piece in pieces:
-        new, stopped = matcher.push(piece)
+        new, met = matcher.push(piece)
         text += new
         assert shown.startswith(text)
-        if stopped:
+        if met is not None:
             break
     else:
         text += matcher.flush()
     assert text == shown
 
 
+@pytest.mark.parametrize(
+    ("stop", "pieces", "met"),
+    [
+        (("\n\n", "User:"), ["hi\n", "Us", "er: x"], "User:"),
+        (("abc", "b"), ["a", "bc"], "b"),
+        (("bc", "abc"), ["abc"], "abc"),
+        (("END",), ["one EN", "T two"], None),
+    ],
+)
+def test_the_stop_string_that_was_complete_first_is_told(
+    stop: tuple[str, ...], pieces: list[str], met: str | None
+) -> None:
+    matcher = StopStrings(stop)
+    for piece in pieces:
+        _, told = matcher.push(piece)
+    assert told == met
+
+
 def test_what_was_held_back_comes_when_nothing_follows() -> None:
     matcher = StopStrings(("stop",))
-    assert matcher.push("do not sto") == ("do not ", False)
+    assert matcher.push("do not sto") == ("do not ", None)
     assert matcher.flush() == "sto"

@@ -39,7 +39,7 @@ async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services
 
 async def chat(services: Services, *questions: str, **fields: Any) -> str:
     """The id of a conversation with these questions."""
-    conversation = await services.store.create({"system_prompt": SYSTEM, **fields})
+    conversation = await services.store.conversations.create({"system_prompt": SYSTEM, **fields})
     for question in questions:
         await ask(services, conversation.id, question)
     return conversation.id
@@ -53,9 +53,8 @@ async def ask(services: Services, conversation_id: str, question: str) -> Messag
 
 async def ids_of(services: Services, conversation_id: str) -> list[int]:
     """Of the path to its head."""
-    path = [
-        message.tokens for message in await services.store.path((await services.store.get(conversation_id)).head_id)
-    ]
+    head = (await services.store.conversations.get(conversation_id)).head_id
+    path = [message.tokens for message in await services.store.messages.path(head)]
     ids = joined_ids(path, path[-1].prompt_key)
     assert ids is not None
     return ids
@@ -64,7 +63,7 @@ async def ids_of(services: Services, conversation_id: str) -> list[int]:
 async def erased(services: Services, engine: FakeEngine, conversation_id: str, count: int = 1) -> list[Trail]:
     """Delete it, and wait for what the engine is told."""
     before = len(engine.erased)
-    await services.turns.delete(conversation_id)
+    await services.deletions.delete_conversation(conversation_id, permanently=True)
     return (await engine.until_erased(before + count))[before:]
 
 
@@ -107,7 +106,7 @@ async def test_of_two_equal_conversations_nothing_is_forgotten_until_the_second_
 
 async def test_every_branch_is_forgotten(services: Services, engine: FakeEngine) -> None:
     conversation = await chat(services, "one")
-    head = (await services.store.get(conversation)).head_id
+    head = (await services.store.conversations.get(conversation)).head_id
     assert head is not None
     run = await services.turns.retry(head, parse_object(RetryFields, {"params": {"max_tokens": 3}}))
     await run.ended.wait()
@@ -118,7 +117,7 @@ async def test_every_branch_is_forgotten(services: Services, engine: FakeEngine)
 
 async def test_a_branch_of_another_conversation_counts_too(services: Services, engine: FakeEngine) -> None:
     other = await chat(services, "one", "two")
-    first = (await services.store.path((await services.store.get(other)).head_id))[1]
+    first = (await services.store.messages.path((await services.store.conversations.get(other)).head_id))[1]
     run = await services.turns.ask(other, parse_object(NewMessage, {"content": "three", "parent_id": first.id}))
     await run.ended.wait()
     mine = await chat(services, "one", "two")
@@ -128,7 +127,7 @@ async def test_a_branch_of_another_conversation_counts_too(services: Services, e
 
 async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: Services, engine: FakeEngine) -> None:
     other = await chat(services, "one")
-    head = (await services.store.get(other)).head_id
+    head = (await services.store.conversations.get(other)).head_id
     assert head is not None
     run = await services.turns.retry(head, parse_object(RetryFields, {"params": {"max_tokens": 3}}))
     await run.ended.wait()
@@ -141,5 +140,5 @@ async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: S
 async def test_without_an_engine_a_conversation_is_deleted_all_the_same(tmp_path: Path, services: Services) -> None:
     conversation = await chat(services, "one")
     services.host.engine = None
-    await services.turns.delete(conversation)
-    assert await services.store.all() == []
+    await services.deletions.delete_conversation(conversation, permanently=True)
+    assert (await services.store.conversations.page()).conversations == []

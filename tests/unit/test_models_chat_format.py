@@ -172,3 +172,13 @@ def test_an_openpangu_prompt_begins_with_its_first_token_exactly_once(tmp_path: 
     follow_up = chat.extend([259, 50, 261], conversation("Hi", "Yes", "[unused10]"))
     assert tokenizer.decode(follow_up) == "用户：[unused10]助手："
     assert [id_ for id_ in follow_up if id_ > 258] == [260, 261, 260]
+
+
+def test_several_messages_are_said_after_an_answer_as_they_would_be_rendered(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path)
+    last = [Message("user", "well?"), Message("assistant", "no"), Message("user", "ah")]
+    messages = [*conversation("hi", "yes", "and?"), *last]
+    prior = chat.render(messages[:1]) + tokenizer.encode("yes", special=False)
+    assert prior + chat.extend(prior, messages, num_new=4) == chat.render(messages)
+    with pytest.raises(ChatFormatError, match="after an answer"):
+        chat.extend(prior, messages, num_new=3)

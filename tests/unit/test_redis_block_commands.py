@@ -1,24 +1,24 @@
 """What a load asks for, and when: a server that tells what it was asked before it answers."""
 
 import socket
-import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
-from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block, load_blocks, redis_key
 from cache_tiers.redis.block_format import BlockFormat, num_values
 from cache_tiers.redis.jobs import LoadJob
 from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal, Reject
+from tests.listener import Listener, Script
 
 NBYTES = 1 << 20
 SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
 
-Connect = Callable[[Callable[[socket.socket], None]], RespConnection]
+pytest_plugins = ["tests.listener_fixtures"]
 
 
 class KnownSpeed(LinkMeter):
@@ -31,6 +31,19 @@ class KnownSpeed(LinkMeter):
     @property
     def speed(self) -> LinkSpeed:
         return self._known
+
+
+@contextmanager
+def connected(listener: Listener, script: Script) -> Iterator[RespConnection]:
+    listener.play(script)
+    with closing(RespConnection(listener.address, Timeouts())) as connection:
+        yield connection
+
+
+def give(connection: socket.socket, key: bytes, payload: bytes) -> None:
+    """Answer a GETEX of a block that is there."""
+    value = SEAL.header(key, memoryview(payload)) + payload
+    connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
 
 
 @pytest.mark.parametrize(("block_mib", "values"), [(1, 1), (2, 1), (2.1, 2), (8.5, 5)])
@@ -63,7 +76,7 @@ def test_a_link_is_kept_busy_with_no_more_than_it_needs(speed: LinkSpeed, ahead:
     ("speed", "ahead"), [(LinkSpeed(), 8), (LinkSpeed(0.0005, 4e9), 3), (LinkSpeed(0.5, 100e6), 8)]
 )
 def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
-    speed: LinkSpeed, ahead: int, redis_of: Connect
+    speed: LinkSpeed, ahead: int, listener: Listener
 ) -> None:
     blocks = [Block(bytes([number]) * 32, memoryview(bytearray(NBYTES))) for number in range(8)]
     payloads = [bytes([number]) * NBYTES for number in range(8)]
@@ -76,19 +89,18 @@ def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
             while heard.count(b"GETEX") < min(ahead + number, len(payloads)):
                 heard += connection.recv(1 << 16)
             asked_before_answer.append(heard.count(b"GETEX"))
-            value = SEAL.header(blocks[number].key, memoryview(payload)) + payload
-            connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
+            give(connection, blocks[number].key, payload)
 
-    connection = redis_of(serve)
     waiting = iter(blocks)
     layout, meter = BlockFormat(SEAL, 60), KnownSpeed(speed)
-    outcomes = load_blocks(connection, lambda: next(waiting, None), layout, meter, getex=True)
-    assert list(outcomes) == [True] * 8
+    with connected(listener, serve) as connection:
+        outcomes = load_blocks(connection, lambda: next(waiting, None), layout, meter, getex=True)
+        assert list(outcomes) == [True] * 8
     assert asked_before_answer[0] == ahead
     assert [bytes(block.payload) for block in blocks] == payloads
 
 
-def answering(payloads: dict[bytes, bytes]) -> Callable[[socket.socket], None]:
+def answering(payloads: dict[bytes, bytes]) -> Script:
     """A server that gives each of these once it is asked for, in that order."""
 
     def serve(connection: socket.socket) -> None:
@@ -96,13 +108,12 @@ def answering(payloads: dict[bytes, bytes]) -> Callable[[socket.socket], None]:
         for key, payload in payloads.items():
             while redis_key(key) not in heard:
                 heard += connection.recv(1 << 16)
-            value = SEAL.header(key, memoryview(payload)) + payload
-            connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
+            give(connection, key, payload)
 
     return serve
 
 
-def test_loads_in_a_line_are_reported_one_after_the_other_each_once(redis_of: Connect) -> None:
+def test_loads_in_a_line_are_reported_one_after_the_other_each_once(listener: Listener) -> None:
     payloads = {bytes([number]) * 32: bytes([number]) * NBYTES for number in range(4)}
     reported: list[list[Reject | bool]] = []
     blocks = [Block(key, memoryview(bytearray(NBYTES))) for key in payloads]
@@ -110,26 +121,27 @@ def test_loads_in_a_line_are_reported_one_after_the_other_each_once(redis_of: Co
     assert line.add(Load(blocks[:1], reported.append))
     assert not line.add(Load(blocks[1:], reported.append))
     job = LoadJob(line, BlockFormat(SEAL, 60), KnownSpeed(LinkSpeed(0.0005, 4e9)))
-    job.run(redis_of(answering(payloads)), getex=True)
+    with connected(listener, answering(payloads)) as connection:
+        job.run(connection, getex=True)
     job.finish()
     assert reported == [[True], [True] * 3]
     assert [bytes(block.payload) for block in blocks] == list(payloads.values())
 
 
-def test_who_has_left_the_line_takes_nothing_that_comes_then(redis_of: Connect) -> None:
+def test_who_has_left_the_line_takes_nothing_that_comes_then(listener: Listener) -> None:
     key, payload = bytes(32), bytes(NBYTES)
     reported: list[list[Reject | bool]] = []
     line = LoadLine()
     line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append))
     job = LoadJob(line, BlockFormat(SEAL, 60), LinkMeter())
-    job.run(redis_of(answering({key: payload})), getex=True)
+    with connected(listener, answering({key: payload})) as connection:
+        job.run(connection, getex=True)
     assert line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append)), "somebody else has to begin"
     job.finish()
     assert reported == [[True]]
 
 
-def test_what_stands_in_line_when_the_connection_breaks_ends_too(redis_of: Connect) -> None:
-    payload = bytes(NBYTES)
+def test_what_stands_in_line_when_the_connection_breaks_ends_too(listener: Listener) -> None:
     reported: list[list[Reject | bool]] = []
     line = LoadLine()
     for number in range(3):
@@ -139,33 +151,11 @@ def test_what_stands_in_line_when_the_connection_breaks_ends_too(redis_of: Conne
         heard = b""
         while heard.count(b"GETEX") < 3:
             heard += connection.recv(1 << 16)
-        value = SEAL.header(bytes(32), memoryview(payload)) + payload
-        connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
+        give(connection, bytes(32), bytes(NBYTES))
 
     job = LoadJob(line, BlockFormat(SEAL, 60), LinkMeter())
-    with pytest.raises(ConnectionError):
-        job.run(redis_of(serve), getex=True)
+    with connected(listener, serve) as connection, pytest.raises(ConnectionError):
+        job.run(connection, getex=True)
     job.finish()
     assert reported == [[True], [], []]
     assert line.add(Load([], reported.append)), "nobody works on it"
-
-
-@pytest.fixture
-def redis_of(request: pytest.FixtureRequest) -> Connect:
-    """A connection to a server that does what a test says."""
-
-    def connect(serve: Callable[[socket.socket], None]) -> RespConnection:
-        listener = socket.create_server(("127.0.0.1", 0))
-
-        def run() -> None:
-            with listener, listener.accept()[0] as connection:
-                serve(connection)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        connection = RespConnection(RedisAddress(port=listener.getsockname()[1]), Timeouts())
-        request.addfinalizer(thread.join)
-        request.addfinalizer(connection.close)
-        return connection
-
-    return connect

@@ -1,50 +1,17 @@
 """The protocol against a listener that says exactly what a test wants, in pieces of any size."""
 
-import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
-from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
 from cache_tiers.redis.resp import ErrorReply, RespConnection, Timeouts, command
+from tests.listener import Listener, Script
 
-Script = Callable[[socket.socket], None]
-
-
-class Listener:
-    """Runs `script` with the first connection, on a thread of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self.address = RedisAddress(unix_path=path)
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen()
-        self._thread: threading.Thread | None = None
-
-    def play(self, script: Script) -> None:
-        def serve() -> None:
-            with self._socket.accept()[0] as connection, contextlib.suppress(OSError):
-                script(connection)
-
-        self._thread = threading.Thread(target=serve)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._socket.close()
-        if self._thread is not None:
-            self._thread.join(10)
-
-
-@pytest.fixture
-def listener(tmp_path: Path) -> Iterator[Listener]:
-    listener = Listener(tmp_path / "s")
-    yield listener
-    listener.close()
+pytest_plugins = ["tests.listener_fixtures"]
 
 
 def saying(*pieces: bytes) -> Script:

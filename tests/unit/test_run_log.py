@@ -1,17 +1,27 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from app.records import Message
-from app.run_log import RunLog, parse_event_id
+from app.run_log import RunLog
 from app.sse import farewell_frame
 
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 
 
-def new_log() -> RunLog:
-    return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()})
+def new_log(epoch: int = 0, deltas: Sequence[tuple[int, str]] = ()) -> RunLog:
+    return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()}, epoch=epoch, deltas=deltas)
+
+
+def say(log: RunLog, *texts: str) -> None:
+    """Each with one token more."""
+    for text in texts:
+        log.append(text, log.last_event)
+
+
+def end(log: RunLog) -> None:
+    log.close("done", {}, log.last_event - 1)
 
 
 def parsed(frame: bytes) -> tuple[str, str, dict[str, Any]]:
@@ -37,9 +47,9 @@ async def test_a_follower_from_the_start_sees_every_event_numbered_in_order() ->
     frames = log.follow(0)
     seen = [await next_frame(frames)]
     for text in ("one", " two"):
-        log.append(text)
+        say(log, text)
         seen.append(await next_frame(frames))
-    log.close("done", {"message": {}})
+    log.close("done", {"message": {}}, 2)
     seen += await drained(frames)
     assert [kind for _, kind, _ in seen] == ["run", "delta", "delta", "done"]
     assert [event_id for event_id, _, _ in seen] == [f"run_1:0.{n}" for n in (1, 2, 3, 4)]
@@ -50,41 +60,38 @@ async def test_what_a_slow_follower_missed_comes_as_one_event_under_the_last_num
     log = new_log()
     frames = log.follow(0)
     await next_frame(frames)
-    for text in ("a", "b", "c"):
-        log.append(text)
+    say(log, "a", "b", "c")
     event_id, kind, data = await next_frame(frames)
     assert (event_id, kind, data["text"]) == ("run_1:0.4", "delta", "abc")
 
 
 async def test_a_follower_that_comes_back_gets_what_it_missed_and_nothing_twice() -> None:
     log = new_log()
-    for text in ("a", "b", "c"):
-        log.append(text)
-    log.close("done", {})
+    say(log, "a", "b", "c")
+    end(log)
     events = await drained(log.follow(2))
     assert [(kind, data.get("text")) for _, kind, data in events] == [("delta", "bc"), ("done", None)]
 
 
 async def test_a_follower_without_a_cursor_begins_with_a_snapshot_of_the_text() -> None:
     log = new_log()
-    log.append("a")
-    log.append("b")
+    say(log, "a", "b")
     frames = log.follow(None)
     event_id, kind, data = await next_frame(frames)
     assert (event_id, kind, data["message"]["content"]) == ("run_1:0.3", "snapshot", "ab")
-    log.append("c")
+    say(log, "c")
     assert (await next_frame(frames))[2]["text"] == "c"
 
 
 async def test_a_cursor_that_the_log_never_reached_gets_a_snapshot() -> None:
     log = new_log()
-    log.append("a")
+    say(log, "a")
     assert (await next_frame(log.follow(99)))[1] == "snapshot"
 
 
 async def test_a_cursor_on_the_last_event_of_an_ended_run_gets_nothing() -> None:
     log = new_log()
-    log.close("done", {})
+    end(log)
     assert await drained(log.follow(log.last_event)) == []
 
 
@@ -92,9 +99,9 @@ async def test_followers_share_the_bytes_of_a_new_event_and_do_not_wait_for_each
     log = new_log()
     fast, slow = log.follow(0), log.follow(0)
     await anext(fast)
-    log.append("a")
+    say(log, "a")
     assert b'"text":"a"' in await anext(fast)
-    log.append("b")
+    say(log, "b")
     newest = await anext(fast)
     assert (await next_frame(slow))[1] == "run"
     assert (await next_frame(slow))[2]["text"] == "ab"
@@ -104,7 +111,7 @@ async def test_followers_share_the_bytes_of_a_new_event_and_do_not_wait_for_each
 
 async def test_an_interrupted_run_says_farewell_and_when_to_come_back() -> None:
     log = new_log()
-    log.append("a")
+    say(log, "a")
     log.interrupt()
     frames = [frame async for frame in log.follow(0)]
     assert frames[-1] == farewell_frame()
@@ -116,14 +123,41 @@ async def test_an_interrupted_run_says_farewell_and_when_to_come_back() -> None:
 async def test_text_with_line_ends_of_any_kind_stays_one_event() -> None:
     log = new_log()
     text = "a\nb\r\nc\rd\u2028e\n\nf"
-    log.append(text)
+    say(log, text)
     assert (await next_frame(log.follow(1)))[2]["text"] == text
 
 
+async def test_a_number_counts_the_tokens_so_it_does_not_matter_how_the_text_was_cut() -> None:
+    log = new_log()
+    for text, num_tokens in (("ab", 2), ("c", 3), ("held back", 3)):
+        log.append(text, num_tokens)
+    log.close("done", {}, 4)
+    assert [data["sequence_number"] for _, _, data in await drained(log.follow(3))] == [5, 6]
+    assert [kind for _, kind, _ in await drained(log.follow(2))] == ["snapshot", "done"]
+
+
+async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events() -> None:
+    log = new_log(1, [(2, "a"), (4, "bc")])
+    log.append("d", 4)
+    end(log)
+    for event_id, first in (("run_1:0.2", "bcd"), ("run_1:0.4", "d"), ("run_1:1.5", None)):
+        events = await drained(log.follow(log.cursor(event_id)))
+        assert [kind for _, kind, _ in events] == (["delta", "done"] if first else ["done"])
+        assert events[0][2].get("text") == first
+    assert [event_id for event_id, _, _ in events] == ["run_1:1.6"]
+
+
+async def test_what_was_said_but_not_stored_before_the_restart_is_no_cursor() -> None:
+    log = new_log(1, [(2, "a"), (4, "bc")])
+    say(log, "d", "e")
+    assert log.cursor("run_1:0.5") is None
+    assert log.cursor("run_1:1.5") == 5
+
+
 def test_an_event_id_of_this_run_is_a_cursor() -> None:
-    assert parse_event_id("run_1:0.17", "run_1") == 17
+    assert new_log().cursor("run_1:0.17") == 17
 
 
-def test_an_event_id_of_another_run_or_epoch_or_none_at_all_is_no_cursor() -> None:
+def test_an_event_id_of_another_run_or_of_a_later_process_or_none_at_all_is_no_cursor() -> None:
     for text in ("run_2:0.17", "run_1:1.17", "run_1:0.", "run_1:0.x", "run_1", "17", "run_1:0.-1", "run_1:0.²"):
-        assert parse_event_id(text, "run_1") is None
+        assert new_log().cursor(text) is None

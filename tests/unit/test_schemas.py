@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
 from app.schemas.conversations import ConversationFields, NewMessage
+from app.schemas.messages import MessagesRequest
 from app.schemas.parsing import RequestModel, parse_body
+from app.schemas.sampling import GenerationRequest
 from engine.errors import InvalidRequestError
 
 USER = {"role": "user", "content": "hi"}
@@ -228,7 +230,16 @@ def test_a_change_holds_only_what_was_sent() -> None:
     assert parse_body(ConversationFields, b"").changes() == {}
 
 
-FIELDS = sorted({*ChatCompletionRequest.model_fields, *ChatCompletionRequest.neutral, *CompletionRequest.model_fields})
+FIELDS = sorted(
+    {
+        *ChatCompletionRequest.model_fields,
+        *ChatCompletionRequest.neutral,
+        *CompletionRequest.model_fields,
+        *MessagesRequest.neutral,
+        "system",
+        "stop_sequences",
+    }
+)
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     lambda inner: (
@@ -238,7 +249,7 @@ ANYTHING = st.recursive(
 )
 
 
-def refusal(model: type[ChatCompletionRequest] | type[CompletionRequest], body: bytes) -> InvalidRequestError | None:
+def refusal(model: type[GenerationRequest], body: bytes) -> InvalidRequestError | None:
     try:
         parse_body(model, body).sampling_params()
     except InvalidRequestError as error:
@@ -252,6 +263,7 @@ def test_whatever_a_client_sends_is_accepted_or_refused_with_a_sentence(fields: 
     for error in (
         refusal(ChatCompletionRequest, json.dumps({"model": "m", "messages": [USER], **fields}).encode()),
         refusal(CompletionRequest, json.dumps({"model": "m", "prompt": "x", **fields}).encode()),
+        refusal(MessagesRequest, json.dumps({"model": "m", "messages": [USER], "max_tokens": 5, **fields}).encode()),
     ):
         if error is not None:
             assert error.message

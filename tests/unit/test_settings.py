@@ -55,7 +55,11 @@ VALUES = {
     "eviction-policy": "lru",
     "redis-url": "unix:///run/redis.sock",
     "redis-memory": "3GiB",
+    "chat-titles": "first-words",
     "no-prefix-cache": "true",
+    "cors-origins": "https://chat.example,http://localhost:3000",
+    "log-format": "json",
+    "log-messages": "true",
 }
 
 
@@ -90,7 +94,11 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         redis_url="unix:///run/redis.sock",
         eviction_policy="lru",
         redis_memory=3 << 30,
+        chat_titles="first-words",
         no_prefix_cache=True,
+        cors_origins=("https://chat.example", "http://localhost:3000"),
+        log_format="json",
+        log_messages=True,
     )
 
 
@@ -150,6 +158,9 @@ def test_variables_of_other_programs_are_left_alone() -> None:
         ("kv-memory", "0", "too small"),
         ("redis-memory", "10KiB", "too small"),
         ("no-prefix-cache", "perhaps", "neither true nor false"),
+        ("cors-origins", "*", "no exact origin"),
+        ("cors-origins", "https://chat.example,https://*.example", "example. is no exact origin"),
+        ("log-format", "xml", "text, json"),
         ("redis-url", "http://localhost", "redis://host:port"),
         ("redis-url", "redis://", "redis://host:port"),
         ("redis-url", "unix://", "unix:///path"),

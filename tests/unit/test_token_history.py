@@ -36,3 +36,12 @@ def test_a_path_without_a_beginning_is_not_used() -> None:
 
 def test_an_empty_system_prompt_is_none() -> None:
     assert prompt_key("model", "") == prompt_key("model", None)
+
+
+def test_a_message_without_a_key_is_in_the_ids_of_the_next_one_that_has_one() -> None:
+    unkeyed = MessageTokens()
+    assert joined_ids([unkeyed, tokens(1, 2, starts=True), tokens(3), unkeyed, tokens(4)], KEY) == [1, 2, 3, 4]
+
+
+def test_a_path_that_ends_before_its_last_message_was_tokenised_is_not_used() -> None:
+    assert joined_ids([tokens(1, starts=True), MessageTokens()], KEY) is None

@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.conversations import ConversationStore
 from app.engine_host import EngineHost
 from app.records import Conversation, Message
 from app.runs import Run, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
+from app.storage.messages import MessageStore
+from app.storage.runs import RunProgress, RunStore
 from app.token_history import unpack_ids
 from app.turns import Turns
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
@@ -42,7 +44,7 @@ async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services
 
 @pytest.fixture
 async def conversation(services: Services) -> Conversation:
-    return await services.store.create({})
+    return await services.store.conversations.create({})
 
 
 async def ask(services: Services, conversation: Conversation, content: str, **fields: Any) -> Run:
@@ -72,8 +74,8 @@ async def test_the_answer_is_stored_whole_before_the_run_is_said_to_be_done(
     run = await ask(services, conversation, "hello")
     async for frame in run.log.follow(0):
         if b"event: done" in frame:
-            assert (await services.store.message(run.answer.id)).status == "complete"
-    stored = await services.store.message(run.answer.id)
+            assert (await services.store.messages.get(run.answer.id)).status == "complete"
+    stored = await services.store.messages.get(run.answer.id)
     assert (stored.content, stored.status, stored.finish_reason) == (WHOLE_ANSWER, "complete", "stop")
     assert stored.usage is not None
     assert stored.usage["kv"]["computed"] == stored.usage["prompt_tokens"]
@@ -103,7 +105,7 @@ async def test_an_answer_that_was_cut_is_closed_before_the_next_question(
 
 async def test_the_tokens_of_a_path_are_stored_exactly(services: Services, conversation: Conversation) -> None:
     answer = await answered(services, conversation, "one")
-    question, stored = await services.store.path(answer.id)
+    question, stored = await services.store.messages.path(answer.id)
     assert text_of(unpack_ids(question.tokens.ids)) == "<user\none><assistant\n"
     assert unpack_ids(stored.tokens.ids)[-1] == END
     assert text_of(unpack_ids(stored.tokens.ids)[:-1]) == WHOLE_ANSWER
@@ -113,7 +115,7 @@ async def test_a_system_prompt_leads_and_a_changed_one_renders_the_path_anew_onc
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     await answered(services, conversation, "one")
-    await services.store.change(conversation.id, {"system_prompt": "Be brief."})
+    await services.store.conversations.change(conversation.id, {"system_prompt": "Be brief."})
     await answered(services, conversation, "two")
     await answered(services, conversation, "three")
     begun = text_of(engine.requests[1].prompt)
@@ -144,14 +146,14 @@ async def test_a_retry_asks_the_same_tokens_and_makes_a_sibling_that_becomes_the
     third = await ended(await services.turns.retry(first.parent_id, RetryFields()))
     assert engine.requests[0].prompt == engine.requests[1].prompt == engine.requests[2].prompt
     assert first.parent_id == second.parent_id == third.parent_id
-    assert (await services.store.get(conversation.id)).head_id == third.id
+    assert (await services.store.conversations.get(conversation.id)).head_id == third.id
     assert len({answer.params["seed"] for answer in (first, second, third) if answer.params}) == 3
 
 
 async def test_parameters_of_the_conversation_hold_unless_the_message_has_its_own(
     services: Services, engine: FakeEngine
 ) -> None:
-    conversation = await services.store.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
+    conversation = await services.store.conversations.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
     answer = await answered(services, conversation, "one", params={"top_k": 7})
     params = engine.requests[0].params
     assert (params.temperature, params.top_k, params.seed) == (0.3, 7, 9)
@@ -169,7 +171,7 @@ async def test_a_null_parent_begins_a_new_root(
     await answered(services, conversation, "one")
     fresh = await answered(services, conversation, "other", parent_id=None)
     assert text_of(engine.requests[1].prompt) == "<user\nother><assistant\n"
-    assert len(await services.store.path(fresh.id)) == 2
+    assert len(await services.store.messages.path(fresh.id)) == 2
 
 
 async def test_a_question_after_an_answer_in_progress_is_a_conflict(
@@ -191,7 +193,7 @@ async def test_a_parent_that_cannot_be_followed_is_refused_by_name(
     services: Services, conversation: Conversation, kind: str
 ) -> None:
     answer = await answered(services, conversation, "one")
-    elsewhere = await answered(services, await services.store.create({}), "one")
+    elsewhere = await answered(services, await services.store.conversations.create({}), "one")
     parents = {"unknown": "msg_none", "question": answer.parent_id, "foreign": elsewhere.id}
     with pytest.raises(InvalidRequestError) as caught:
         await ask(services, conversation, "two", parent_id=parents[kind])
@@ -209,7 +211,7 @@ async def test_what_the_engine_refuses_is_not_stored_and_names_the_clients_field
     with pytest.raises(InvalidRequestError) as caught:
         await ask(services, conversation, content, params=params)
     assert caught.value.param == param
-    assert (await services.store.get(conversation.id)).head_id is None
+    assert (await services.store.conversations.get(conversation.id)).head_id is None
 
 
 async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> None:
@@ -217,10 +219,10 @@ async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> N
     await engine.start()
     host.ready(engine, "identity")
     services = await Services.open(tmp_path / "full.db", host)
-    conversation = await services.store.create({})
+    conversation = await services.store.conversations.create({})
     with pytest.raises(OverloadedError):
         await ask(services, conversation, "one")
-    assert (await services.store.get(conversation.id)).head_id is None
+    assert (await services.store.conversations.get(conversation.id)).head_id is None
     await engine.stop(0)
     await services.close()
 
@@ -228,14 +230,15 @@ async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> N
 async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
-    class DeletedMeanwhile(ConversationStore):
+    class DeletedMeanwhile(MessageStore):
         async def path(self, message_id: str | None) -> list[Message]:
             found = await super().path(message_id)
-            await self.delete(conversation.id)
+            await services.store.deletions.remove_conversation(conversation.id)
             return found
 
     engine.hold()
-    turns = Turns(services.host, DeletedMeanwhile(services.database), services.runs, services.erasure)
+    store = replace(services.store, messages=DeletedMeanwhile(services.store.database))
+    turns = Turns(services.host, store, services.runs)
     with pytest.raises(NotFoundError):
         await turns.ask(conversation.id, NewMessage(content="one"))
     assert engine.running == 0
@@ -251,7 +254,7 @@ async def test_a_cancelled_run_keeps_its_text_and_cancelling_again_changes_nothi
     cancelled = await services.turns.cancel(run.id)
     assert (cancelled.status, cancelled.content) == ("cancelled", " w0 w1 w2")
     assert await services.turns.cancel(run.id) == cancelled
-    assert await services.store.message(cancelled.id) == cancelled
+    assert await services.store.messages.get(cancelled.id) == cancelled
     assert engine.running == 0
 
 
@@ -267,7 +270,7 @@ async def test_a_failing_engine_ends_the_run_with_an_error_and_keeps_the_text(
     assert (answer.status, answer.content) == ("failed", " w0 w1 w2")
     assert answer.error is not None
     assert answer.error["type"] == "server_error"
-    assert await services.store.message(answer.id) == answer
+    assert await services.store.messages.get(answer.id) == answer
 
 
 async def test_an_answer_that_cannot_be_stored_ends_its_run_with_an_error(
@@ -275,7 +278,7 @@ async def test_an_answer_that_cannot_be_stored_ends_its_run_with_an_error(
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
-    await services.database.close()
+    await services.store.close()
     engine.allow(None)
     frames = [frame async for frame in run.log.follow(0)]
     assert b"event: error" in frames[-1]
@@ -287,52 +290,56 @@ async def test_deleting_a_conversation_ends_its_run(
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
-    await services.turns.delete(conversation.id)
+    await services.deletions.delete_conversation(conversation.id)
     assert run.answer.status == "cancelled"
     assert engine.running == 0
     with pytest.raises(NotFoundError):
-        await services.store.get(conversation.id)
+        await services.store.conversations.get(conversation.id)
 
 
-async def test_a_stopping_server_closes_its_answers_as_incomplete_and_says_farewell(
+async def test_a_stopping_server_leaves_its_answers_to_the_next_one_and_says_farewell(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
+    engine.allow(2)
+    await until_text(run, " w0 w1")
     await services.host.stop(0)
     answer = await ended(run)
-    assert answer.status == "incomplete"
+    assert answer.status == "in_progress"
     frames = [frame async for frame in run.log.follow(1)]
     assert b"event: server_restart" in frames[-1]
+    (left,) = await services.store.runs.unfinished()
+    assert left.deltas == [(2, " w0"), (3, " w1")]
     with pytest.raises(NotReadyError):
         await ask(services, conversation, "two")
 
 
-async def test_an_unfinished_answer_is_on_disk_while_it_grows(
+async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
-    class Watched(ConversationStore):
+    class Watched(RunStore):
         saved = asyncio.Event()
 
-        async def save_progress(self, progress: Iterable[tuple[str, str, bytes]]) -> None:
+        async def save_progress(self, progress: Iterable[RunProgress]) -> None:
             await super().save_progress(progress)
             self.saved.set()
 
-    store = Watched(services.database)
-    runs = RunRegistry(store, save_seconds=0.001)
+    watched = Watched(services.store.database)
+    store, runs = replace(services.store, runs=watched), RunRegistry(watched, save_seconds=0.001)
     engine.hold()
-    run = await Turns(services.host, store, runs, services.erasure).ask(conversation.id, NewMessage(content="one"))
-    engine.allow(3)
-    await until_text(run, " w0 w1 w2")
-    store.saved.clear()
-    async with asyncio.timeout(5):
-        await store.saved.wait()
-    stored = await store.message(run.answer.id)
-    assert (stored.content, stored.status) == (" w0 w1 w2", "in_progress")
-    assert len(unpack_ids(stored.tokens.ids)) == 3
+    run = await Turns(services.host, store, runs).ask(conversation.id, NewMessage(content="one"))
+    for _ in range(3):
+        watched.saved.clear()
+        engine.allow(1)
+        async with asyncio.timeout(5):
+            await watched.saved.wait()
+    (left,) = await store.runs.unfinished()
+    assert left.deltas == [(2, " w0"), (3, " w1"), (4, " w2")]
+    assert len(unpack_ids(left.token_ids)) == 3
     engine.allow(None)
     await runs.join()
-    assert (await store.message(run.answer.id)).content == WHOLE_ANSWER
+    assert (await store.messages.get(run.answer.id)).content == WHOLE_ANSWER
 
 
 async def test_the_shown_path_has_the_text_that_has_come_until_now(
@@ -342,13 +349,13 @@ async def test_the_shown_path_has_the_text_that_has_come_until_now(
     run = await ask(services, conversation, "one")
     engine.allow(2)
     await until_text(run, " w0 w1")
-    shown = await services.turns.shown_path(await services.store.get(conversation.id))
+    shown = await services.turns.shown_path(await services.store.conversations.get(conversation.id))
     assert [message.content for message in shown] == ["one", " w0 w1"]
 
 
 async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store, keep_runs=2)
-    turns = Turns(services.host, services.store, runs, services.erasure)
+    runs = RunRegistry(services.store.runs, keep_runs=2)
+    turns = Turns(services.host, services.store, runs)
     made = []
     for content in ("one", "two", "three"):
         made.append(await turns.ask(conversation.id, NewMessage(content=content)))
@@ -358,11 +365,48 @@ async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, co
 
 
 async def test_a_run_that_ended_long_ago_is_forgotten(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store, keep_seconds=0)
-    run = await Turns(services.host, services.store, runs, services.erasure).ask(
-        conversation.id, NewMessage(content="one")
-    )
+    runs = RunRegistry(services.store.runs, keep_seconds=0)
+    run = await Turns(services.host, services.store, runs).ask(conversation.id, NewMessage(content="one"))
     await runs.join()
     # Its timer is due: one round of the loop runs it.
     await asyncio.sleep(0)
     assert runs.get(run.id) is None
+
+
+async def test_the_same_question_again_gives_the_same_run_while_it_lives_and_after(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    message_id = "msg_0123456789abcdef"
+    engine.hold()
+    runs = await asyncio.gather(*(ask(services, conversation, "one", id=message_id) for _ in range(3)))
+    assert len({id(run) for run in runs}) == 1
+    assert len(engine.requests) - engine.finished["abort"] == 1
+    engine.allow(None)
+    answer = await ended(runs[0])
+    forgetful = Turns(services.host, services.store, RunRegistry(services.store.runs))
+    late = await forgetful.ask(conversation.id, NewMessage(content="one", id=message_id))
+    assert (late.id, late.answer, late.log.text) == (runs[0].id, answer, WHOLE_ANSWER)
+    assert len(await services.store.messages.all_of(conversation.id)) == 2
+
+
+async def test_a_retry_that_comes_again_gives_the_same_run(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    first = await answered(services, conversation, "one")
+    fields = RetryFields(id="msg_0123456789abcdef")
+    run = await services.turns.retry(first.id, fields)
+    assert await services.turns.retry(first.id, fields) is run
+    await ended(run)
+    assert run.answer.id == fields.id
+    assert (await services.turns.retry(run.answer.parent_id or "", fields)).id == run.id
+
+
+async def test_an_id_that_another_message_has_is_refused(services: Services, conversation: Conversation) -> None:
+    message_id = "msg_0123456789abcdef"
+    answer = await answered(services, conversation, "one", id=message_id)
+    elsewhere = await services.store.conversations.create({})
+    for where, content in ((conversation, "two"), (elsewhere, "one")):
+        with pytest.raises(ConflictError, match="another message"):
+            await ask(services, where, content, id=message_id)
+    with pytest.raises(ConflictError, match="another message"):
+        await services.turns.retry(answer.id, RetryFields(id=message_id))

@@ -2,6 +2,7 @@ import { ApiError, UnreachableError } from "./errors";
 import type {
   Conversation,
   ConversationChanges,
+  ConversationPage,
   ConversationWithMessages,
   Health,
   Message,
@@ -14,9 +15,17 @@ export class Api {
     return (await response.json()) as Health;
   }
 
+  /** All of them, page by page. */
   async conversations(): Promise<Conversation[]> {
-    const { data } = await json<{ data: Conversation[] }>("/api/conversations");
-    return data;
+    const all: Conversation[] = [];
+    let cursor: string | null = null;
+    do {
+      const place: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const page: ConversationPage = await json(`/api/conversations?limit=500${place}`);
+      all.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    return all;
   }
 
   conversation(id: string, signal?: AbortSignal): Promise<ConversationWithMessages> {
@@ -33,6 +42,11 @@ export class Api {
 
   async deleteConversation(id: string): Promise<void> {
     await request(`/api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+  }
+
+  /** Takes a deletion back; possible for ten minutes. */
+  restoreConversation(id: string): Promise<Conversation> {
+    return json(`/api/conversations/${encodeURIComponent(id)}/restore`, { method: "POST" });
   }
 
   /** Starts a run; the response is its event stream. */

@@ -69,6 +69,11 @@ export interface ConversationWithMessages extends Conversation {
   messages: Message[];
 }
 
+export interface ConversationPage {
+  data: Conversation[];
+  next_cursor: string | null;
+}
+
 export interface ConversationChanges {
   title?: string;
   system_prompt?: string | null;

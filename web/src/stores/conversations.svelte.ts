@@ -41,4 +41,9 @@ export class Conversations {
     }
     this.list = this.list.filter((item) => item.id !== id);
   }
+
+  /** Takes a removal back. */
+  async restore(id: string): Promise<void> {
+    this.put(await this.api.restoreConversation(id));
+  }
 }

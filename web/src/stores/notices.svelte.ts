@@ -2,13 +2,21 @@ import { describe } from "../services/errors";
 
 const SHOWN_MS = 6_000;
 
-/** One short notice at a time, for what went wrong outside of an answer. */
+/** What a person may do about a notice. */
+export interface Remedy {
+  label: string;
+  act: () => void;
+}
+
+/** One short notice at a time, for what happened outside of an answer. */
 export class Notices {
   current = $state<string | null>(null);
+  remedy = $state<Remedy | null>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  show(text: string): void {
+  show(text: string, remedy: Remedy | null = null): void {
     this.current = text;
+    this.remedy = remedy;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.dismiss(), SHOWN_MS);
   }
@@ -22,5 +30,6 @@ export class Notices {
   dismiss(): void {
     clearTimeout(this.timer);
     this.current = null;
+    this.remedy = null;
   }
 }

@@ -13,45 +13,13 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
+from app.storage.search_words import segmented
+
 T = TypeVar("T")
 
-# Entry n brings a database of user_version n to n + 1. Entries are never changed once released, only added.
-MIGRATIONS = (
-    """
-    CREATE TABLE conversation(
-      id TEXT PRIMARY KEY,
-      title TEXT,
-      head_id TEXT,
-      system_prompt TEXT,
-      params TEXT NOT NULL DEFAULT '{}',
-      created_at REAL NOT NULL,
-      updated_at REAL NOT NULL);
-    CREATE INDEX conversation_recent ON conversation(updated_at DESC);
-    CREATE TABLE message(
-      id TEXT PRIMARY KEY,
-      conversation_id TEXT NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
-      parent_id TEXT REFERENCES message(id) ON DELETE CASCADE,
-      role TEXT NOT NULL CHECK(role IN ('system', 'user', 'assistant')),
-      content TEXT NOT NULL,
-      status TEXT NOT NULL CHECK(status IN ('in_progress', 'complete', 'incomplete', 'cancelled', 'failed')),
-      finish_reason TEXT,
-      error TEXT,
-      usage TEXT,
-      run_id TEXT UNIQUE,
-      params TEXT,
-      token_ids BLOB NOT NULL,
-      prompt_key TEXT NOT NULL,
-      starts_prompt INTEGER NOT NULL,
-      created_at REAL NOT NULL,
-      completed_at REAL);
-    CREATE INDEX message_tree ON message(conversation_id, parent_id, created_at);
-    CREATE INDEX message_parent ON message(parent_id);
-    CREATE INDEX message_unfinished ON message(status) WHERE status = 'in_progress';
-    """,
-    """
-    CREATE INDEX message_start ON message(substr(token_ids, 1, 256)) WHERE starts_prompt;
-    """,
-)
+SCHEMA = Path(__file__).with_name("schema")
+"""File n (counted from 0, in the order of their names) brings a database of user_version n to n + 1. Files are never
+changed once released, only added."""
 
 PRAGMAS = """
     PRAGMA journal_mode = WAL;
@@ -84,6 +52,8 @@ class Database:
         writer = await aiosqlite.connect(path, isolation_level=None)
         try:
             await writer.executescript(PRAGMAS)
+            # Called by the triggers that fill the search index.
+            await writer.create_function("segmented", 1, segmented, deterministic=True)
             await _migrate(writer)
             reader = await aiosqlite.connect(path, isolation_level=None)
         except BaseException:
@@ -122,13 +92,19 @@ class Database:
             return result
 
 
+def migrations() -> list[str]:
+    """The scripts that make the newest schema, each on top of those before it."""
+    return [path.read_text(encoding="utf-8") for path in sorted(SCHEMA.glob("*.sql"))]
+
+
 async def _migrate(connection: aiosqlite.Connection) -> None:
     rows = list(await connection.execute_fetchall("PRAGMA user_version"))
     version: int = rows[0][0]
-    if version > len(MIGRATIONS):
+    scripts = migrations()
+    if version > len(scripts):
         raise DatabaseTooNewError(
             f"The conversations were written by a later version of Ebb (schema {version}, this one knows "
-            f"{len(MIGRATIONS)})"
+            f"{len(scripts)})"
         )
-    for number in range(version, len(MIGRATIONS)):
-        await connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+    for number in range(version, len(scripts)):
+        await connection.executescript(f"BEGIN; {scripts[number]} PRAGMA user_version = {number + 1}; COMMIT;")

@@ -1,0 +1,109 @@
+"""An answer that was cut goes on: the same message, a new run behind the tokens that it has."""
+
+from dataclasses import replace
+
+from app.backend import Backend, GenerationStream
+from app.engine_host import EngineHost
+from app.ids import new_id
+from app.records import Conversation, Message
+from app.run_log import OPENING, RunLog, opening_event
+from app.runs import Run, RunRegistry
+from app.sampling_json import params_from_json, params_to_json
+from app.storage.runs import RunRecord
+from app.storage.store import Store
+from app.storage.versions import Versions
+from app.token_history import pack_ids, unpack_ids
+from app.turn_prompt import PromptMaker
+from engine.errors import ConflictError, InvalidRequestError
+
+GOES_ON = ("incomplete", "cancelled")
+
+
+class Continuation:
+    """Ties the store, the runs and the engine together."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+
+    async def go_on(self, message_id: str, expected: Versions = None) -> Run:
+        """Generate behind what the answer has, up to the end of the window.
+
+        Raises:
+            NotFoundError: there is no such message.
+            InvalidRequestError: it is no answer, or there is no room left.
+            ConflictError: it is whole, or still being generated, or its prompt would be another one now.
+            VersionMismatchError: somebody changed the conversation.
+            NotReadyError, OverloadedError: not now.
+        """
+        engine = self._host.require()
+        answer = await self._store.messages.get(message_id)
+        question = await self._question_of(answer)
+        conversation = await self._store.conversations.get(answer.conversation_id)
+        prompt_ids = await self._prompt_of(engine, conversation, answer)
+        run_id = new_id("run")
+        stream = _generate(engine, prompt_ids, answer, run_id)
+
+        def abort() -> None:
+            engine.abort(stream.request_id)
+
+        # The engine has begun; it must not go on for an answer that could not be reopened.
+        try:
+            run = _reopened(answer, stream, run_id)
+            record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
+            changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
+        except BaseException:
+            abort()
+            raise
+        # The text that it has comes as the first delta.
+        run.log.open(opening_event(changed, question, replace(run.answer, content="")))
+        run.saved_ids, run.saved_deltas = len(run.token_ids), len(run.log.deltas_from(0))
+        self._runs.add(run)
+        self._runs.drive(run, stream, abort)
+        return run
+
+    async def _question_of(self, answer: Message) -> Message:
+        if answer.role != "assistant" or answer.parent_id is None:
+            raise InvalidRequestError("Only an answer can go on", param="id")
+        if answer.status not in GOES_ON:
+            said = "is still being generated" if answer.status == "in_progress" else "is whole: retry it instead"
+            raise ConflictError(f"This answer {said}", code="answer_not_cut")
+        return await self._store.messages.get(answer.parent_id)
+
+    async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
+        path = await self._store.messages.path(answer.parent_id)
+        prompt = await PromptMaker(engine, self._host.prompt_identity, conversation.system_prompt).prompt(path)
+        if prompt.tokens.prompt_key != answer.tokens.prompt_key:
+            raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
+        return prompt.ids
+
+
+def _generate(engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
+    assert answer.params is not None
+    params = replace(params_from_json(answer.params), max_tokens=None)
+    try:
+        return engine.generate(prompt_ids, params, request_id=run_id, produced=unpack_ids(answer.tokens.ids))
+    except InvalidRequestError as error:
+        error.param = "id"
+        raise
+
+
+def _reopened(answer: Message, stream: GenerationStream, run_id: str) -> Run:
+    """The run as it is when the answer has gone on by nothing yet."""
+    ids = unpack_ids(answer.tokens.ids)
+    begun = replace(
+        answer,
+        content=stream.text_before,
+        status="in_progress",
+        finish_reason=None,
+        error=None,
+        usage=None,
+        completed_at=None,
+        run_id=run_id,
+        params=params_to_json(stream.params),
+    )
+    deltas = [(OPENING + len(ids), stream.text_before)] if stream.text_before else []
+    run = Run(run_id, begun, RunLog(run_id, begun, {}, deltas=deltas))
+    run.token_ids.extend(ids)
+    return run

@@ -1,0 +1,99 @@
+"""Deletions that can be taken back: hidden at once, removed with their KV once nobody can want them back.
+
+hidden --restore--> shown
+   \\--UNDO_SECONDS later--> removed; then its KV goes, but for what something else begins with (app/kv_erasure.py)
+
+What waits to be removed is in the store, so another process goes on where one has stopped. Nothing is removed without
+an engine, which is what can erase the KV.
+"""
+
+import asyncio
+import logging
+import time
+
+from app.engine_host import EngineHost
+from app.kv_erasure import KVErasure
+from app.records import Conversation
+from app.runs import RunRegistry
+from app.storage.store import Store
+from app.storage.versions import Versions
+from engine.errors import NotFoundError
+
+UNDO_SECONDS = 600.0
+LOOK_SECONDS = 15.0
+
+logger = logging.getLogger(__name__)
+
+
+class Deletions:
+    """Ties the store, the runs and the engine together."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._erasure = erasure
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Look again and again for what is to be removed."""
+        self._task = asyncio.create_task(self._remove_in_time(), name="remove-deleted")
+
+    async def stop(self) -> None:
+        """What has not been removed stays for the next process."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def delete_conversation(
+        self, conversation_id: str, expected: Versions = None, *, permanently: bool = False
+    ) -> None:
+        """Hide it, and end what is being generated in it. permanently: remove it at once, also if it was hidden before.
+
+        Raises NotFoundError, VersionMismatchError.
+        """
+        try:
+            await self._store.deletions.hide_conversation(conversation_id, expected)
+        except NotFoundError:
+            # It may be hidden already.
+            if not permanently:
+                raise
+        await self._runs.cancel_all_of(conversation_id)
+        self._runs.forget_prefixes()
+        if permanently:
+            self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id))
+
+    async def restore_conversation(self, conversation_id: str) -> Conversation:
+        """Raises NotFoundError once it is removed."""
+        return await self._store.deletions.show_conversation(conversation_id)
+
+    async def delete_message(self, message_id: str, expected: Versions = None) -> Conversation:
+        """Hide it with all that follows it, and end what is being generated there.
+
+        Raises NotFoundError, VersionMismatchError.
+        """
+        conversation, run_ids = await self._store.deletions.hide_message(message_id, expected)
+        for run_id in run_ids:
+            if (run := self._runs.get(run_id)) is not None:
+                await self._runs.cancel(run)
+        self._runs.forget_prefixes()
+        return conversation
+
+    async def restore_message(self, message_id: str) -> Conversation:
+        """Raises NotFoundError once it is removed, ConflictError while what it follows is deleted."""
+        return await self._store.deletions.show_message(message_id)
+
+    async def remove(self, until: float) -> None:
+        """For good, what was hidden at that time or before."""
+        while (nodes := await self._store.deletions.remove_oldest(until)) is not None:
+            self._runs.forget_prefixes()
+            self._erasure.begin(nodes)
+
+    async def _remove_in_time(self) -> None:
+        await self._host.until_ready()
+        while True:
+            try:
+                await self.remove(time.time() - UNDO_SECONDS)
+            except Exception:
+                logger.exception("what was deleted could not be removed; it is tried again")
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,249 @@
+"""uvicorn's HTTP protocol, with bounds on what a connection may cost.
+
+uvicorn on httptools limits neither the size of a request's head nor the time that head and body may take, and never
+closes a connection that says nothing. Here every wait for a client has a deadline:
+
+    connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
+                                                          WRITE_SECONDS for each write that the client does not take
+
+Time in which the server itself does not read (it answers an earlier request of the connection) does not count. What
+is refused here is answered by the application, so that it has headers, a name, a line in the log and a count like all
+else; where that cannot be, in the middle of an answer, the connection is cut.
+
+Made for uvicorn 0.54: it overrides what the parser and the transport call, and `_start_asgi_task`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from uvicorn._types import ASGI3Application, HTTPScope
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from app.error_responses import TooSlowError
+from app.limits import (
+    BODY_SECONDS,
+    DISCARD_SECONDS,
+    HEAD_SECONDS,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_URL_BYTES,
+    WRITE_SECONDS,
+)
+from engine.errors import ClientError, EbbError
+
+REFUSAL = "refusal"
+"""Key in the scope's state: the EbbError that the application shall answer with."""
+
+
+class UrlTooLongError(ClientError):
+    """414: the path and query are longer than MAX_URL_BYTES."""
+
+    status = 414
+    code = "url_too_long"
+
+
+class HeadersTooLargeError(ClientError):
+    """431: more headers, or longer ones, than a request may have."""
+
+    status = 431
+    code = "headers_too_large"
+
+
+class NotHttpError(ClientError):
+    """400: the bytes are no HTTP request."""
+
+    code = "invalid_http"
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._receiving: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
+        self._head_begun = False
+        self._header_bytes = 0
+        # Bytes of something (a header, mostly) whose end the parser waits for; it keeps them, whatever they come to.
+        self._unfinished_bytes = 0
+        self._events = 0
+        self._fault: EbbError | None = None
+        self._refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """asyncio."""
+        super().connection_made(transport)
+        self._expect(HEAD_SECONDS, self._head_is_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """asyncio."""
+        self._expect_nothing()
+        self._cancel_write_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """asyncio."""
+        if self._refused:
+            return
+        events = self._events
+        super().data_received(data)
+        if self._refused or self.transport.is_closing():
+            return
+        self._unfinished_bytes = self._unfinished_bytes + len(data) if events == self._events else 0
+        if self._unfinished_bytes > MAX_HEADER_BYTES:
+            self._refuse(_headers_too_large())
+        elif self._receiving is None and self._waits_for_head:
+            self._expect(HEAD_SECONDS, self._head_is_late)
+
+    def pause_writing(self) -> None:
+        """asyncio: the client takes less than is written."""
+        super().pause_writing()
+        self._sending = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """asyncio: the client has taken it."""
+        self._cancel_write_deadline()
+        super().resume_writing()
+
+    def on_message_begin(self) -> None:
+        """Parser: the first byte of a request."""
+        self._events += 1
+        self._head_begun = True
+        self._header_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Parser: a piece of the URL."""
+        self._events += 1
+        super().on_url(url)
+        if len(self.url) > MAX_URL_BYTES:
+            self._fault = UrlTooLongError(f"The URL is longer than {MAX_URL_BYTES >> 10} KiB")
+            raise self._fault
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Parser: a header, or a trailer."""
+        self._events += 1
+        self._header_bytes += len(name) + len(value)
+        if len(self.headers) == MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
+            self._fault = _headers_too_large()
+            raise self._fault
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Parser: the head is whole."""
+        self._events += 1
+        self._head_begun = False
+        self._expect_nothing()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Parser: a piece of the body."""
+        self._events += 1
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Parser: the request is whole."""
+        self._events += 1
+        self._expect_nothing()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn: the parser gave up, by itself or because one of the methods above raised."""
+        self._refuse(self._fault or NotHttpError(msg))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        super()._start_asgi_task(cycle, app)
+        if cycle.more_body:
+            # Whoever reads the body has its own, shorter limits and answers; this is for bodies that nobody reads.
+            self._expect(BODY_SECONDS + DISCARD_SECONDS, self.transport.abort)
+
+    @property
+    def _answers(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _waits_for_head(self) -> bool:
+        """Including one that begins with empty lines, which the parser does not tell of."""
+        return self._head_begun or (not self._answers and self.timeout_keep_alive_task is None)
+
+    def _expect(self, seconds: float, or_else: Callable[[], None]) -> None:
+        self._expect_nothing()
+        self._receiving = self.loop.call_later(seconds, or_else)
+
+    def _expect_nothing(self) -> None:
+        if self._receiving is not None:
+            self._receiving.cancel()
+            self._receiving = None
+
+    def _cancel_write_deadline(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+
+    def _head_is_late(self) -> None:
+        if self._answers:
+            self._expect(HEAD_SECONDS, self._head_is_late)
+        elif self._head_begun:
+            self._refuse(TooSlowError(f"The request's headers were not whole after {HEAD_SECONDS:g} s"))
+        else:
+            # Nothing was asked, so nothing is answered: browsers open connections in advance.
+            self.transport.close()
+
+    def _refuse(self, error: EbbError) -> None:
+        """Answer with `error` and close. A request whose answer has not begun sees its client leave."""
+        self._refused = True
+        self._expect_nothing()
+        if self._answers and (self.cycle.response_started or self.pipeline):
+            self.transport.abort()
+            return
+        if self._answers:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.flow.pause_reading()
+        self.cycle = self._cycle_of(error)
+        super()._start_asgi_task(self.cycle, self.app)
+
+    def _cycle_of(self, error: EbbError) -> RequestResponseCycle:
+        scope: HTTPScope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "-",
+            "scheme": self.scheme or "http",
+            "path": "/",
+            "raw_path": b"/",
+            "query_string": b"",
+            "root_path": self.root_path,
+            "headers": [],
+            "client": self.client,
+            "server": self.server,
+            "state": {**self.app_state, REFUSAL: error},
+        }
+        cycle = RequestResponseCycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+        cycle.more_body = False
+        return cycle
+
+
+def _headers_too_large() -> HeadersTooLargeError:
+    return HeadersTooLargeError(f"A request may have {MAX_HEADERS} headers of {MAX_HEADER_BYTES >> 10} KiB in all")

@@ -1,0 +1,30 @@
+"""Origins of pages, as browsers write them."""
+
+from urllib.parse import urlsplit
+
+
+def parse_origins(text: str) -> tuple[str, ...]:
+    """`https://chat.example,http://localhost:3000` -> its parts, each exactly as a browser sends it.
+
+    Raises ValueError for what no browser sends: a wildcard, a path, "null", capital letters, a default port.
+    """
+    origins = tuple(part.strip() for part in text.split(","))
+    for origin in origins:
+        if not _is_origin(origin):
+            raise ValueError(
+                f"{origin!r} is no exact origin; write it like https://chat.example or http://localhost:3000, "
+                "with neither a wildcard nor a path"
+            )
+    return origins
+
+
+def _is_origin(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        return False
+    if not url.scheme or not url.hostname or "*" in text or port == {"http": 80, "https": 443}.get(url.scheme, 0):
+        return False
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    return text == f"{url.scheme}://{host}" + (f":{port}" if port is not None else "")

@@ -1,0 +1,23 @@
+"""What stands behind the `?` of an address, checked."""
+
+from starlette.requests import Request
+
+from engine.errors import InvalidRequestError
+
+
+def whole_number(request: Request, name: str, default: int, *, low: int, high: int) -> int:
+    """From `low` to `high`. Raises InvalidRequestError."""
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdigit() and len(given) <= 18 and low <= int(given) <= high):
+        raise InvalidRequestError(f"{name} must be a whole number from {low} to {high}", param=name)
+    return int(given)
+
+
+def flag(request: Request, name: str) -> bool:
+    """The words true and false; false if it is left out. Raises InvalidRequestError."""
+    given = request.query_params.get(name, "false")
+    if given not in ("true", "false"):
+        raise InvalidRequestError(f"{name} must be true or false", param=name)
+    return given == "true"

@@ -1,0 +1,196 @@
+"""Responses over conversations and runs: what one follows, and what becomes of it."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.backend import Backend
+from app.engine_host import EngineHost
+from app.ids import new_id
+from app.kv_erasure import KVErasure
+from app.records import Conversation, Message
+from app.responses.record import ResponseRecord, message_id_of
+from app.responses.retold import Retold
+from app.runs import Run, RunRegistry
+from app.schemas.responses import ResponseRequest
+from app.serving import check_model
+from app.storage.store import Store
+from app.turn_prompt import Prompt, PromptMaker
+from app.turns import TurnDraft, Turns, with_seed
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from models.pangu.chat_format import Message as ChatMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a response goes: behind the last message of `path`. is_named: the client named the conversation."""
+
+    conversation: Conversation
+    path: Sequence[Message]
+    is_named: bool = False
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """run: while it is live, and for some time after."""
+
+    record: ResponseRecord
+    answer: Message
+    run: Run | None
+
+
+class Responses:
+    """Ties the store, the turns and the runs together."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, turns: Turns, erasure: KVErasure) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._turns = turns
+        self._erasure = erasure
+
+    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
+        """Begin a response.
+
+        Raises:
+            NotFoundError: the model or the conversation does not exist.
+            InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
+                the request. Nothing is stored then.
+            ConflictError: what it is to follow is still being generated.
+            NotReadyError, OverloadedError: not now.
+        """
+        _check_fields(fields)
+        engine = self._host.require()
+        check_model(engine, fields.model)
+        place = await self._place(fields)
+        if place.path and place.path[-1].status == "in_progress":
+            raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
+        prompt = await self._prompt(engine, place, fields)
+        new = _questions(place, fields, prompt)
+        record = ResponseRecord(
+            model=engine.model_name,
+            background=bool(fields.background),
+            instructions=fields.instructions,
+            previous_response_id=fields.previous_response_id,
+            conversation_id=fields.conversation_id,
+            max_output_tokens=fields.max_output_tokens,
+            metadata=fields.metadata or {},
+        )
+        draft = TurnDraft(
+            place.conversation,
+            new[-1],
+            prompt,
+            sampling=with_seed(fields.sampling_params()),
+            urgency=fields.urgency(),
+            new=new,
+            check_head=place.is_named,
+            moves_head=place.is_named,
+            is_kept=fields.is_stored,
+            makes_conversation=place.is_new,
+            response=record,
+        )
+        return record, await self._turns.start(engine, draft, rename=fields.client_field)
+
+    async def get(self, response_id: str) -> StoredResponse:
+        """Raises NotFoundError."""
+        record = await self._store.responses.get(response_id)
+        answer = await self._store.messages.get(message_id_of(response_id))
+        run = self._runs.get(answer.run_id)
+        return StoredResponse(record, answer if run is None else run.answer_so_far, run)
+
+    def retell(self, response: StoredResponse) -> Run | Retold:
+        """What its events come from. Raises NotReadyError where that takes a tokenizer and there is none."""
+        if response.run is not None:
+            return response.run
+        return Retold.of(response.answer, self._host.require().tokenizer)
+
+    async def cancel(self, response_id: str) -> StoredResponse:
+        """Stop it, if it has not ended; returns it.
+
+        Raises:
+            NotFoundError: no such response.
+            InvalidRequestError: it lives and dies with the connection that it was asked for on.
+        """
+        response = await self.get(response_id)
+        if not response.record.background:
+            raise InvalidRequestError("Only a response in the background can be cancelled", param="response_id")
+        if response.run is None:
+            return response
+        return StoredResponse(response.record, await self._runs.cancel(response.run), response.run)
+
+    async def delete(self, response_id: str) -> None:
+        """Remove it, with its messages where nothing else needs them; their KV follows soon. Raises NotFoundError."""
+        response = await self.get(response_id)
+        if response.run is not None:
+            await self._runs.cancel(response.run)
+        deleted = await self._store.responses.delete(response_id)
+        if deleted:
+            if response.run is not None:
+                self._runs.forget(response.run)
+            self._runs.forget_prefixes()
+            self._erasure.begin(deleted)
+
+    async def input_of(self, response_id: str) -> list[Message]:
+        """All messages that it answers, also those of the responses before it; oldest first. Raises NotFoundError."""
+        response = await self.get(response_id)
+        return await self._store.messages.path(response.answer.parent_id)
+
+    async def _place(self, fields: ResponseRequest) -> Place:
+        if fields.previous_response_id is not None:
+            return await self._behind_response(fields.previous_response_id)
+        if fields.conversation_id is not None:
+            return await self._in_conversation(fields.conversation_id)
+        now = time.time()
+        conversation = Conversation(new_id("conv"), None, None, None, {}, now, now, source="response")
+        return Place(conversation, [], is_new=True)
+
+    async def _behind_response(self, response_id: str) -> Place:
+        try:
+            previous = await self.get(response_id)
+        except NotFoundError:
+            raise InvalidRequestError(
+                f"There is no response {response_id}", param="previous_response_id", code="previous_response_not_found"
+            ) from None
+        conversation = await self._store.conversations.get(previous.answer.conversation_id)
+        return Place(conversation, await self._store.messages.path(previous.answer.id))
+
+    async def _in_conversation(self, conversation_id: str) -> Place:
+        conversation = await self._store.conversations.get(conversation_id)
+        return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
+
+    async def _prompt(self, engine: Backend, place: Place, fields: ResponseRequest) -> Prompt:
+        new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
+        system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
+        prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
+        return await prompts.prompt(place.path, new)
+
+
+def _check_fields(fields: ResponseRequest) -> None:
+    if fields.previous_response_id is not None and fields.conversation_id is not None:
+        raise InvalidRequestError("previous_response_id and conversation exclude each other", param="conversation")
+    if not fields.is_stored and fields.background:
+        raise InvalidRequestError("A response in the background is stored", param="store")
+    if not fields.is_stored and fields.conversation_id is not None:
+        raise InvalidRequestError("A response in a conversation is stored", param="store")
+
+
+def _questions(place: Place, fields: ResponseRequest, prompt: Prompt) -> tuple[Message, ...]:
+    """The messages of the input, each behind the one before. The last of them keeps the tokens of all."""
+    now = time.time()
+    questions: list[Message] = []
+    parent_id = place.path[-1].id if place.path else None
+    for number, item in enumerate(fields.items, 1):
+        message = Message(
+            id=new_id("msg"),
+            conversation_id=place.conversation.id,
+            parent_id=parent_id,
+            role=item.stored_role,
+            content=item.text,
+            status="complete",
+            created_at=now,
+            completed_at=now,
+        )
+        questions.append(replace(message, tokens=prompt.tokens) if number == len(fields.items) else message)
+        parent_id = message.id
+    return tuple(questions)

@@ -1,0 +1,132 @@
+"""Responses, items and conversations as OpenAI writes them.
+
+Source: the types of the `openai` package, 3.51.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from app.records import Conversation, Message
+from app.responses.record import ResponseRecord, response_id_of
+
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
+
+RESTARTED = {"code": "server_error", "message": "The server stopped before the answer was whole"}
+
+
+def output_text(text: str) -> dict[str, Any]:
+    """The one part of an answer."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def item_json(message: Message) -> dict[str, Any]:
+    """A message as an item."""
+    is_answer = message.role == "assistant"
+    return {
+        "id": message.id,
+        "type": "message",
+        "role": message.role,
+        "status": _item_status(message),
+        "content": [output_text(message.content) if is_answer else {"type": "input_text", "text": message.content}],
+    }
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    """A conversation without its items."""
+    return {
+        "id": conversation.id,
+        "object": "conversation",
+        "created_at": int(conversation.created_at),
+        "metadata": conversation.metadata,
+    }
+
+
+def begun(answer: Message) -> Message:
+    """`answer` as it was at its beginning."""
+    return replace(
+        answer, content="", status="in_progress", completed_at=None, finish_reason=None, error=None, usage=None
+    )
+
+
+def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = True) -> dict[str, Any]:
+    """A response that came to `answer`, or has come to it so far."""
+    status = response_status(answer)
+    params = answer.params or {}
+    return {
+        "id": response_id_of(answer.id),
+        "object": "response",
+        "created_at": int(answer.created_at),
+        "completed_at": int(answer.completed_at) if status == "completed" and answer.completed_at else None,
+        "status": status,
+        "background": record.background,
+        "error": _error(answer) if status == "failed" else None,
+        "incomplete_details": _incomplete_details(answer) if status == "incomplete" else None,
+        "instructions": record.instructions,
+        "max_output_tokens": record.max_output_tokens,
+        "max_tool_calls": None,
+        "metadata": record.metadata,
+        "model": record.model,
+        "output": [item_json(answer)] if answer.content or status == "completed" else [],
+        "parallel_tool_calls": True,
+        "previous_response_id": record.previous_response_id,
+        "conversation": {"id": record.conversation_id} if record.conversation_id is not None else None,
+        "reasoning": {"effort": None, "summary": None},
+        "service_tier": "default",
+        "store": is_stored,
+        "temperature": params.get("temperature"),
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_logprobs": 0,
+        "top_p": params.get("top_p"),
+        "truncation": "disabled",
+        "usage": _usage(answer.usage) if answer.usage is not None else None,
+        "user": None,
+    }
+
+
+def response_status(answer: Message) -> ResponseStatus:
+    """An answer that a restart of the server cut is a failure: no limit of its own ended it."""
+    match answer.status:
+        case "complete":
+            return "completed"
+        case "incomplete" if answer.finish_reason in (None, "abort"):
+            return "failed"
+        case _:
+            return answer.status
+
+
+def _item_status(message: Message) -> ItemStatus:
+    match message.status:
+        case "complete":
+            return "completed"
+        case "in_progress":
+            return "in_progress"
+        case _:
+            return "incomplete"
+
+
+def _incomplete_details(answer: Message) -> dict[str, Any]:
+    # OpenAI's clients know a closed set of reasons: a timeout, too, is an answer cut by a limit.
+    details = {"reason": "max_output_tokens"}
+    return {**details, "stop_reason": "timeout"} if answer.finish_reason == "timeout" else details
+
+
+def _error(answer: Message) -> dict[str, Any]:
+    if answer.error is None:
+        return RESTARTED
+    overloaded = answer.error["type"] == "rate_limit_error"
+    return {"code": "rate_limit_exceeded" if overloaded else "server_error", "message": answer.error["message"]}
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, Any]:
+    """From that of a stored message. `kv` says from which tier the cached tokens came."""
+    return {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage["total_tokens"],
+        "kv": {name: value for name, value in usage["kv"].items() if name != "reuse"},
+    }

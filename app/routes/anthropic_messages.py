@@ -1,0 +1,55 @@
+"""POST /v1/messages and /v1/messages/count_tokens: Anthropic's API."""
+
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.anthropic_errors import ROUTE
+from app.anthropic_shapes import MessageShape
+from app.prompts import chat_ids
+from app.request_body import read_body
+from app.schemas.messages import CountTokensRequest, MessagesRequest
+from app.services import services_of
+from app.serving import answer, check_model
+
+
+async def messages(request: Request) -> Response:
+    """Answer a conversation."""
+    engine = services_of(request).host.require()
+    fields = await read_body(request, MessagesRequest)
+    check_model(engine, fields.model)
+    prompt = await chat_ids(engine, fields.turns(), param="messages")
+    params = fields.sampling_params()
+    if fields.max_tokens > engine.max_model_len - len(prompt):
+        # The field is required, so clients send a large number: the answer may go on to the end of the window.
+        params = replace(params, max_tokens=None)
+    shape = MessageShape(
+        model=engine.model_name,
+        prompt_tokens=len(prompt),
+        max_tokens=fields.max_tokens,
+        request_id=request.state.request_id,
+    )
+    return _named(request, await answer(request, engine, fields, shape, prompt=prompt, params=params))
+
+
+async def count_tokens(request: Request) -> Response:
+    """How long the prompt of a conversation is."""
+    engine = services_of(request).host.require()
+    fields = await read_body(request, CountTokensRequest)
+    check_model(engine, fields.model)
+    prompt = await chat_ids(engine, fields.turns(), param="messages")
+    return _named(request, JSONResponse({"input_tokens": len(prompt)}))
+
+
+def _named(request: Request, response: Response) -> Response:
+    """With the request's name under the header that Anthropic's clients read."""
+    response.headers["request-id"] = request.state.request_id
+    return response
+
+
+routes = [
+    Route(ROUTE, messages, methods=["POST"]),
+    Route(f"{ROUTE}/count_tokens", count_tokens, methods=["POST"]),
+]

@@ -1,0 +1,60 @@
+"""The tree of a conversation: what branches it has, which one is shown, copies of it, and single messages that go."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.request_body import read_body
+from app.routes.versioned import expected_versions, version_tag, versioned
+from app.schemas.conversations import MessageChoice
+from app.services import services_of
+
+
+async def get_tree(request: Request) -> Response:
+    """All messages of all branches, without what they say."""
+    store = services_of(request).store
+    conversation = await store.conversations.get(request.path_params["id"])
+    messages = await store.tree.outline(conversation.id)
+    body = {
+        "head_id": conversation.head_id,
+        "version": conversation.version,
+        "messages": [message.to_json() for message in messages],
+    }
+    return JSONResponse(body, headers={"ETag": version_tag(conversation.version), "Cache-Control": "no-store"})
+
+
+async def choose_head(request: Request) -> Response:
+    """Show the branch of a message: the newest leaf below it becomes the head."""
+    chosen = await read_body(request, MessageChoice)
+    return versioned(
+        await services_of(request).store.tree.show(
+            request.path_params["id"], chosen.message_id, expected_versions(request)
+        )
+    )
+
+
+async def fork(request: Request) -> Response:
+    """A new conversation that begins like this one up to a message."""
+    chosen = await read_body(request, MessageChoice)
+    return versioned(await services_of(request).store.tree.fork(request.path_params["id"], chosen.message_id), 201)
+
+
+async def delete_message(request: Request) -> Response:
+    """Hide it with all that follows it; it can be restored for a while."""
+    return versioned(
+        await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request))
+    )
+
+
+async def restore_message(request: Request) -> Response:
+    """Take a deletion back, and show the branch."""
+    return versioned(await services_of(request).deletions.restore_message(request.path_params["id"]))
+
+
+routes = [
+    Route("/api/conversations/{id}/tree", get_tree),
+    Route("/api/conversations/{id}/head", choose_head, methods=["PUT"]),
+    Route("/api/conversations/{id}/fork", fork, methods=["POST"]),
+    Route("/api/messages/{id}", delete_message, methods=["DELETE"]),
+    Route("/api/messages/{id}/restore", restore_message, methods=["POST"]),
+]

@@ -1,0 +1,32 @@
+"""What is typed and not sent yet, in each conversation and on the empty page."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.request_body import read_body
+from app.schemas.conversations import DraftFields
+from app.services import services_of
+
+
+async def get_draft(request: Request) -> Response:
+    """The text; empty if there is none."""
+    store, conversation_id = services_of(request).store, request.path_params.get("id")
+    if conversation_id is not None:
+        await store.conversations.get(conversation_id)
+    return JSONResponse((await store.drafts.get(conversation_id)).to_json())
+
+
+async def put_draft(request: Request) -> Response:
+    """Keep a text in place of the former one."""
+    fields = await read_body(request, DraftFields)
+    draft = await services_of(request).store.drafts.put(request.path_params.get("id"), fields.text)
+    return JSONResponse(draft.to_json())
+
+
+routes = [
+    Route("/api/draft", get_draft),
+    Route("/api/draft", put_draft, methods=["PUT"]),
+    Route("/api/conversations/{id}/draft", get_draft),
+    Route("/api/conversations/{id}/draft", put_draft, methods=["PUT"]),
+]

@@ -1,0 +1,101 @@
+"""/v1/conversations: the same conversations as those of the page, as OpenAI writes them. Its items are its path."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.request_body import read_body
+from app.responses.shapes import conversation_json, item_json
+from app.schemas.input_items import InputItem
+from app.schemas.listing import Listing, list_json, refuse_include
+from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation
+from app.services import Services, services_of
+from engine.errors import NotFoundError
+
+
+async def create_conversation(request: Request) -> Response:
+    """A new one, with what was said in it before."""
+    services = services_of(request)
+    fields = await read_body(request, NewConversation)
+    conversation = await services.store.conversations.create({"source": "api", "metadata": fields.metadata or {}})
+    if fields.items:
+        await _add(services, conversation.id, fields.items)
+    return JSONResponse(conversation_json(conversation))
+
+
+async def get_conversation(request: Request) -> Response:
+    """One, without its items."""
+    conversation = await services_of(request).store.conversations.get(request.path_params["id"])
+    return JSONResponse(conversation_json(conversation))
+
+
+async def update_conversation(request: Request) -> Response:
+    """Its metadata."""
+    fields = await read_body(request, ConversationUpdate)
+    changes = {"metadata": fields.metadata or {}}
+    conversation = await services_of(request).store.conversations.change(request.path_params["id"], changes)
+    return JSONResponse(conversation_json(conversation))
+
+
+async def delete_conversation(request: Request) -> Response:
+    """Remove it with its items; what is being generated in it ends."""
+    conversation_id = request.path_params["id"]
+    await services_of(request).deletions.delete_conversation(conversation_id, permanently=True)
+    return JSONResponse({"id": conversation_id, "object": "conversation.deleted", "deleted": True})
+
+
+async def create_items(request: Request) -> Response:
+    """Say something in it without asking for an answer."""
+    refuse_include(request.query_params)
+    fields = await read_body(request, ItemsToAdd)
+    return JSONResponse(list_json(await _add(services_of(request), request.path_params["id"], fields.items)))
+
+
+async def list_items(request: Request) -> Response:
+    """What was said in it."""
+    services = services_of(request)
+    listing = Listing.parse(request.query_params)
+    conversation = await services.store.conversations.get(request.path_params["id"])
+    path = await services.turns.shown_path(conversation)
+    return JSONResponse(listing.page([item_json(message) for message in path]))
+
+
+async def get_item(request: Request) -> Response:
+    """One thing that was said in it."""
+    refuse_include(request.query_params)
+    services = services_of(request)
+    conversation = await services.store.conversations.get(request.path_params["id"])
+    item_id = request.path_params["item_id"]
+    for message in await services.turns.shown_path(conversation):
+        if message.id == item_id:
+            return JSONResponse(item_json(message))
+    raise NotFoundError(f"There is no item {item_id} in this conversation", code="item_not_found")
+
+
+async def delete_item(request: Request) -> Response:
+    """Take one thing out of it; returns the conversation."""
+    services = services_of(request)
+    conversation_id = request.path_params["id"]
+    removed = await services.store.items.remove(conversation_id, request.path_params["item_id"])
+    services.runs.forget_prefixes()
+    services.erasure.begin(removed)
+    return JSONResponse(conversation_json(await services.store.conversations.get(conversation_id)))
+
+
+async def _add(services: Services, conversation_id: str, items: list[InputItem]) -> list[dict[str, Any]]:
+    added = await services.store.items.add(conversation_id, [(item.stored_role, item.text) for item in items])
+    return [item_json(message) for message in added]
+
+
+routes = [
+    Route("/v1/conversations", create_conversation, methods=["POST"]),
+    Route("/v1/conversations/{id}", get_conversation),
+    Route("/v1/conversations/{id}", update_conversation, methods=["POST"]),
+    Route("/v1/conversations/{id}", delete_conversation, methods=["DELETE"]),
+    Route("/v1/conversations/{id}/items", list_items),
+    Route("/v1/conversations/{id}/items", create_items, methods=["POST"]),
+    Route("/v1/conversations/{id}/items/{item_id}", get_item),
+    Route("/v1/conversations/{id}/items/{item_id}", delete_item, methods=["DELETE"]),
+]

@@ -1,0 +1,68 @@
+"""/v1/responses."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.event_stream import EventStream
+from app.request_body import read_body
+from app.responses.events import BEFORE_THE_FIRST, ResponseEvents
+from app.responses.serving import collected, streamed
+from app.responses.shapes import item_json, response_json
+from app.schemas.listing import Listing, number, refuse_include
+from app.schemas.responses import ResponseRequest
+from app.services import services_of
+
+
+async def create_response(request: Request) -> Response:
+    """Answer some messages; the answer can be gone on from, and looked at again."""
+    services = services_of(request)
+    services.host.require()
+    fields = await read_body(request, ResponseRequest)
+    record, run = await services.responses.create(fields)
+    if fields.stream:
+        return streamed(services.runs, record, run, is_stored=fields.is_stored)
+    if fields.background:
+        return JSONResponse(response_json(record, run.answer_so_far))
+    return await collected(request, services.runs, record, run, is_stored=fields.is_stored)
+
+
+async def get_response(request: Request) -> Response:
+    """As it is now; or its events, all of them or those after `starting_after`."""
+    refuse_include(request.query_params)
+    services = services_of(request)
+    response = await services.responses.get(request.path_params["id"])
+    if request.query_params.get("stream") != "true":
+        return JSONResponse(response_json(response.record, response.answer))
+    after = number(request.query_params, "starting_after")
+    events = ResponseEvents(response.record, services.responses.retell(response))
+    return EventStream(events.frames(BEFORE_THE_FIRST if after is None else after), headers={})
+
+
+async def cancel_response(request: Request) -> Response:
+    """Stop one in the background and keep the text so far; the same answer if it has ended already."""
+    response = await services_of(request).responses.cancel(request.path_params["id"])
+    return JSONResponse(response_json(response.record, response.answer))
+
+
+async def delete_response(request: Request) -> Response:
+    """Remove it."""
+    response_id = request.path_params["id"]
+    await services_of(request).responses.delete(response_id)
+    return JSONResponse({"id": response_id, "object": "response", "deleted": True})
+
+
+async def list_input_items(request: Request) -> Response:
+    """The messages that it answers."""
+    listing = Listing.parse(request.query_params)
+    messages = await services_of(request).responses.input_of(request.path_params["id"])
+    return JSONResponse(listing.page([item_json(message) for message in messages]))
+
+
+routes = [
+    Route("/v1/responses", create_response, methods=["POST"]),
+    Route("/v1/responses/{id}", get_response),
+    Route("/v1/responses/{id}", delete_response, methods=["DELETE"]),
+    Route("/v1/responses/{id}/cancel", cancel_response, methods=["POST"]),
+    Route("/v1/responses/{id}/input_items", list_input_items),
+]

@@ -1,0 +1,39 @@
+"""/api/search: titles and messages that contain all words of a query."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.limits import MAX_QUERY_LENGTH
+from app.query_params import whole_number
+from app.services import services_of
+from app.storage.search import BEYOND_ALL
+from engine.errors import InvalidRequestError
+
+DEFAULT_FOUND = 20
+MOST_FOUND = 100
+
+
+async def search(request: Request) -> Response:
+    """Conversations by their titles (on the first page), and messages; the newest first."""
+    query = request.query_params.get("q", "")
+    if not query.strip():
+        raise InvalidRequestError("q is required: the words to look for", param="q")
+    if len(query) > MAX_QUERY_LENGTH:
+        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
+    limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MOST_FOUND)
+    before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
+    index = services_of(request).store.search
+    messages = await index.messages(query, limit=limit + 1, before=before)
+    titles = await index.titles(query, limit=limit) if before == BEYOND_ALL else []
+    more = len(messages) > limit
+    return JSONResponse(
+        {
+            "conversations": [found.to_json() for found in titles],
+            "messages": [found.to_json() for found in messages[:limit]],
+            "next_cursor": str(messages[limit - 1].number) if more else None,
+        }
+    )
+
+
+routes = [Route("/api/search", search)]

@@ -1,0 +1,53 @@
+"""POST /tokenize and /detokenize, as vLLM has them."""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.backend import Backend
+from app.prompts import chat_ids, to_ids
+from app.request_body import read_body
+from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
+from app.services import services_of
+from app.serving import check_model
+
+
+async def tokenize(request: Request) -> Response:
+    """The ids that a prompt or messages would have in a request to generate."""
+    engine = services_of(request).host.require()
+    fields = await read_body(request, TokenizeRequest)
+    if fields.model is not None:
+        check_model(engine, fields.model)
+    fields.check()
+    if fields.messages is not None:
+        ids = await chat_ids(engine, [message.turn() for message in fields.messages], param="messages")
+    else:
+        ids = await _text_ids(engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
+    return JSONResponse({"count": len(ids), "max_model_len": engine.max_model_len, "tokens": ids, "token_strs": None})
+
+
+async def detokenize(request: Request) -> Response:
+    """The text of token ids, control tokens by their names."""
+    engine = services_of(request).host.require()
+    fields = await read_body(request, DetokenizeRequest)
+    if fields.model is not None:
+        check_model(engine, fields.model)
+    fields.check(vocab_size=engine.tokenizer.vocab_size, max_tokens=engine.max_model_len)
+    return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
+
+
+async def _text_ids(engine: Backend, text: str, *, with_special: bool) -> list[int]:
+    tokenizer = engine.tokenizer
+
+    def encode() -> list[int]:
+        return tokenizer.encode_prompt(text) if with_special else tokenizer.encode(text, special=True)
+
+    return await to_ids(engine, encode, text, param="prompt", special=True)
+
+
+routes = [
+    Route("/tokenize", tokenize, methods=["POST"]),
+    Route("/detokenize", detokenize, methods=["POST"]),
+]

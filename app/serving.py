@@ -1,0 +1,128 @@
+"""One request of any API from its prompt to its answer. Whoever leaves aborts what was asked for."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from app.backend import Backend, GenerationStream
+from app.event_stream import EventStream
+from app.failures import failure_of
+from app.prompts import generate
+from app.request_log import log_finished
+from app.schemas.sampling import GenerationRequest
+from engine.errors import EbbError, EngineError, NotFoundError
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+
+logger = logging.getLogger(__name__)
+
+
+class AnswerShape(Protocol):
+    """How an API writes one answer: as frames of a stream, or as one body."""
+
+    def opening(self) -> bytes:
+        """What comes before the first text; may be empty."""
+
+    def text(self, text: str) -> bytes:
+        """One step's text."""
+
+    def ending(self, last: RequestOutput) -> bytes:
+        """All that follows the text of an answer. `last` has a reason and usage."""
+
+    def failure(self, error: EbbError) -> bytes:
+        """The end of a stream that breaks off."""
+
+    def whole(self, text: str, last: RequestOutput) -> dict[str, Any]:
+        """The answer that is not streamed. `last` has a reason and usage."""
+
+
+def check_model(engine: Backend, name: str) -> None:
+    """Raises NotFoundError if the client asks for a model that is not served."""
+    if name != engine.model_name:
+        raise NotFoundError(
+            f"The model {name!r} does not exist; this server has {engine.model_name!r}",
+            param="model",
+            code="model_not_found",
+        )
+
+
+async def answer(
+    request: Request,
+    engine: Backend,
+    fields: GenerationRequest,
+    shape: AnswerShape,
+    *,
+    prompt: Sequence[int],
+    params: SamplingParams,
+) -> Response:
+    """Queue `prompt` and answer with a stream or with the whole text, as `fields` say.
+
+    Raises what the engine refuses the request with, and what `failure_of` says if there is no whole answer.
+    """
+    request_id: str = request.state.request_id
+    stream = generate(
+        engine, prompt, params, urgency=fields.urgency(), request_id=request_id, rename=fields.client_field
+    )
+    if fields.stream:
+        return _streamed(engine, stream, shape, request_id)
+    return await _collected(request, engine, stream, shape, request_id)
+
+
+def _streamed(engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str) -> Response:
+    """Answer with one event per step."""
+    ended = asyncio.Event()
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        opened = False
+        async for output in stream:
+            if output.finished:
+                ended.set()
+                log_finished(request_id, output)
+            frame = b"" if opened else shape.opening()
+            opened = True
+            if output.text:
+                frame += shape.text(output.text)
+            if output.finished:
+                failure = failure_of(output)
+                frame += shape.ending(output) if failure is None else shape.failure(failure)
+            if frame:
+                yield frame
+
+    def on_close() -> None:
+        if not ended.is_set():
+            logger.info("%s abort: the client left", request_id)
+            engine.abort(stream.request_id)
+
+    return EventStream(frames(), headers={}, on_close=on_close)
+
+
+async def _collected(
+    request: Request, engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str
+) -> Response:
+    """Answer with the whole text. Raises what `failure_of` says if there is none."""
+    gone = asyncio.ensure_future(request.receive())
+    reading = asyncio.ensure_future(_read_all(stream))
+    try:
+        await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        # A request that has ended is not touched by this.
+        engine.abort(stream.request_id)
+    text, last = await reading
+    log_finished(request_id, last)
+    if (failure := failure_of(last)) is not None:
+        raise failure
+    return JSONResponse(shape.whole(text, last))
+
+
+async def _read_all(stream: GenerationStream) -> tuple[str, RequestOutput]:
+    texts: list[str] = []
+    async for output in stream:
+        texts.append(output.text)
+        if output.finished:
+            return "".join(texts), output
+    raise EngineError("The engine ended the answer without a reason")

@@ -1,0 +1,141 @@
+"""The list of conversations."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiosqlite
+
+from app.ids import new_id
+from app.records import Conversation
+from app.storage.database import Database
+from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
+from app.storage.versions import Versions, about_to_change
+
+CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
+MARKS = {"pinned", "archived", "metadata"}
+"""They say nothing about when the conversation was last in use."""
+
+Place = tuple[bool, float, str]
+"""In the list: pinned, updated_at, id; in descending order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A piece of the list. following: the place after which the next one begins; None at the end."""
+
+    conversations: list[Conversation]
+    following: Place | None
+
+
+class ConversationStore:
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, given: Mapping[str, Any]) -> Conversation:
+        """A new, empty conversation."""
+        now = time.time()
+        source = given.get("source", "chat")
+        empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
+        conversation = _changed(empty, given)
+        await self._database.write(lambda connection: insert_conversation(connection, conversation))
+        return conversation
+
+    async def page(self, *, archived: bool = False, limit: int = 100, after: Place | None = None) -> Page:
+        """Of the page's own, either the archived ones or the others: pinned ones first, then the newest.
+
+        after: a place seen before.
+        """
+        condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
+        rows = await self._database.read(
+            f"SELECT * FROM shown_conversation WHERE source = 'chat' AND archived = ? {condition} "
+            "ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
+            (archived, *place, limit + 1),
+        )
+        found = [conversation_of(row) for row in rows[:limit]]
+        last = found[-1] if len(rows) > limit else None
+        return Page(found, (last.pinned, last.updated_at, last.id) if last is not None else None)
+
+    async def each(self) -> AsyncIterator[tuple[Conversation, str]]:
+        """All of the page's own, each with its name in exports; what changes meanwhile may be as before or after."""
+        seen = ""
+        while rows := await self._database.read(
+            "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation WHERE source = 'chat' AND id > ? "
+            "ORDER BY id LIMIT 100",
+            (seen,),
+        ):
+            for row in rows:
+                seen = row["id"]
+                yield conversation_of(row), row["export_id"]
+
+    async def get(self, conversation_id: str) -> Conversation:
+        """Raises NotFoundError."""
+        rows = await self._database.read("SELECT * FROM shown_conversation WHERE id = ?", (conversation_id,))
+        if not rows:
+            raise no_conversation(conversation_id)
+        return conversation_of(rows[0])
+
+    async def export_id(self, conversation_id: str) -> str:
+        """Its name in exports: its own, or that under which it was imported. Raises NotFoundError."""
+        rows = await self._database.read(
+            "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ?", (conversation_id,)
+        )
+        if not rows:
+            raise no_conversation(conversation_id)
+        return str(rows[0]["export_id"])
+
+    async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
+        """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError."""
+
+        async def update(connection: aiosqlite.Connection) -> Conversation:
+            before = await about_to_change(connection, conversation_id, expected)
+            after = _changed(before, given)
+            if after == before:
+                return before
+            now = before.updated_at if given.keys() <= MARKS else time.time()
+            after = replace(after, version=before.version + 1, updated_at=now)
+            await connection.execute(
+                "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "
+                "archived = ?, metadata = ?, version = ?, updated_at = ? WHERE id = ?",
+                (
+                    after.title,
+                    after.title_source,
+                    after.system_prompt,
+                    dump(after.params),
+                    after.pinned,
+                    after.archived,
+                    dump(after.metadata),
+                    after.version,
+                    after.updated_at,
+                    conversation_id,
+                ),
+            )
+            return after
+
+        return await self._database.write(update)
+
+    async def name_by_model(self, conversation_id: str, title: str) -> bool:
+        """Whether the title was taken: only in place of one that is the first message's, and of a shown conversation.
+
+        The version stays: no person did anything.
+        """
+
+        async def update(connection: aiosqlite.Connection) -> bool:
+            cursor = await connection.execute(
+                "UPDATE conversation SET title = ?, title_source = 'model' "
+                "WHERE id = ? AND title_source = 'first_message' AND deleted_at IS NULL",
+                (title, conversation_id),
+            )
+            return cursor.rowcount > 0
+
+        return await self._database.write(update)
+
+
+def _changed(conversation: Conversation, given: Mapping[str, Any]) -> Conversation:
+    values = {name: given[name] for name in CHANGEABLE if name in given}
+    if "title" in values:
+        values["title_source"] = "user" if values["title"] is not None else None
+    return replace(conversation, **values)

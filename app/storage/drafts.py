@@ -1,0 +1,63 @@
+"""What people have typed and not sent yet: one text for each conversation, and one for the empty page."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import aiosqlite
+
+from app.storage.database import Database
+from app.storage.versions import about_to_change
+
+PLACE = "coalesce(conversation_id, '') = coalesce(?, '')"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """updated_at: None while there is none."""
+
+    text: str = ""
+    updated_at: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What clients see."""
+        return {"text": self.text, "updated_at": self.updated_at}
+
+
+class DraftStore:
+    """Of a conversation, or with None of the empty page."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, conversation_id: str | None) -> Draft:
+        """The draft, be it empty. One of an unknown conversation is empty."""
+        rows = await self._database.read(f"SELECT text, updated_at FROM draft WHERE {PLACE}", (conversation_id,))
+        return Draft(rows[0]["text"], rows[0]["updated_at"]) if rows else Draft()
+
+    async def put(self, conversation_id: str | None, text: str) -> Draft:
+        """Keep it in place of the former one; an empty text is none. Raises NotFoundError."""
+        draft = Draft(text, time.time()) if text else Draft()
+
+        async def replace(connection: aiosqlite.Connection) -> None:
+            if conversation_id is not None:
+                await about_to_change(connection, conversation_id)
+            await connection.execute(f"DELETE FROM draft WHERE {PLACE}", (conversation_id,))
+            if text:
+                await connection.execute(
+                    "INSERT INTO draft(conversation_id, text, updated_at) VALUES (?, ?, ?)",
+                    (conversation_id, draft.text, draft.updated_at),
+                )
+
+        await self._database.write(replace)
+        return draft
+
+
+async def forget_sent(connection: aiosqlite.Connection, conversation_id: str, content: str) -> None:
+    """`content` is being sent: it is no draft any more, also not on the empty page, from which it may have come."""
+    blanks = "char(9, 10, 13, 32)"
+    await connection.execute(
+        f"DELETE FROM draft WHERE conversation_id = ? "
+        f"OR (conversation_id IS NULL AND trim(text, {blanks}) = trim(?, {blanks}))",
+        (conversation_id, content),
+    )

@@ -1,0 +1,54 @@
+"""Conversations that were exported, here or elsewhere, come in: all of a file or nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import aiosqlite
+
+from app.records import Conversation, Message
+from app.storage.database import Database
+from app.storage.rows import insert_conversation, insert_messages
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """source: its name in the file. messages: each after the one that it follows."""
+
+    source: str
+    conversation: Conversation
+    messages: Sequence[Message]
+
+
+class ImportStore:
+    """One transaction: whoever else writes waits for the whole file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, given: Sequence[Imported], *, duplicates: bool) -> list[Imported]:
+        """Store them; returns those that were stored.
+
+        duplicates: also those that are here already, as conversations in their own right. Else what has the name of a
+        conversation here, or of one that was imported, is left out.
+        """
+
+        async def insert(connection: aiosqlite.Connection) -> list[Imported]:
+            taken = []
+            for one in given:
+                if not duplicates and await _is_here(connection, one.source):
+                    continue
+                # A second copy has no name but its own: an export holds both.
+                await insert_conversation(connection, one.conversation, None if duplicates else one.source)
+                await insert_messages(connection, one.messages)
+                taken.append(one)
+            return taken
+
+        return await self._database.write(insert)
+
+
+async def _is_here(connection: aiosqlite.Connection, source: str) -> bool:
+    rows = await connection.execute_fetchall(
+        "SELECT 1 FROM shown_conversation WHERE id = ? UNION ALL SELECT 1 FROM shown_conversation WHERE origin = ?",
+        (source, source),
+    )
+    return bool(list(rows))

@@ -1,0 +1,104 @@
+"""Messages that are put into a conversation, or taken out of it, without an answer."""
+
+import time
+from collections.abc import Sequence
+from sqlite3 import Row
+
+import aiosqlite
+
+from app.ids import new_id
+from app.records import Message, Role
+from app.storage.database import Database
+from app.storage.messages import PATH_QUERY
+from app.storage.rows import insert_message, no_conversation, node_of
+from app.token_trails import TokenNode
+from engine.errors import ConflictError, NotFoundError
+
+REMOVED_ABOVE = "removed above"
+"""A prompt_key that no prompt has."""
+
+NODES = "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM message WHERE conversation_id = ?"
+
+
+class ItemStore:
+    """Every method is one transaction; once it has returned, its effect outlives the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, conversation_id: str, items: Sequence[tuple[Role, str]]) -> list[Message]:
+        """Put messages, as (role, content), behind the head; returns them. They are tokenised with the next question.
+
+        Raises:
+            NotFoundError: no such conversation.
+            ConflictError: its head is still being generated.
+        """
+
+        async def insert(connection: aiosqlite.Connection) -> list[Message]:
+            head = await _head_of(connection, conversation_id)
+            now, parent_id = time.time(), head["id"] if head is not None else None
+            added: list[Message] = []
+            for role, content in items:
+                added.append(
+                    Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", now, completed_at=now)
+                )
+                await insert_message(connection, added[-1])
+                parent_id = added[-1].id
+            await _move_head(connection, conversation_id, parent_id)
+            return added
+
+        return await self._database.write(insert)
+
+    async def remove(self, conversation_id: str, message_id: str) -> list[TokenNode]:
+        """Take one message out; what followed it follows what was before it, and will be rendered anew.
+
+        Returns what tokens the conversation had. Raises as `add`; NotFoundError also if the message is not in the
+        conversation as it is shown.
+        """
+
+        async def remove(connection: aiosqlite.Connection) -> list[Row]:
+            head = await _head_of(connection, conversation_id)
+            path = list(await connection.execute_fetchall(PATH_QUERY, (head["id"],))) if head is not None else []
+            found = [row for row in path if row["id"] == message_id]
+            if head is None or not found:
+                raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
+            nodes = list(await connection.execute_fetchall(NODES, (conversation_id,)))
+            parent_id = found[0]["parent_id"]
+            await _disown(connection, message_id)
+            await connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))
+            await connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
+            await _move_head(connection, conversation_id, parent_id if head["id"] == message_id else head["id"])
+            return nodes
+
+        return [node_of(row) for row in await self._database.write(remove)]
+
+
+async def _head_of(connection: aiosqlite.Connection, conversation_id: str) -> Row | None:
+    rows = list(
+        await connection.execute_fetchall(
+            "SELECT message.id, message.status FROM conversation LEFT JOIN message ON message.id = head_id "
+            "WHERE conversation.id = ?",
+            (conversation_id,),
+        )
+    )
+    if not rows:
+        raise no_conversation(conversation_id)
+    if rows[0]["status"] == "in_progress":
+        raise ConflictError("An answer in this conversation is still being generated", code="conversation_locked")
+    return rows[0] if rows[0]["id"] is not None else None
+
+
+async def _move_head(connection: aiosqlite.Connection, conversation_id: str, message_id: str | None) -> None:
+    await connection.execute(
+        "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, time.time(), conversation_id)
+    )
+
+
+async def _disown(connection: aiosqlite.Connection, message_id: str) -> None:
+    """Whatever follows was made from a prompt with this message in it: its ids are of no use, and tell what it said."""
+    await connection.execute(
+        "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
+        "UNION ALL SELECT message.id FROM message JOIN below ON message.parent_id = below.id) "
+        "UPDATE message SET token_ids = x'', starts_prompt = 0, prompt_key = ? WHERE id IN below AND prompt_key <> ''",
+        (message_id, REMOVED_ABOVE),
+    )

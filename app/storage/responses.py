@@ -1,0 +1,91 @@
+"""What responses have beyond the messages that they are."""
+
+import json
+from sqlite3 import Row
+
+import aiosqlite
+
+from app.responses.record import ResponseRecord, message_id_of
+from app.storage.database import Database
+from app.storage.messages import PATH_QUERY
+from app.storage.rows import dump, node_of
+from app.token_trails import TokenNode
+from engine.errors import NotFoundError
+
+
+async def insert_response(connection: aiosqlite.Connection, message_id: str, record: ResponseRecord) -> None:
+    """Inside the transaction of the caller."""
+    await connection.execute(
+        "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
+        "max_output_tokens, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            message_id,
+            record.model,
+            record.background,
+            record.instructions,
+            record.previous_response_id,
+            record.conversation_id,
+            record.max_output_tokens,
+            dump(record.metadata),
+        ),
+    )
+
+
+class ResponseStore:
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, response_id: str) -> ResponseRecord:
+        """Raises NotFoundError."""
+        rows = await self._database.read("SELECT * FROM response WHERE message_id = ?", (message_id_of(response_id),))
+        if not rows:
+            raise no_response(response_id)
+        fields = dict(rows[0])
+        del fields["message_id"]
+        parsed = {"background": bool(fields["background"]), "metadata": json.loads(fields["metadata"])}
+        return ResponseRecord(**{**fields, **parsed})
+
+    async def delete(self, response_id: str) -> list[TokenNode]:
+        """Remove it, and its messages as far as nothing follows them and no conversation shows them.
+
+        Returns what tokens the path to it had, if any of its messages went. Raises NotFoundError.
+        """
+        message_id = message_id_of(response_id)
+
+        async def remove(connection: aiosqlite.Connection) -> list[Row]:
+            cursor = await connection.execute("DELETE FROM response WHERE message_id = ?", (message_id,))
+            if not cursor.rowcount:
+                raise no_response(response_id)
+            path = list(await connection.execute_fetchall(PATH_QUERY, (message_id,)))
+            return path if await _prune(connection, path) else []
+
+        return [node_of(row) for row in await self._database.write(remove)]
+
+
+async def _prune(connection: aiosqlite.Connection, path: list[Row]) -> bool:
+    """Delete what is not needed any more from the end of `path`; returns whether anything was."""
+    conversation_id, kept = path[0]["conversation_id"], len(path)
+    while kept:
+        message = {"id": path[kept - 1]["id"], "conversation_id": conversation_id}
+        needed = await connection.execute_fetchall(
+            "SELECT 1 FROM message WHERE parent_id = :id UNION ALL SELECT 1 FROM response WHERE message_id = :id "
+            "UNION ALL SELECT 1 FROM conversation WHERE id = :conversation_id AND head_id = :id LIMIT 1",
+            message,
+        )
+        if list(needed):
+            break
+        await connection.execute("DELETE FROM message WHERE id = :id", message)
+        kept -= 1
+    await connection.execute(
+        "DELETE FROM conversation WHERE id = ? AND source = 'response' "
+        "AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id)",
+        (conversation_id,),
+    )
+    return kept < len(path)
+
+
+def no_response(response_id: str) -> NotFoundError:
+    """To be raised."""
+    return NotFoundError(f"There is no response {response_id}", code="response_not_found")

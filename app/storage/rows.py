@@ -1,0 +1,108 @@
+"""Rows of the database from and to records."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import fields
+from sqlite3 import Row
+from typing import Any
+
+import aiosqlite
+
+from app.records import Conversation, Message
+from app.token_history import MessageTokens
+from app.token_trails import TokenNode
+from engine.errors import NotFoundError
+
+MESSAGE_COLUMNS = (
+    "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
+    "token_ids, prompt_key, starts_prompt, created_at, completed_at"
+)
+
+
+async def insert_message(connection: aiosqlite.Connection, message: Message) -> None:
+    """Inside the transaction of the caller."""
+    await insert_messages(connection, [message])
+
+
+async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[Message]) -> None:
+    """Inside the transaction of the caller; a message comes after the one that it follows."""
+    await connection.executemany(
+        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                message.id,
+                message.conversation_id,
+                message.parent_id,
+                message.role,
+                message.content,
+                message.status,
+                message.finish_reason,
+                dump_optional(message.error),
+                dump_optional(message.usage),
+                message.run_id,
+                dump_optional(message.params),
+                message.tokens.ids,
+                message.tokens.prompt_key,
+                message.tokens.starts_prompt,
+                message.created_at,
+                message.completed_at,
+            )
+            for message in messages
+        ],
+    )
+
+
+async def insert_conversation(connection: aiosqlite.Connection, made: Conversation, origin: str | None = None) -> None:
+    """Inside the transaction of the caller. origin: its name where it was exported."""
+    values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
+    values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin}
+    await connection.execute(
+        f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
+    )
+
+
+def conversation_of(row: Row) -> Conversation:
+    """A row of `conversation`."""
+    values = {each.name: row[each.name] for each in fields(Conversation)}
+    for name in ("params", "metadata"):
+        values[name] = json.loads(row[name])
+    for name in ("pinned", "archived"):
+        values[name] = bool(row[name])
+    return Conversation(**values)
+
+
+def node_of(row: Row) -> TokenNode:
+    """The columns of `message` that tell of its tokens."""
+    return TokenNode(row["id"], row["parent_id"], row["role"], _tokens(row))
+
+
+def _tokens(row: Row) -> MessageTokens:
+    return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
+
+
+def message_of(row: Row) -> Message:
+    """A row of `message`."""
+    values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
+    for name in ("error", "usage", "params"):
+        values[name] = None if values[name] is None else json.loads(values[name])
+    return Message(**values, tokens=_tokens(row))
+
+
+def dump(value: dict[str, Any]) -> str:
+    """As JSON is kept."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def dump_optional(value: dict[str, Any] | None) -> str | None:
+    """None is NULL."""
+    return None if value is None else dump(value)
+
+
+def no_message(message_id: str) -> NotFoundError:
+    """To be raised."""
+    return NotFoundError(f"There is no message {message_id}", code="message_not_found")
+
+
+def no_conversation(conversation_id: str) -> NotFoundError:
+    """To be raised."""
+    return NotFoundError(f"There is no conversation {conversation_id}", code="conversation_not_found")

@@ -1,0 +1,321 @@
+"""What a run writes: its turn at the start, its progress, its end; and what another process needs to go on with it."""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from sqlite3 import IntegrityError, Row
+from typing import Any
+
+import aiosqlite
+
+from app.records import Conversation, Message, MessageStatus
+from app.responses.record import ResponseRecord
+from app.storage.database import Database
+from app.storage.drafts import forget_sent
+from app.storage.responses import insert_response
+from app.storage.rows import (
+    conversation_of,
+    dump_optional,
+    insert_conversation,
+    insert_message,
+    message_of,
+    no_message,
+)
+from app.storage.versions import Versions, about_to_change
+from app.token_history import MessageTokens
+from engine.errors import ConflictError, NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """How an answer is generated: with this, its parameters, the tokens so far and the same model it goes on as it
+    would have.
+
+    kv_fingerprint: of the engine that began. prompt_ids: packed. deadline: Unix seconds.
+    epoch: how often another process went on with it; fruitless: how often in a row that brought no token.
+    """
+
+    id: str
+    message_id: str
+    kv_fingerprint: str
+    prompt_ids: bytes
+    priority: int = 0
+    deadline: float | None = None
+    epoch: int = 0
+    fruitless: int = 0
+
+
+Delta = tuple[int, str]
+"""The number of an event, and its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """A piece of what a run has said. first_token: how many tokens came before. token_ids: packed."""
+
+    run_id: str
+    first_token: int
+    token_ids: bytes
+    deltas: list[Delta]
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """A run that no process works on. token_ids: packed."""
+
+    record: RunRecord
+    answer: Message
+    token_ids: bytes
+    deltas: list[Delta]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one turn writes at its start: what is asked, unless it is there already, the answer in progress, its run.
+
+    expected_head: with `check_head`, the head that it was meant to follow. moves_head: whether the answer becomes
+    the head. title: for a conversation that has none yet. restarted_user: new tokens of a question that is already
+    stored. conversation: where this turn is to make it. response: where the answer is one. expected: versions of the
+    conversation that the client has seen.
+    """
+
+    answer: Message
+    run: RunRecord
+    questions: tuple[Message, ...] = ()
+    restarted_user: tuple[str, MessageTokens] | None = None
+    title: str | None = None
+    check_head: bool = False
+    expected_head: str | None = None
+    moves_head: bool = True
+    conversation: Conversation | None = None
+    response: ResponseRecord | None = None
+    expected: Versions = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEnd:
+    """How an answer ended."""
+
+    content: str
+    status: MessageStatus
+    finish_reason: str | None
+    token_ids: bytes
+    usage: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class RunStore:
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, turn: Turn) -> Conversation:
+        """Write a turn's messages and its run, make its answer the head. All or nothing.
+
+        Raises:
+            NotFoundError: the conversation was deleted meanwhile.
+            ConflictError: its head moved meanwhile, and the question was to follow the head; or a message of this id
+                is there already.
+            VersionMismatchError: somebody changed it.
+        """
+
+        async def insert(connection: aiosqlite.Connection) -> Row:
+            if turn.conversation is not None:
+                await insert_conversation(connection, turn.conversation)
+            await _check_turn(connection, turn)
+            for question in turn.questions:
+                await forget_sent(connection, question.conversation_id, question.content)
+            if turn.restarted_user is not None:
+                message_id, tokens = turn.restarted_user
+                await connection.execute(
+                    "UPDATE message SET token_ids = ?, prompt_key = ?, starts_prompt = ? WHERE id = ?",
+                    (tokens.ids, tokens.prompt_key, tokens.starts_prompt, message_id),
+                )
+            for message in (*turn.questions, turn.answer):
+                await insert_message(connection, message)
+            await _insert_run(connection, turn.run)
+            if turn.response is not None:
+                await insert_response(connection, turn.answer.id, turn.response)
+            (changed,) = await connection.execute_fetchall(
+                "UPDATE conversation SET head_id = iif(?, ?, head_id), title = coalesce(title, ?), "
+                "title_source = iif(title IS NULL AND ? IS NOT NULL, 'first_message', title_source), updated_at = ?, "
+                "version = version + 1 WHERE id = ? RETURNING *",
+                (
+                    turn.moves_head,
+                    turn.answer.id,
+                    turn.title,
+                    turn.title,
+                    turn.answer.created_at,
+                    turn.answer.conversation_id,
+                ),
+            )
+            return changed
+
+        try:
+            return conversation_of(await self._database.write(insert))
+        except IntegrityError:
+            raise NotFoundError("The message to follow does not exist any more", code="message_not_found") from None
+
+    async def reopen(
+        self, answer: Message, record: RunRecord, so_far: RunProgress, expected: Versions = None
+    ) -> Conversation:
+        """Let a new run go on with an answer that was cut. `answer`: as it is then.
+
+        Raises:
+            NotFoundError, VersionMismatchError: as `begin`.
+            ConflictError: somebody else was first.
+        """
+
+        async def update(connection: aiosqlite.Connection) -> Row:
+            await about_to_change(connection, answer.conversation_id, expected)
+            cursor = await connection.execute(
+                "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
+                "error = NULL, usage = NULL, completed_at = NULL "
+                "WHERE id = ? AND status IN ('incomplete', 'cancelled')",
+                (answer.run_id, dump_optional(answer.params), answer.id),
+            )
+            if not cursor.rowcount:
+                raise ConflictError("This answer is still being generated", code="answer_not_cut")
+            await _insert_run(connection, record)
+            await _insert_progress(connection, [so_far] if so_far.token_ids else [])
+            (changed,) = await connection.execute_fetchall(
+                "UPDATE conversation SET version = version + 1, updated_at = ? WHERE id = ? RETURNING *",
+                (time.time(), answer.conversation_id),
+            )
+            return changed
+
+        return conversation_of(await self._database.write(update))
+
+    async def save_progress(self, progress: Iterable[RunProgress]) -> None:
+        """Keep what runs have said since the last time; of runs that have ended nothing is kept."""
+        pieces = list(progress)
+
+        async def insert(connection: aiosqlite.Connection) -> None:
+            await _insert_progress(connection, pieces)
+            await connection.executemany(
+                "UPDATE run SET fruitless = 0 WHERE id = ? AND fruitless", [(each.run_id,) for each in pieces]
+            )
+
+        await self._database.write(insert)
+
+    async def finish(self, message: Message, end: MessageEnd) -> Message:
+        """Give an answer its final form, and return it. Writes nothing if its conversation was deleted."""
+        finished = replace(
+            message,
+            content=end.content,
+            status=end.status,
+            finish_reason=end.finish_reason,
+            error=end.error,
+            usage=end.usage,
+            tokens=replace(message.tokens, ids=end.token_ids),
+            completed_at=time.time(),
+        )
+
+        async def update(connection: aiosqlite.Connection) -> None:
+            await connection.execute(
+                "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
+                "completed_at = ? WHERE id = ?",
+                (
+                    end.content,
+                    end.status,
+                    end.finish_reason,
+                    dump_optional(end.error),
+                    dump_optional(end.usage),
+                    end.token_ids,
+                    finished.completed_at,
+                    message.id,
+                ),
+            )
+            await connection.execute("DELETE FROM run WHERE message_id = ?", (message.id,))
+
+        await self._database.write(update)
+        return finished
+
+    async def unfinished(self) -> list[UnfinishedRun]:
+        """What a former process left in progress, in the order in which it was begun."""
+        rows = await self._database.read("SELECT * FROM run ORDER BY id")
+        return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
+
+    async def resumed(self, record: RunRecord) -> RunRecord:
+        """Note that this process goes on with a run; returns what is stored of it now."""
+        now = replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + 1)
+
+        async def update(connection: aiosqlite.Connection) -> None:
+            await connection.execute(
+                "UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", (now.epoch, now.fruitless, now.id)
+            )
+
+        await self._database.write(update)
+        return now
+
+    async def close_unfinished(self) -> int:
+        """Mark answers in progress that nobody goes on with as incomplete: those that were deleted, and those of older
+        versions, which kept no runs. Returns how many there were."""
+
+        async def update(connection: aiosqlite.Connection) -> int:
+            await connection.execute("DELETE FROM run WHERE message_id NOT IN (SELECT id FROM shown_message)")
+            cursor = await connection.execute(
+                "UPDATE message SET status = 'incomplete', completed_at = ? WHERE status = 'in_progress' "
+                "AND id NOT IN (SELECT message_id FROM run)",
+                (time.time(),),
+            )
+            return cursor.rowcount
+
+        return await self._database.write(update)
+
+    async def _unfinished(self, record: RunRecord) -> UnfinishedRun:
+        (row,) = await self._database.read("SELECT * FROM message WHERE id = ?", (record.message_id,))
+        events = await self._database.read(
+            "SELECT token_ids, deltas FROM run_event WHERE run_id = ? ORDER BY first_token", (record.id,)
+        )
+        return UnfinishedRun(
+            record,
+            message_of(row),
+            b"".join(event["token_ids"] for event in events),
+            [(number, text) for event in events for number, text in json.loads(event["deltas"])],
+        )
+
+
+async def _check_turn(connection: aiosqlite.Connection, turn: Turn) -> None:
+    first, *_ = new = (*turn.questions, turn.answer)
+    for message in new:
+        if list(await connection.execute_fetchall("SELECT 1 FROM message WHERE id = ?", (message.id,))):
+            raise ConflictError(f"There is a message {message.id} already", code="message_exists")
+    conversation = await about_to_change(connection, turn.answer.conversation_id, turn.expected)
+    if turn.check_head and conversation.head_id != turn.expected_head:
+        raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
+    await _check_parent(connection, first.parent_id)
+
+
+async def _check_parent(connection: aiosqlite.Connection, parent_id: str | None) -> None:
+    """What is deleted can be restored, so the database would let a message follow it."""
+    if parent_id is None:
+        return
+    if not list(await connection.execute_fetchall("SELECT 1 FROM shown_message WHERE id = ?", (parent_id,))):
+        raise no_message(parent_id)
+
+
+async def _insert_progress(connection: aiosqlite.Connection, progress: Iterable[RunProgress]) -> None:
+    await connection.executemany(
+        "INSERT INTO run_event(run_id, first_token, token_ids, deltas) SELECT id, ?, ?, ? FROM run WHERE id = ?",
+        [(each.first_token, each.token_ids, json.dumps(each.deltas), each.run_id) for each in progress],
+    )
+
+
+async def _insert_run(connection: aiosqlite.Connection, record: RunRecord) -> None:
+    await connection.execute(
+        "INSERT INTO run(id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            record.id,
+            record.message_id,
+            record.kv_fingerprint,
+            record.prompt_ids,
+            record.priority,
+            record.deadline,
+            record.epoch,
+            record.fruitless,
+        ),
+    )

@@ -1,0 +1,141 @@
+"""Branches: which messages stand beside each other, which path is shown, and copies of one."""
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiosqlite
+
+from app.ids import new_id
+from app.records import Conversation, Message, MessageStatus, Role
+from app.storage.database import Database
+from app.storage.messages import PATH_QUERY
+from app.storage.rows import insert_conversation, insert_messages, message_of, no_message
+from app.storage.versions import Versions, about_to_change
+from engine.errors import ConflictError
+
+SIBLINGS_QUERY = """
+    WITH RECURSIVE path(id, parent_id) AS (
+      SELECT id, parent_id FROM shown_message WHERE id = ?
+      UNION ALL
+      SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
+    SELECT message.id, message.parent_id FROM path JOIN message
+      ON message.conversation_id = ? AND message.parent_id IS path.parent_id
+    WHERE message.deleted_at IS NULL ORDER BY message.created_at, message.id
+"""
+NEWEST_LEAF_QUERY = """
+    WITH RECURSIVE below(id, created_at) AS (
+      SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id IS ? AND deleted_at IS NULL
+      UNION ALL
+      SELECT message.id, message.created_at FROM below JOIN message ON message.parent_id = below.id
+      WHERE message.deleted_at IS NULL)
+    SELECT id FROM below
+    WHERE NOT EXISTS (SELECT 1 FROM message WHERE parent_id = below.id AND deleted_at IS NULL)
+    ORDER BY created_at DESC, id DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A message without what it says."""
+
+    id: str
+    parent_id: str | None
+    role: Role
+    status: MessageStatus
+    created_at: float
+
+    def to_json(self) -> dict[str, Any]:
+        """What clients see."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class TreeStore:
+    """Every method is one transaction or one read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def outline(self, conversation_id: str) -> list[Outline]:
+        """All of its messages; those that came first come first."""
+        rows = await self._database.read(
+            "SELECT id, parent_id, role, status, created_at FROM shown_message WHERE conversation_id = ? "
+            "ORDER BY created_at, id",
+            (conversation_id,),
+        )
+        return [Outline(**dict(row)) for row in rows]
+
+    async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
+        """The ids of the messages that follow each parent of the path to `leaf_id`, those that came first first."""
+        found: defaultdict[str | None, list[str]] = defaultdict(list)
+        for row in await self._database.read(SIBLINGS_QUERY, (leaf_id, conversation_id)):
+            found[row["parent_id"]].append(row["id"])
+        return found
+
+    async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
+        """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
+
+        async def update(connection: aiosqlite.Connection) -> Conversation:
+            conversation = await about_to_change(connection, conversation_id, expected)
+            await _path_within(connection, conversation_id, message_id)
+            leaf = await newest_leaf(connection, conversation_id, message_id)
+            return conversation if leaf == conversation.head_id else await move_head(connection, conversation, leaf)
+
+        return await self._database.write(update)
+
+    async def fork(self, conversation_id: str, message_id: str) -> Conversation:
+        """A new conversation with copies of the messages up to one of them, which keep their exact token ids.
+
+        Raises:
+            NotFoundError: there is no such message in this conversation.
+            ConflictError: it is still being generated.
+        """
+
+        async def copy(connection: aiosqlite.Connection) -> Conversation:
+            source = await about_to_change(connection, conversation_id)
+            path = await _path_within(connection, conversation_id, message_id)
+            if path[-1].status == "in_progress":
+                raise ConflictError("This answer is still being generated", code="run_in_progress")
+            now = time.time()
+            made = replace(
+                source, id=new_id("conv"), created_at=now, updated_at=now, pinned=False, archived=False, version=1
+            )
+            copies = _copies(path, made.id)
+            made = replace(made, head_id=copies[-1].id)
+            await insert_conversation(connection, made)
+            await insert_messages(connection, copies)
+            return made
+
+        return await self._database.write(copy)
+
+
+async def newest_leaf(connection: aiosqlite.Connection, conversation_id: str, above: str | None) -> str | None:
+    """The newest message below `above` (None: of the conversation) that nothing follows; `above` if there is none."""
+    rows = list(await connection.execute_fetchall(NEWEST_LEAF_QUERY, (conversation_id, above)))
+    return rows[0]["id"] if rows else above
+
+
+async def move_head(connection: aiosqlite.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
+    """A person's act: it raises the version, but does not make the conversation newer."""
+    moved = replace(conversation, head_id=head_id, version=conversation.version + 1)
+    await connection.execute(
+        "UPDATE conversation SET head_id = ?, version = ? WHERE id = ?", (head_id, moved.version, moved.id)
+    )
+    return moved
+
+
+async def _path_within(connection: aiosqlite.Connection, conversation_id: str, message_id: str) -> list[Message]:
+    path = [message_of(row) for row in await connection.execute_fetchall(PATH_QUERY, (message_id,))]
+    if not path or path[-1].conversation_id != conversation_id:
+        raise no_message(message_id)
+    return path
+
+
+def _copies(path: list[Message], conversation_id: str) -> list[Message]:
+    """The run of an answer stays the original's: a run has one answer."""
+    copies: list[Message] = []
+    for message in path:
+        above = copies[-1].id if copies else None
+        copies.append(replace(message, id=new_id("msg"), conversation_id=conversation_id, parent_id=above, run_id=None))
+    return copies

@@ -1,0 +1,192 @@
+"""`python -m bench.conversation_store`: how long a large store takes to list, search, open and write.
+
+A database is filled with conversations of made-up words, as common as words are (a word's frequency falls with its
+rank), a tenth of the messages in Chinese characters. Every figure is of the store's own calls, one after the other.
+"""
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Final
+
+from app.ids import new_id
+from app.records import Conversation, Message, Role
+from app.storage.imports import Imported
+from app.storage.runs import MessageEnd, RunRecord, Turn
+from app.storage.store import Store
+from bench.stats import Spread, spread
+
+TARGET_MS: Final = 50.0
+WORDS_PER_MESSAGE: Final = 120
+VOCABULARY: Final = 20_000
+BATCH: Final = 200
+HAN_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """name: of what was done. milliseconds: of one call. found: what the last one returned. has_target: TARGET_MS."""
+
+    name: str
+    milliseconds: Spread
+    found: int
+    has_target: bool = True
+
+
+class Words:
+    """Made-up texts; the same for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.all = ["".join(self._random.choices("abcdefghijklmnoprstuvwy", k=self._random.randint(2, 11)))
+                    for _ in range(VOCABULARY)]  # fmt: skip
+        self._weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+
+    def text(self) -> str:
+        """A message."""
+        if self._random.random() < HAN_SHARE:
+            return "".join(chr(0x4E00 + int(self._random.paretovariate(0.7)) % 5000) for _ in range(WORDS_PER_MESSAGE))
+        return " ".join(self._random.choices(self.all, cum_weights=self._weights, k=WORDS_PER_MESSAGE))
+
+
+async def measure(path: Path, *, conversations: int, messages: int, rounds: int) -> list[Figure]:
+    """Fill the file at `path` and measure."""
+    words = Words(1)
+    store = await Store.open(path)
+    try:
+        filling = await _fill(store, words, conversations, messages // conversations)
+        return [
+            filling,
+            *[await _figure(name, rounds, call) for name, call in _calls(store, words)],
+            await _turn(store),
+        ]
+    finally:
+        await store.close()
+
+
+def _calls(store: Store, words: Words) -> Iterator[tuple[str, Callable[[], Awaitable[int]]]]:
+    async def first_page() -> int:
+        return len((await store.conversations.page()).conversations)
+
+    async def deep_page() -> int:
+        middle = (False, 5e8, "conv_")
+        return len((await store.conversations.page(after=middle)).conversations)
+
+    async def opened() -> int:
+        page = await store.conversations.page(limit=1)
+        [conversation] = page.conversations
+        await store.tree.siblings(conversation.id, conversation.head_id)
+        return len(await store.messages.path(conversation.head_id))
+
+    yield "list: first page of 100", first_page
+    yield "list: a page in the middle", deep_page
+    yield "open a conversation", opened
+    common, rare = words.all[0], words.all[5000]
+    for name, query in (
+        ("search: a word of every message", common),
+        ("search: a rare word", f"{rare} "),
+        ("search: common and rare", f"{common} {rare} "),
+        ("search: four common words", " ".join(words.all[:4])),
+        ("search: two letters of a word", common[:2]),
+        ("search: two Chinese characters", "\u4e01\u4e02"),
+        ("search: a word that nobody said", "zzzzz"),
+    ):
+        yield name, _searching(store, query)
+
+
+def _searching(store: Store, query: str) -> Callable[[], Awaitable[int]]:
+    async def search() -> int:
+        found = await store.search.messages(query, limit=21)
+        return len(found) + len(await store.search.titles(query, limit=20))
+
+    return search
+
+
+async def _figure(name: str, rounds: int, call: Callable[[], Awaitable[int]]) -> Figure:
+    times, found = list[float](), 0
+    for _ in range(rounds):
+        began = time.perf_counter()
+        found = await call()
+        times.append((time.perf_counter() - began) * 1e3)
+    return Figure(name, spread(times), found)
+
+
+async def _turn(store: Store) -> Figure:
+    """Writing a question and its answer, which also go into the search index."""
+    times = list[float]()
+    for index in range(50):
+        conversation = await store.conversations.create({})
+        question = _message(conversation.id, None, "user", f"question {index} " * 40)
+        answer = _message(conversation.id, question.id, "assistant", "")
+        began = time.perf_counter()
+        run = RunRecord(answer.id, answer.id, "kv", b"")
+        await store.runs.begin(Turn(answer, run, (question,), title="question"))
+        await store.runs.finish(answer, MessageEnd("answer " * 120, "complete", "stop", b""))
+        times.append((time.perf_counter() - began) * 1e3)
+    return Figure("write a turn", spread(times), len(times), has_target=False)
+
+
+async def _fill(store: Store, words: Words, conversations: int, length: int) -> Figure:
+    times = list[float]()
+    for start in range(0, conversations, BATCH):
+        given = [_conversation(words, start + index, length) for index in range(min(BATCH, conversations - start))]
+        began = time.perf_counter()
+        await store.imports.add(given, duplicates=True)
+        times.append((time.perf_counter() - began) * 1e3 / (len(given) * length))
+    return Figure("fill: one message", spread(times), conversations * length, has_target=False)
+
+
+def _conversation(words: Words, number: int, length: int) -> Imported:
+    conversation_id, messages = new_id("conv"), list[Message]()
+    for index in range(length):
+        role: Role = "assistant" if index % 2 else "user"
+        messages.append(_message(conversation_id, messages[-1].id if messages else None, role, words.text()))
+    at = number * 1e5
+    title = words.text()[:60]
+    return Imported(
+        conversation_id,
+        Conversation(conversation_id, title, messages[-1].id, None, {}, at, at, title_source="model"),
+        messages,
+    )
+
+
+def _message(conversation_id: str, parent_id: str | None, role: Role, content: str) -> Message:
+    return Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", time.time())
+
+
+def report(figures: Sequence[Figure]) -> Iterator[str]:
+    """The lines of the table."""
+    yield f"{'milliseconds':34} {'median':>8} {'p95':>8} {'most':>8} {'found':>8}"
+    for figure in figures:
+        took = figure.milliseconds
+        late = "  over the target" if figure.has_target and took.p95 > TARGET_MS else ""
+        yield f"{figure.name:34} {took.median:8.2f} {took.p95:8.2f} {took.high:8.2f} {figure.found:8}{late}"
+    yield f"target: {TARGET_MS:g} ms at the 95th percentile"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.conversation_store", description=__doc__)
+    parser.add_argument("--conversations", type=int, default=10_000)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=30)
+    chosen = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="ebb-store-") as folder:
+        path = Path(folder) / "conversations.db"
+        figures = asyncio.run(
+            measure(path, conversations=chosen.conversations, messages=chosen.messages, rounds=chosen.rounds)
+        )
+        size = path.stat().st_size
+    print(f"{chosen.conversations:,} conversations, {chosen.messages:,} messages, {size / 1e6:,.0f} MB")
+    print("\n".join(report(figures)))
+    return 1 if any(figure.has_target and figure.milliseconds.p95 > TARGET_MS for figure in figures) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

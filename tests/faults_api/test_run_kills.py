@@ -1,0 +1,87 @@
+"""kill -9 of the server at random tokens of its answers: every stream goes on to the text that it would have had."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bench.server import EbbServer, ServerSettings
+from tests.run_reader import RunReader
+
+KILLS = 100
+FLAGS = (
+    "--kv-memory",
+    "256MiB",
+    "--cpu-kv-memory",
+    "256MiB",
+    "--redis-memory",
+    "512MiB",
+    "--chat-titles",
+    "first-words",
+)
+MOST_CHARACTERS = 500
+"""Between two kills, of one of the answers."""
+
+
+def body(number: int) -> dict[str, Any]:
+    """A question whose answer is long, sampled, and the same each time."""
+    params = {"temperature": 0.8, "seed": number, "max_tokens": 400, "ignore_eos": True}
+    return {"content": f"Tell me story number {number}, about rivers, lakes and the sea.", "params": params}
+
+
+async def new_conversation(server: EbbServer) -> str:
+    assert server.base_url is not None
+    async with aiohttp.ClientSession(server.base_url) as session, session.post("/api/conversations", json={}) as made:
+        return str((await made.json())["id"])
+
+
+async def read_all(server: EbbServer, readers: list[RunReader]) -> list[str]:
+    """Each asks its question in a conversation of its own; returns the conversations."""
+    conversations = [await new_conversation(server) for _ in readers]
+    asked = enumerate(zip(readers, conversations, strict=True))
+    await asyncio.gather(*(reader.ask(where, body(number)) for number, (reader, where) in asked))
+    return conversations
+
+
+async def kill_until_read(server: EbbServer, readers: list[RunReader], left: int, source: random.Random) -> int:
+    """Kill and start the server again and again while something is read; returns how often, at most `left` times."""
+    kills = 0
+    while kills < left and (unread := [reader for reader in readers if reader.last is None]):
+        reader = source.choice(unread)
+        await reader.until(len(reader.text) + source.randrange(1, MOST_CHARACTERS))
+        if any(each.last is None for each in readers):
+            await server.restart_after_kill()
+            kills += 1
+    return kills
+
+
+@pytest.mark.parametrize("streams", [1, 8])
+async def test_every_stream_resumes_and_has_the_text_of_the_uninterrupted_run(
+    streams: int, model_path: Path, tmp_path: Path
+) -> None:
+    del model_path  # It must be there before the server looks for it.
+    source, kills, answers, resumed = random.Random(streams), 0, 0, 0
+    async with EbbServer(ServerSettings("kills", FLAGS), tmp_path / "state") as server:
+        whole = [RunReader(lambda: server.base_url) for _ in range(streams)]
+        await read_all(server, whole)
+        while kills < KILLS:
+            readers = [RunReader(lambda: server.base_url) for _ in range(streams)]
+            reading = asyncio.create_task(read_all(server, readers))
+            kills += await kill_until_read(server, readers, KILLS - kills, source)
+            conversations = await reading
+            assert [reader.text for reader in readers] == [reader.text for reader in whole]
+            for number, conversation in enumerate(conversations):
+                assert await stored(server, conversation) == [body(number)["content"], whole[number].text]
+            answers, resumed = answers + streams, resumed + sum(reader.resumed for reader in readers)
+    print(f"\n{streams} streams: {kills} kills, {answers} answers, {resumed} connections made again, 0 texts differ")
+
+
+async def stored(server: EbbServer, conversation: str) -> list[str]:
+    """What the conversation holds."""
+    assert server.base_url is not None
+    route = f"/api/conversations/{conversation}"
+    async with aiohttp.ClientSession(server.base_url) as session, session.get(route) as response:
+        return [message["content"] for message in (await response.json())["messages"]]

@@ -1,0 +1,254 @@
+"""Branches, versions, forks, deletions and their way back, over a real socket."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer
+from tests.integration.conversations_client import created, error_of, read, said, shown
+from tests.integration.sse_events import all_events, events
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+
+async def contents(http: aiohttp.ClientSession, conversation: str) -> list[str]:
+    return [
+        message["content"] for message in (await shown(http, conversation))["messages"] if message["role"] == "user"
+    ]
+
+
+async def test_editing_any_question_makes_a_branch_beside_it(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    first = await said(http, conversation, "one")
+    await said(http, conversation, "two")
+    edited = await said(http, conversation, "two, better", parent_id=first["id"])
+    assert await contents(http, conversation) == ["one", "two, better"]
+    [_, _, question, _] = (await shown(http, conversation))["messages"]
+    assert (question["sibling_index"], len(question["sibling_ids"])) == (1, 2)
+    await said(http, conversation, "one, better", parent_id=None)
+    found = await shown(http, conversation)
+    assert [message["content"] for message in found["messages"]][::2] == ["one, better"]
+    assert [len(message["sibling_ids"]) for message in found["messages"]] == [2, 1]
+    back = await http.put(f"/api/conversations/{conversation}/head", json={"message_id": first["parent_id"]})
+    assert (await back.json())["head_id"] == edited["id"]
+    assert await contents(http, conversation) == ["one", "two, better"]
+
+
+async def test_the_tree_names_every_message_and_no_text(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    await all_events(await http.post(f"/api/messages/{answer['id']}/retry"))
+    tree = await read(http, f"/api/conversations/{conversation}/tree")
+    assert [message["role"] for message in tree["messages"]] == ["user", "assistant", "assistant"]
+    assert set(tree["messages"][0]) == {"id", "parent_id", "role", "status", "created_at"}
+    assert tree["head_id"] == tree["messages"][-1]["id"]
+    assert (await http.get("/api/conversations/conv_none/tree")).status == 404
+
+
+async def test_only_messages_of_the_conversation_can_be_shown(http: aiohttp.ClientSession) -> None:
+    conversation, other = await created(http), await created(http)
+    answer = await said(http, other, "one")
+    for unknown in (answer["id"], "msg_none"):
+        response = await http.put(f"/api/conversations/{conversation}/head", json={"message_id": unknown})
+        assert (await error_of(response, 404))["code"] == "message_not_found"
+    response = await http.put(f"/api/conversations/{conversation}/head", json={})
+    assert (await error_of(response, 400))["param"] == "message_id"
+
+
+async def test_answers_carry_the_version_as_a_field_and_as_a_tag(http: aiohttp.ClientSession) -> None:
+    made = await http.post("/api/conversations", json={})
+    body = await made.json()
+    assert (made.headers["ETag"], body["version"]) == ('"1"', 1)
+    await said(http, body["id"], "one")
+    found = await http.get(f"/api/conversations/{body['id']}")
+    assert (found.headers["ETag"], (await found.json())["version"]) == ('"2"', 2)
+
+
+async def test_a_tab_that_has_not_seen_the_newest_version_is_told_so(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    url = f"/api/conversations/{conversation}"
+    answer = await said(http, conversation, "one")
+    stale = {"If-Match": '"1"'}
+    attempts: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("PATCH", url, {"title": "x"}),
+        ("DELETE", url, None),
+        ("PUT", f"{url}/head", {"message_id": answer["id"]}),
+        ("DELETE", f"/api/messages/{answer['id']}", None),
+        ("POST", f"{url}/messages", {"content": "two"}),
+        ("POST", f"/api/messages/{answer['id']}/retry", {}),
+    ]
+    for method, path, body in attempts:
+        refused = await http.request(method, path, json=body, headers=stale)
+        error = await error_of(refused, 412)
+        assert (error["code"], error["param"]) == ("version_mismatch", "If-Match")
+        assert "version 2" in error["message"]
+        assert ((await refused.json())["version"], refused.headers["ETag"]) == (2, '"2"')
+    assert (await shown(http, conversation))["version"] == 2
+
+
+@pytest.mark.parametrize("tag", ['"2"', 'W/"2"', '"1", "2"', "*"])
+async def test_a_tab_that_has_seen_it_may_change_it(http: aiohttp.ClientSession, tag: str) -> None:
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    changed = await http.patch(f"/api/conversations/{conversation}", json={"title": "x"}, headers={"If-Match": tag})
+    assert (changed.status, changed.headers["ETag"]) == (200, '"3"')
+
+
+@pytest.mark.parametrize("tag", ["2", '"two"', "", '"1"'])
+async def test_what_is_no_tag_of_ours_matches_nothing(http: aiohttp.ClientSession, tag: str) -> None:
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    refused = await http.patch(f"/api/conversations/{conversation}", json={"title": "x"}, headers={"If-Match": tag})
+    assert refused.status == 412
+
+
+async def test_a_tab_that_asked_is_not_refused_because_its_answer_ended(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    stream = events(await http.post(f"/api/conversations/{conversation}/messages", json={"content": "one"}))
+    seen = (await anext(stream)).data["conversation"]["version"]
+    api.engine.allow(None)
+    assert [event async for event in stream][-1].kind == "done"
+    renamed = await http.patch(
+        f"/api/conversations/{conversation}", json={"title": "x"}, headers={"If-Match": f'"{seen}"'}
+    )
+    assert renamed.status == 200
+
+
+async def test_a_fork_goes_on_with_the_same_tokens(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http, system_prompt="Be brief.", params={"top_k": 4})
+    first = await said(http, conversation, "one")
+    await said(http, conversation, "two")
+    forked = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": first["id"]})
+    assert forked.status == 201
+    made = await forked.json()
+    assert (made["title"], made["system_prompt"], made["params"]) == ("one", "Be brief.", {"top_k": 4})
+    await said(http, made["id"], "three")
+    turn, _, of_fork = api.engine.requests
+    so_far = (*turn.prompt, *turn.produced)
+    assert of_fork.prompt[: len(so_far)] == so_far
+    assert await contents(http, conversation) == ["one", "two"]
+    assert await contents(http, made["id"]) == ["one", "three"]
+    unknown = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": made["head_id"]})
+    assert (await error_of(unknown, 404))["code"] == "message_not_found"
+
+
+async def test_a_deleted_conversation_is_nowhere_and_comes_back_as_it_was(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title="Tides")
+    await said(http, conversation, "about the sea")
+    before = await shown(http, conversation)
+    assert (await http.delete(f"/api/conversations/{conversation}")).status == 204
+    assert (await http.get(f"/api/conversations/{conversation}")).status == 404
+    assert (await http.delete(f"/api/conversations/{conversation}")).status == 404
+    assert (await read(http, "/api/conversations"))["data"] == []
+    found = await read(http, "/api/search", q="sea")
+    assert (found["conversations"], found["messages"]) == ([], [])
+    assert (await http.post(f"/api/messages/{before['head_id']}/retry")).status == 404
+    restored = await http.post(f"/api/conversations/{conversation}/restore")
+    assert restored.status == 200
+    assert {**(await shown(http, conversation)), "version": 0} == {**before, "version": 0}
+    assert (await http.post(f"/api/conversations/{conversation}/restore")).status == 200
+    assert (await http.post("/api/conversations/conv_none/restore")).status == 404
+
+
+async def test_a_conversation_deleted_for_good_does_not_come_back(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
+    assert (await http.post(f"/api/conversations/{conversation}/restore")).status == 404
+    wrong = await http.delete(f"/api/conversations/{conversation}?permanently=maybe")
+    assert (await error_of(wrong, 400))["param"] == "permanently"
+
+
+async def test_a_deleted_message_takes_what_follows_it_and_comes_back(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    first = await said(http, conversation, "one")
+    second = await said(http, conversation, "two")
+    deleted = await http.delete(f"/api/messages/{second['parent_id']}")
+    assert deleted.status == 200
+    assert (await deleted.json())["head_id"] == first["id"]
+    assert await contents(http, conversation) == ["one"]
+    assert (await http.delete(f"/api/messages/{second['id']}")).status == 404
+    early = await http.post(f"/api/messages/{second['id']}/restore")
+    assert (await error_of(early, 409))["code"] == "deleted_with_another"
+    restored = await http.post(f"/api/messages/{second['parent_id']}/restore")
+    assert (await restored.json())["head_id"] == second["id"]
+    assert await contents(http, conversation) == ["one", "two"]
+
+
+async def test_after_a_question_without_an_answer_only_a_retry_goes_on(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    await http.delete(f"/api/messages/{answer['id']}")
+    refused = await http.post(f"/api/conversations/{conversation}/messages", json={"content": "two"})
+    assert (await error_of(refused, 409))["code"] == "question_unanswered"
+    await all_events(await http.post(f"/api/messages/{answer['parent_id']}/retry"))
+    await said(http, conversation, "two")
+    assert await contents(http, conversation) == ["one", "two"]
+
+
+async def test_drafts_are_kept_for_each_conversation_and_the_empty_page(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    for path in (f"/api/conversations/{conversation}/draft", "/api/draft"):
+        assert await read(http, path) == {"text": "", "updated_at": None}
+        assert (await http.put(path, json={"text": "typed"})).status == 200
+        assert (await read(http, path))["text"] == "typed"
+        too_long = await http.put(path, json={"text": "x" * ((1 << 17) + 1)})
+        assert (await error_of(too_long, 400))["param"] == "text"
+    await said(http, conversation, "sent")
+    assert (await read(http, f"/api/conversations/{conversation}/draft"))["text"] == ""
+    assert (await read(http, "/api/draft"))["text"] == "typed"
+    for path in ("/api/conversations/conv_none/draft",):
+        assert (await http.get(path)).status == (await http.put(path, json={"text": "x"})).status == 404
+
+
+async def test_the_list_has_pages_marks_and_an_archive(http: aiohttp.ClientSession) -> None:
+    made = [await created(http, title=str(index)) for index in range(5)]
+    for index, marks in ((0, {"pinned": True}), (1, {"archived": True})):
+        changed = await (await http.patch(f"/api/conversations/{made[index]}", json=marks)).json()
+        assert (changed["pinned"], changed["archived"]) == (index == 0, index == 1)
+    first = await read(http, "/api/conversations", limit="2")
+    assert [each["title"] for each in first["data"]] == ["0", "4"]
+    second = await read(http, "/api/conversations", limit="2", cursor=first["next_cursor"])
+    assert ([each["title"] for each in second["data"]], second["next_cursor"]) == (["3", "2"], None)
+    archived = await read(http, "/api/conversations", archived="true")
+    assert [each["title"] for each in archived["data"]] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "param"),
+    [
+        ("/api/conversations?limit=0", "limit"),
+        ("/api/conversations?limit=many", "limit"),
+        ("/api/conversations?limit=501", "limit"),
+        ("/api/conversations?archived=yes", "archived"),
+        ("/api/conversations?cursor=abc", "cursor"),
+        ("/api/conversations?cursor=" + "W1tb" * 1000, "cursor"),
+        ("/api/conversations?cursor=WzEsMiwzXQ", "cursor"),
+        ("/api/search", "q"),
+        ("/api/search?q=%20", "q"),
+        ("/api/search?q=" + "x" * 257, "q"),
+        ("/api/search?q=x&limit=101", "limit"),
+        ("/api/search?q=x&cursor=-1", "cursor"),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_refused_by_name(http: aiohttp.ClientSession, path: str, param: str) -> None:
+    assert (await error_of(await http.get(path), 400))["param"] == param
+
+
+async def test_search_finds_titles_and_messages_page_by_page(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title="Of tides")
+    for index in range(3):
+        await said(http, conversation, f"tide {index}")
+    await http.patch(f"/api/conversations/{conversation}", json={"archived": True})
+    first = await read(http, "/api/search", q="tid", limit="2")
+    [title] = first["conversations"]
+    assert (title["id"], title["snippet"]) == (conversation, {"text": "Of tides", "matches": [[3, 8]]})
+    assert [hit["snippet"]["text"] for hit in first["messages"]] == ["tide 2", "tide 1"]
+    assert first["messages"][0]["conversation"] == {"id": conversation, "title": "Of tides", "archived": True}
+    assert first["messages"][0]["role"] == "user"
+    second = await read(http, "/api/search", q="tid", limit="2", cursor=first["next_cursor"])
+    assert (second["conversations"], second["next_cursor"]) == ([], None)
+    assert [hit["snippet"]["text"] for hit in second["messages"]] == ["tide 0"]

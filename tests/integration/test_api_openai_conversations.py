@@ -1,0 +1,213 @@
+"""Conversations of OpenAI's API, driven by OpenAI's own client over a real socket."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from tests.integration.api_server import RunningServer
+from tests.integration.sse_events import all_events
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, text_of
+
+Api = RunningServer[FakeEngine]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+SAID: list[Any] = [
+    {"type": "message", "role": "user", "content": "one"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]},
+]
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+async def texts_of(client: AsyncOpenAI, conversation_id: str, **query: Any) -> list[str]:
+    return [
+        item.content[0].text  # type: ignore[union-attr, index]
+        async for item in client.conversations.items.list(conversation_id, **query)
+    ]
+
+
+async def respond(client: AsyncOpenAI, conversation: Any, text: str) -> openai.types.responses.Response:
+    return await client.responses.create(model="fake-1", input=text, conversation=conversation)
+
+
+async def test_a_conversation_is_made_changed_and_deleted(client: AsyncOpenAI) -> None:
+    made = await client.conversations.create(metadata={"topic": "tides"})
+    assert (made.object, made.metadata) == ("conversation", {"topic": "tides"})
+    assert await client.conversations.retrieve(made.id) == made
+    changed = await client.conversations.update(made.id, metadata={"topic": "rivers"})
+    assert (changed.id, changed.metadata) == (made.id, {"topic": "rivers"})
+    assert await client.conversations.retrieve(made.id) == changed
+    deleted = await client.conversations.delete(made.id)
+    assert (deleted.id, deleted.deleted, deleted.object) == (made.id, True, "conversation.deleted")
+    for call in (client.conversations.retrieve(made.id), client.conversations.delete(made.id)):
+        with pytest.raises(openai.NotFoundError):
+            await call
+
+
+async def test_responses_in_a_conversation_follow_each_other(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create()
+    first = await respond(client, conversation.id, "one")
+    second = await respond(client, {"id": conversation.id}, "two")
+    assert first.conversation is not None
+    assert second.conversation is not None
+    assert first.conversation.id == second.conversation.id == conversation.id
+    so_far = (*api.engine.requests[0].prompt, *api.engine.requests[0].produced)
+    assert api.engine.requests[1].prompt[: len(so_far)] == so_far
+    texts = await texts_of(client, conversation.id, order="asc")
+    assert texts == ["one", WHOLE_ANSWER, "two", WHOLE_ANSWER]
+
+
+async def test_a_response_from_a_previous_one_is_in_no_conversation(client: AsyncOpenAI) -> None:
+    conversation = await client.conversations.create()
+    first = await respond(client, conversation.id, "one")
+    beside = await client.responses.create(model="fake-1", input="beside", previous_response_id=first.id)
+    assert beside.conversation is None
+    assert await texts_of(client, conversation.id, order="asc") == ["one", WHOLE_ANSWER]
+    await client.responses.delete(beside.id)
+    await client.responses.delete(first.id)
+    assert await texts_of(client, conversation.id, order="asc") == ["one", WHOLE_ANSWER]
+
+
+async def test_what_was_said_before_is_in_the_next_prompt_and_its_tokens_are_kept(
+    client: AsyncOpenAI, api: Api
+) -> None:
+    conversation = await client.conversations.create(items=SAID)
+    await respond(client, conversation.id, "two")
+    added = await client.conversations.items.create(conversation.id, items=SAID)
+    assert [item.role for item in added.data] == ["user", "assistant"]  # type: ignore[union-attr]
+    await respond(client, conversation.id, "three")
+    await respond(client, conversation.id, "four")
+    said = "<user\none><assistant\nyes>"
+    first = f"{said}<user\ntwo><assistant\n"
+    second = f"{first}{WHOLE_ANSWER}>{said}<user\nthree><assistant\n"
+    assert [text_of(request.prompt) for request in api.engine.requests] == [
+        first,
+        second,
+        f"{second}{WHOLE_ANSWER}><user\nfour><assistant\n",
+    ]
+
+
+async def test_items_are_listed_in_pages_in_both_orders(client: AsyncOpenAI) -> None:
+    items: Any = [{"role": "user", "content": str(number)} for number in range(5)]
+    conversation = await client.conversations.create(items=items)
+    assert await texts_of(client, conversation.id) == ["4", "3", "2", "1", "0"]
+    assert await texts_of(client, conversation.id, order="asc", limit=2) == ["0", "1", "2", "3", "4"]
+    page = await client.conversations.items.list(conversation.id, limit=2)
+    assert page.has_more
+    rest = await texts_of(client, conversation.id, after=page.last_id)
+    assert rest == ["2", "1", "0"]
+    empty = await client.conversations.create()
+    assert await texts_of(client, empty.id) == []
+
+
+async def test_an_item_is_looked_at_and_taken_out(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create()
+    for text in ("one", "a secret", "two"):
+        await respond(client, conversation.id, text)
+    items = [item async for item in client.conversations.items.list(conversation.id, order="asc")]
+    secret = items[2]
+    assert secret.id is not None
+    assert await client.conversations.items.retrieve(secret.id, conversation_id=conversation.id) == secret
+    left = await client.conversations.items.delete(secret.id, conversation_id=conversation.id)
+    assert left.id == conversation.id
+    for call in (
+        client.conversations.items.retrieve(secret.id, conversation_id=conversation.id),
+        client.conversations.items.delete(secret.id, conversation_id=conversation.id),
+    ):
+        with pytest.raises(openai.NotFoundError):
+            await call
+    texts = await texts_of(client, conversation.id, order="asc")
+    assert texts == ["one", WHOLE_ANSWER, WHOLE_ANSWER, "two", WHOLE_ANSWER]
+    [trail] = await api.engine.until_erased(1)
+    assert "a secret" in text_of(trail.token_ids)
+    assert trail.num_shared == len(api.engine.requests[0].prompt) + len(api.engine.requests[0].produced)
+    await respond(client, conversation.id, "three")
+    assert text_of(api.engine.requests[3].prompt) == (
+        f"<user\none><assistant\n{WHOLE_ANSWER}><assistant\n{WHOLE_ANSWER}>"
+        f"<user\ntwo><assistant\n{WHOLE_ANSWER}><user\nthree><assistant\n"
+    )
+
+
+async def test_an_answer_that_is_taken_out_leaves_its_question_to_be_followed(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create()
+    response = await respond(client, conversation.id, "one")
+    assert response.output[0].id is not None
+    await client.conversations.items.delete(response.output[0].id, conversation_id=conversation.id)
+    await respond(client, conversation.id, "two")
+    assert text_of(api.engine.requests[1].prompt) == "<user\none><user\ntwo><assistant\n"
+
+
+async def test_while_a_response_comes_its_conversation_is_locked(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create()
+    api.engine.hold()
+    await client.responses.create(model="fake-1", input="hi", conversation=conversation.id, background=True)
+    for call in (
+        respond(client, conversation.id, "and?"),
+        client.conversations.items.create(conversation.id, items=SAID),
+    ):
+        with pytest.raises(openai.ConflictError) as caught:
+            await call
+        assert caught.value.code == "conversation_locked"
+
+
+async def test_a_deleted_conversation_takes_its_responses_along(client: AsyncOpenAI) -> None:
+    conversation = await client.conversations.create()
+    response = await respond(client, conversation.id, "one")
+    await client.conversations.delete(conversation.id)
+    with pytest.raises(openai.NotFoundError):
+        await client.responses.retrieve(response.id)
+
+
+async def test_the_list_of_chats_shows_those_of_the_page_and_both_sides_can_speak_in_them(
+    client: AsyncOpenAI, http: aiohttp.ClientSession, api: Api
+) -> None:
+    await client.conversations.create(items=SAID)
+    chat = await (await http.post("/api/conversations", json={"system_prompt": "Be brief."})).json()
+    assert [c["id"] for c in (await (await http.get("/api/conversations")).json())["data"]] == [chat["id"]]
+    await client.conversations.items.create(chat["id"], items=SAID[:1])
+    await all_events(await http.post(f"/api/conversations/{chat['id']}/messages", json={"content": "two"}))
+    await respond(client, chat["id"], "three")
+    assert text_of(api.engine.requests[1].prompt) == (
+        f"<system\nBe brief.><user\none><user\ntwo><assistant\n{WHOLE_ANSWER}><user\nthree><assistant\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("", {"metadata": {"k": "v" * 513}}, "metadata.k"),
+        ("", {"metadata": {str(i): "" for i in range(17)}}, "metadata"),
+        ("", {"items": [{"role": "user", "content": "x"}] * 21}, "items"),
+        ("", {"items": [{"type": "function_call_output", "call_id": "1", "output": "x"}]}, "items[0].type"),
+        ("/{id}", {}, "metadata"),
+        ("/{id}/items", {"items": []}, "items"),
+        ("/{id}/items", {"items": [{"role": "user", "content": [{"type": "image"}]}]}, "items[0].content[0].type"),
+    ],
+)
+async def test_a_wrong_body_is_refused_by_the_name_of_its_field(
+    client: AsyncOpenAI, http: aiohttp.ClientSession, path: str, body: dict[str, Any], param: str
+) -> None:
+    conversation = await client.conversations.create()
+    response = await http.post(f"/v1/conversations{path.format(id=conversation.id)}", json=body)
+    assert response.status == 400
+    assert (await response.json())["error"]["param"] == param
+
+
+@pytest.mark.parametrize(
+    ("query", "param"), [("order=up", "order"), ("limit=0", "limit"), ("limit=101", "limit"), ("after=msg_no", "after")]
+)
+async def test_a_wrong_query_is_refused_by_the_name_of_its_parameter(
+    client: AsyncOpenAI, http: aiohttp.ClientSession, query: str, param: str
+) -> None:
+    conversation = await client.conversations.create()
+    response = await http.get(f"/v1/conversations/{conversation.id}/items?{query}")
+    assert response.status == 400
+    assert (await response.json())["error"]["param"] == param

@@ -1,0 +1,69 @@
+"""Text to token ids and back over HTTP."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer
+from tests.unit.fake_engine import END, START, WINDOW, WORDS, FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+
+async def test_a_prompt_has_the_ids_that_a_completion_would_have(api: Api, http: aiohttp.ClientSession) -> None:
+    tokenized = await (await http.post("/tokenize", json={"model": "fake-1", "prompt": "ab<|end|>"})).json()
+    assert tokenized == {"count": 3, "max_model_len": WINDOW, "tokens": [97, 98, END], "token_strs": None}
+    await http.post("/v1/completions", json={"model": "fake-1", "prompt": "ab<|end|>"})
+    assert list(api.engine.requests[0].prompt) == tokenized["tokens"]
+
+
+async def test_messages_have_the_ids_that_a_chat_would_have(api: Api, http: aiohttp.ClientSession) -> None:
+    messages = [{"role": "developer", "content": "a"}, {"role": "user", "content": [{"type": "text", "text": "b"}]}]
+    tokenized = await (await http.post("/tokenize", json={"messages": messages, "add_generation_prompt": True})).json()
+    await http.post("/v1/chat/completions", json={"model": "fake-1", "messages": messages})
+    assert tuple(tokenized["tokens"]) == api.engine.requests[0].prompt
+    assert tokenized["count"] == len(tokenized["tokens"])
+
+
+async def test_ids_become_text_again_with_control_tokens_by_their_names(http: aiohttp.ClientSession) -> None:
+    response = await http.post("/detokenize", json={"model": "fake-1", "tokens": [START, 97, WORDS, END]})
+    assert await response.json() == {"prompt": "<a w0>"}
+    assert await (await http.post("/detokenize", json={"tokens": []})).json() == {"prompt": ""}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "param"),
+    [
+        ("/tokenize", {}, "prompt"),
+        ("/tokenize", {"prompt": 5}, "prompt"),
+        ("/tokenize", {"prompt": "x", "messages": [{"role": "user", "content": "x"}]}, "messages"),
+        ("/tokenize", {"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
+        (
+            "/tokenize",
+            {"messages": [{"role": "user", "content": "x"}], "add_special_tokens": True},
+            "add_special_tokens",
+        ),
+        ("/tokenize", {"prompt": "x", "return_token_strs": True}, "return_token_strs"),
+        ("/tokenize", {"prompt": "x" * 1_000_000}, "prompt"),
+        ("/detokenize", {}, "tokens"),
+        ("/detokenize", {"tokens": [1, -1]}, "tokens[1]"),
+        ("/detokenize", {"tokens": ["1"]}, "tokens[0]"),
+        ("/detokenize", {"tokens": [1, WORDS + WINDOW]}, "tokens[1]"),
+        ("/detokenize", {"tokens": [1] * (WINDOW + 1)}, "tokens"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_wrong_field_is_refused_by_its_name(
+    http: aiohttp.ClientSession, path: str, fields: dict[str, Any], param: str
+) -> None:
+    response = await http.post(path, json=fields)
+    assert response.status == 400
+    assert (await response.json())["error"]["param"] == param
+
+
+@pytest.mark.parametrize(("path", "fields"), [("/tokenize", {"prompt": "x"}), ("/detokenize", {"tokens": [1]})])
+async def test_an_unknown_model_is_not_found(http: aiohttp.ClientSession, path: str, fields: dict[str, Any]) -> None:
+    response = await http.post(path, json=fields | {"model": "other"})
+    assert response.status == 404
+    assert (await response.json())["error"]["code"] == "model_not_found"

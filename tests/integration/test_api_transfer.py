@@ -1,0 +1,188 @@
+"""Conversations go out as files and come back, over a real socket."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.conversations_client import created, error_of, read, said, shown
+from tests.integration.sse_events import all_events
+from tests.unit.fake_engine import FAILING, FakeEngine, text_of
+
+Api = RunningServer[FakeEngine]
+
+
+async def filled(http: aiohttp.ClientSession) -> str:
+    """The id of a conversation with branches and a failed answer."""
+    conversation = await created(http, title="Tides", system_prompt="Be brief.", params={"top_k": 4}, pinned=True)
+    first = await said(http, conversation, "one")
+    await all_events(await http.post(f"/api/messages/{first['id']}/retry"))
+    await said(http, conversation, FAILING)
+    await said(http, conversation, "one, better", parent_id=None)
+    return conversation
+
+
+async def exported(http: aiohttp.ClientSession, path: str = "/api/export") -> dict[str, Any]:
+    response = await http.get(path)
+    assert response.status == 200
+    assert response.headers["Content-Disposition"].startswith("attachment")
+    whole: dict[str, Any] = json.loads(await response.text())
+    return whole
+
+
+def without_names(conversation: dict[str, Any]) -> dict[str, Any]:
+    """With numbers in place of the ids of messages."""
+    ids = {message["id"]: index for index, message in enumerate(conversation["messages"])} | {None: None}
+    messages = [
+        {**message, "id": ids[message["id"]], "parent_id": ids[message["parent_id"]]}
+        for message in conversation["messages"]
+    ]
+    return {**conversation, "head_id": ids[conversation["head_id"]], "messages": messages}
+
+
+async def test_what_comes_in_is_what_went_out(http: aiohttp.ClientSession, tmp_path: Path) -> None:
+    await filled(http)
+    await said(http, await created(http), "other 日本 🌊")
+    await created(http)
+    whole = await exported(http)
+    assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 1, 3)
+    (tmp_path / "elsewhere").mkdir()
+    async with running_server(tmp_path / "elsewhere", FakeEngine()) as other, api_client(other.url) as there:
+        response = await there.post("/api/import", json=whole)
+        assert response.status == 200, await response.text()
+        outcome = await response.json()
+        assert (len(outcome["imported"]), outcome["skipped"]) == (3, [])
+        again = await exported(there)
+        by_id = {each["id"]: each for each in again["conversations"]}
+        for conversation in whole["conversations"]:
+            assert without_names(by_id[conversation["id"]]) == without_names(conversation)
+        listed = await read(there, "/api/conversations")
+        assert [each["title"] for each in listed["data"]] == ["Tides", None, "other 日本 🌊"]
+        assert (await read(there, "/api/search", q="日本"))["messages"] != []
+
+
+async def test_an_imported_conversation_goes_on_with_what_it_says(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    whole = await exported(http, f"/api/conversations/{conversation}/export")
+    await http.delete(f"/api/conversations/{conversation}?permanently=true")
+    outcome = await (await http.post("/api/import", json=whole)).json()
+    await said(http, outcome["imported"][0], "two")
+    assert text_of(api.engine.requests[1].prompt).startswith("<user\none><assistant\n w0 w1")
+    assert text_of(api.engine.requests[1].prompt).endswith("><user\ntwo><assistant\n")
+
+
+async def test_a_second_import_adds_nothing_unless_it_is_asked_for(http: aiohttp.ClientSession) -> None:
+    conversation = await filled(http)
+    whole = await exported(http)
+    for _ in range(2):
+        outcome = await (await http.post("/api/import", json=whole)).json()
+        assert outcome == {"imported": [], "skipped": [conversation]}
+    [copied] = (await (await http.post("/api/import?duplicates=true", json=whole)).json())["imported"]
+    assert copied != conversation
+    assert len((await read(http, "/api/conversations"))["data"]) == 2
+    both = await exported(http)
+    assert {each["id"] for each in both["conversations"]} == {conversation, copied}
+    await http.delete(f"/api/conversations/{conversation}")
+    outcome = await (await http.post("/api/import", json=whole)).json()
+    assert len(outcome["imported"]) == 1, "what was deleted is not here"
+    assert (await (await http.post("/api/import", json=whole)).json())["imported"] == []
+
+
+WRONG: list[tuple[str, Any]] = [
+    ("format", "something else"),
+    ("format_version", 2),
+    ("conversations", None),
+    ("conversations[0].id", ""),
+    ("conversations[0].title", "x" * 201),
+    ("conversations[0].colour", "red"),
+    ("conversations[0].params", {"n": 1}),
+    ("conversations[0].head_id", "msg_none"),
+    ("conversations[0].head_id", None),
+    ("conversations[0].created_at", "yesterday"),
+    ("conversations[0].messages[1].parent_id", "msg_none"),
+    ("conversations[0].messages[1].role", "system"),
+    ("conversations[0].messages[1].role", "user"),
+    ("conversations[0].messages[1].status", "in_progress"),
+    ("conversations[0].messages[1].content", 5),
+    ("conversations[0].messages[1].usage", "much"),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG, ids=[f"{field}={value!r:.12}" for field, value in WRONG])
+async def test_a_file_with_one_wrong_field_is_refused_by_name_as_a_whole(
+    http: aiohttp.ClientSession, field: str, value: Any
+) -> None:
+    await said(http, await created(http), "one")
+    whole = await exported(http)
+    good = copy.deepcopy(whole["conversations"][0])
+    whole["conversations"].append({**good, "id": "conv_other"})
+    target: Any = whole
+    *path, last = field.replace("[", ".").replace("]", "").split(".")
+    for part in path:
+        target = target[int(part)] if part.isdigit() else target[part]
+    target[last] = value
+    error = await error_of(await http.post("/api/import?duplicates=true", json=whole), 400)
+    assert error["param"].startswith(field), error
+    assert len((await read(http, "/api/conversations"))["data"]) == 1
+
+
+async def test_messages_that_follow_each_other_in_a_circle_are_refused(http: aiohttp.ClientSession) -> None:
+    await said(http, await created(http), "one")
+    whole = await exported(http)
+    question, answer = whole["conversations"][0]["messages"]
+    question["parent_id"] = answer["id"]
+    error = await error_of(await http.post("/api/import?duplicates=true", json=whole), 400)
+    assert "circle" in error["message"]
+
+
+async def test_the_same_name_twice_is_refused(http: aiohttp.ClientSession) -> None:
+    await said(http, await created(http), "one")
+    whole = await exported(http)
+    twice = {**whole, "conversations": whole["conversations"] * 2}
+    assert (await error_of(await http.post("/api/import", json=twice), 400))["param"] == "conversations"
+    whole["conversations"][0]["messages"] *= 2
+    error = await error_of(await http.post("/api/import", json=whole), 400)
+    assert error["param"] == "conversations[0].messages"
+
+
+async def test_what_is_no_json_is_refused(http: aiohttp.ClientSession) -> None:
+    for body in (b"", b"[]", b"{", b"\xff", b"[" * 100_000):
+        assert (await http.post("/api/import", data=body)).status == 400
+
+
+async def test_markdown_shows_what_is_shown(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, system_prompt="Be brief.")
+    first = await said(http, conversation, "# Not a heading of ours\n\nWhat is a tide?")
+    await said(http, conversation, "left")
+    await said(http, conversation, "right", parent_id=first["id"])
+    response = await http.get(f"/api/conversations/{conversation}/export?format=markdown")
+    assert response.content_type == "text/markdown"
+    words = first["content"]
+    assert await response.text() == (
+        "# # Not a heading of ours What is a tide?\n\n## System\n\nBe brief.\n\n"
+        f"## You\n\n# Not a heading of ours\n\nWhat is a tide?\n\n## Assistant\n\n{words}\n\n"
+        f"## You\n\nright\n\n## Assistant\n\n{words}\n"
+    )
+    wrong = await http.get(f"/api/conversations/{conversation}/export?format=pdf")
+    assert (await error_of(wrong, 400))["param"] == "format"
+    assert (await http.get("/api/conversations/conv_none/export")).status == 404
+
+
+async def test_what_is_being_generated_goes_out_as_incomplete(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    api.engine.hold()
+    response = await http.post(f"/api/conversations/{conversation}/messages", json={"content": "one"})
+    whole = await exported(http, f"/api/conversations/{conversation}/export")
+    assert [message["status"] for message in whole["conversations"][0]["messages"]] == ["complete", "incomplete"]
+    response.close()
+
+
+async def test_an_export_of_many_conversations_holds_all_of_them(http: aiohttp.ClientSession) -> None:
+    made = {await created(http, title=str(index)) for index in range(205)}
+    assert {each["id"] for each in (await exported(http))["conversations"]} == made
+    assert (await shown(http, next(iter(made))))["messages"] == []

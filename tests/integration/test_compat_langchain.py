@@ -1,0 +1,103 @@
+"""What LangChain's models get from Ebb: one test for each row of docs/api.md."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openai
+import pytest
+from langchain_core.messages import AIMessageChunk, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI, OpenAI
+from pydantic import SecretStr
+
+from tests.integration.api_server import RunningServer
+from tests.integration.compatibility import row
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine, text_of
+
+Api = RunningServer[FakeEngine]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+class Models:
+    """Makes models of one server. They share a connection pool, which they do not close themselves."""
+
+    def __init__(self, url: str, pool: openai.DefaultAsyncHttpxClient) -> None:
+        self._fields: dict[str, Any] = {
+            "base_url": f"{url}/v1",
+            "api_key": SecretStr("none"),
+            "model": "fake-1",
+            "max_retries": 0,
+            "http_async_client": pool,
+        }
+
+    def chat(self, **fields: Any) -> ChatOpenAI:
+        return ChatOpenAI(**self._fields, **fields)
+
+    def completion(self) -> OpenAI:
+        return OpenAI(**self._fields)
+
+
+@pytest.fixture
+async def models(api: Api) -> AsyncIterator[Models]:
+    async with openai.DefaultAsyncHttpxClient() as pool:
+        yield Models(api.url, pool)
+
+
+async def streamed(model: ChatOpenAI, question: str = "hi") -> AIMessageChunk:
+    chunks = [chunk async for chunk in model.astream(question)]
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole += chunk
+    return whole
+
+
+@row("langchain-openai", "ChatOpenAI(...).ainvoke(...)", "text, reason, usage")
+async def test_invoke(models: Models, api: Api) -> None:
+    answer = await models.chat().ainvoke([SystemMessage("Be brief."), HumanMessage("hi")])
+    assert answer.content == WHOLE_ANSWER
+    assert answer.response_metadata["finish_reason"] == "stop"
+    assert answer.usage_metadata is not None
+    assert answer.usage_metadata["output_tokens"] == ANSWER_WORDS + 1
+    assert text_of(api.engine.requests[0].prompt) == "<system\nBe brief.><user\nhi><assistant\n"
+
+
+@row("langchain-openai", "ChatOpenAI(...).ainvoke(...)", "tokens from a tier are `input_token_details.cache_read`")
+async def test_cached(models: Models) -> None:
+    for _ in range(2):
+        answer = await models.chat().ainvoke("hi")
+    assert answer.usage_metadata is not None
+    assert answer.usage_metadata["input_token_details"]["cache_read"] == answer.usage_metadata["input_tokens"]
+
+
+@row("langchain-openai", "ChatOpenAI(stream_usage=True).astream(...)", "chunks that add up, with usage")
+async def test_stream(models: Models) -> None:
+    whole = await streamed(models.chat(stream_usage=True))
+    assert whole.content == WHOLE_ANSWER
+    assert whole.response_metadata["finish_reason"] == "stop"
+    assert whole.usage_metadata is not None
+    assert whole.usage_metadata["output_tokens"] == ANSWER_WORDS + 1
+
+
+@row("langchain-openai", "ChatOpenAI(max_tokens=..., stop=..., temperature=..., seed=...)", "reach the engine")
+async def test_fields(models: Models, api: Api) -> None:
+    model = models.chat(max_tokens=5, stop=["w3"], temperature=0.5, seed=3)
+    assert (await model.ainvoke("hi")).content == " w0 w1 w2"
+    params = api.engine.requests[0].params
+    assert (params.max_tokens, params.stop, params.temperature, params.seed) == (5, ("w3",), 0.5, 3)
+
+
+@row("langchain-openai", "ChatOpenAI(...).abatch([...])", "an answer to each")
+async def test_batch(models: Models) -> None:
+    answers = await models.chat().abatch(["one", "two", "three"])
+    assert [answer.content for answer in answers] == [WHOLE_ANSWER] * 3
+
+
+@row("langchain-openai", "ChatOpenAI(...).astream(...)", "an engine that fails half-way raises `openai.APIError`")
+async def test_failure(models: Models) -> None:
+    with pytest.raises(openai.APIError, match="The model failed on this request"):
+        await streamed(models.chat(), FAILING)
+
+
+@row("langchain-openai", "OpenAI(...).ainvoke(...)", "the text of a completion")
+async def test_completion(models: Models) -> None:
+    assert await models.completion().ainvoke("hi") == WHOLE_ANSWER

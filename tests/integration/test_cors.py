@@ -1,0 +1,88 @@
+"""Pages of other origins: kept away, or let in by name."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+ALLOWED = "https://chat.example"
+FOREIGN = "https://evil.example"
+COMPLETION = {"model": "fake-1", "prompt": "x"}
+PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+
+
+@pytest.fixture
+async def open_http(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of a server that lets the pages of ALLOWED in."""
+    async with (
+        running_server(tmp_path, FakeEngine(), cors_origins=(ALLOWED,)) as server,
+        api_client(server.url) as http,
+    ):
+        yield http
+
+
+def granted(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name.startswith("Access-Control-")}
+
+
+async def test_by_default_no_other_page_is_let_in(http: aiohttp.ClientSession, api: Api) -> None:
+    preflight = await http.options("/v1/completions", headers={"Origin": FOREIGN, **PREFLIGHT})
+    assert preflight.status == 405
+    read = await http.get("/v1/models", headers={"Origin": FOREIGN})
+    assert granted(preflight) == granted(read) == {}
+
+
+@pytest.mark.parametrize("headers", [{"Origin": FOREIGN}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}])
+async def test_a_page_that_cannot_read_answers_cannot_spend_the_model_either(
+    http: aiohttp.ClientSession, api: Api, headers: dict[str, str]
+) -> None:
+    """A browser sends text/plain anywhere without asking first."""
+    for path in ("/v1/completions", "/v1/chat/completions"):
+        plain = {"Content-Type": "text/plain", **headers}
+        refused = await http.post(path, data=b'{"model": "fake-1", "prompt": "x"}', headers=plain)
+        assert refused.status == 403
+        assert "--cors-origins" in (await refused.json())["error"]["message"]
+    assert api.engine.requests == []
+
+
+async def test_clients_that_are_no_browsers_are_not_asked_where_they_come_from(http: aiohttp.ClientSession) -> None:
+    assert (await http.post("/v1/completions", json=COMPLETION)).status == 200
+
+
+async def test_an_origin_that_was_named_may_ask_and_read(open_http: aiohttp.ClientSession) -> None:
+    preflight = await open_http.options("/v1/completions", headers={"Origin": ALLOWED, **PREFLIGHT})
+    assert preflight.status == 200
+    assert preflight.headers["Access-Control-Allow-Origin"] == ALLOWED
+    asked = {"Origin": ALLOWED, "Sec-Fetch-Site": "cross-site"}
+    for response in (
+        await open_http.post("/v1/completions", json=COMPLETION, headers=asked),
+        await open_http.post("/v1/completions", json={}, headers=asked),
+        await open_http.post("/api/conversations", json={}, headers=asked),
+        await open_http.get("/v1/nothing", headers=asked),
+    ):
+        assert response.headers["Access-Control-Allow-Origin"] == ALLOWED
+        assert "Origin" in response.headers["Vary"]
+        assert "X-Request-Id" in response.headers["Access-Control-Expose-Headers"]
+        assert "Access-Control-Allow-Credentials" not in response.headers
+        assert response.status != 403
+
+
+@pytest.mark.parametrize(
+    "origin", [FOREIGN, "null", "http://chat.example", "https://chat.example:8443", "https://chat.example.evil.example"]
+)
+async def test_nobody_else_is_let_in_with_it(open_http: aiohttp.ClientSession, origin: str) -> None:
+    preflight = await open_http.options("/v1/completions", headers={"Origin": origin, **PREFLIGHT})
+    assert preflight.status == 400
+    post = await open_http.post("/v1/completions", json=COMPLETION, headers={"Origin": origin})
+    assert post.status == 403
+    for response in (preflight, post, await open_http.get("/v1/models", headers={"Origin": origin})):
+        assert "Access-Control-Allow-Origin" not in response.headers
+
+
+async def test_an_origin_that_is_no_url_is_foreign_and_no_fault(http: aiohttp.ClientSession) -> None:
+    assert (await http.post("/v1/completions", json=COMPLETION, headers={"Origin": "http://["})).status == 403

@@ -1,0 +1,62 @@
+"""The real engine goes on with an answer that another process began, from any of its tokens."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.llm import LLM
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from tests.integration.engine_rig import BLOCK, engine_config
+
+TOKENS = 70
+PROMPT = [1000 + at * 17 % 20000 for at in range(BLOCK + 20)]
+
+
+def run(llm: LLM, params: SamplingParams, produced: Sequence[int] = ()) -> tuple[str, list[int], RequestOutput]:
+    """Text and tokens that follow `produced`, after the text that it says; and the last output."""
+    request = llm.engine.add_request(PROMPT, params, produced=produced)
+    text, ids = llm.engine.text_before(request), list(produced)
+    last = llm.engine.end_if_complete(request)
+    while last is None:
+        for output in llm.engine.step():
+            text, ids = text + output.text, [*ids, *output.token_ids]
+            last = output if output.finished else None
+    return text, ids, last
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_from_each_of_its_tokens_it_ends_as_it_would_have(seed: int | None, model_path: Path, tmp_path: Path) -> None:
+    params = SamplingParams(temperature=0.0 if seed is None else 0.9, seed=seed, max_tokens=TOKENS, ignore_eos=True)
+    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+        text, ids, last = run(llm, params)
+        for count in (1, 2, 43, 44, 45, 69):
+            resumed_text, resumed_ids, end = run(llm, params, ids[:count])
+            assert (resumed_text, resumed_ids, end.finish_reason) == (text, ids, last.finish_reason)
+            assert end.usage is not None
+            assert (end.usage.completion_tokens, end.usage.resumed_tokens) == (TOKENS, count)
+            assert end.usage.kv.tokens == len(PROMPT) + count
+
+
+def test_a_stop_string_is_met_also_where_it_began_in_another_process(model_path: Path, tmp_path: Path) -> None:
+    params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
+    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+        text, _, _ = run(llm, params)
+        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[60:72],))
+        cut_text, cut_ids, _ = run(llm, stop)
+        assert cut_text == text[: text.index(text[60:72])]
+        for count in range(1, len(cut_ids)):
+            assert run(llm, stop, cut_ids[:count])[:2] == (cut_text, cut_ids)
+
+
+def test_an_answer_that_was_whole_ends_at_once_and_says_why(model_path: Path, tmp_path: Path) -> None:
+    params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
+    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+        text, ids, _ = run(llm, params)
+        assert run(llm, params, ids)[2].finish_reason == "length"
+        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[60:72],))
+        cut_text, cut_ids, _ = run(llm, stop)
+        resumed_text, resumed_ids, end = run(llm, stop, cut_ids)
+        assert (resumed_text, resumed_ids, end.finish_reason, end.text) == (cut_text, cut_ids, "stop", "")
+        assert not llm.engine.has_unfinished_requests()

@@ -1,0 +1,316 @@
+"""What one connection may cost, tried over a real socket by clients that do not behave."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app import http_protocol, request_body
+from app.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+HEAD = b"Host: localhost\r\n"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def error(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.body)["error"]
+        return found
+
+
+class Client:
+    """A socket, and what comes from it. Whatever takes longer than ten seconds fails the test."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def answer(self) -> Answer:
+        async with asyncio.timeout(10):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+            body = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        return Answer(int(head[0].split()[1]), headers, body)
+
+    async def closed(self) -> bytes:
+        """What comes until the server closes."""
+        async with asyncio.timeout(10):
+            try:
+                return await self.reader.read()
+            except ConnectionResetError:
+                return b""
+
+
+@asynccontextmanager
+async def connected(api: Api) -> AsyncIterator[Client]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(api.url.rpartition(":")[2]))
+    try:
+        yield Client(reader, writer)
+    finally:
+        writer.close()
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[Client]:
+    async with connected(api) as client:
+        yield client
+
+
+@pytest.fixture
+def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the server is made; a fifth of a second instead of many."""
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS"):
+        monkeypatch.setattr(http_protocol, name, 0.2)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
+
+
+async def trickle(client: Client, piece: bytes) -> None:
+    """Send without an end: a byte or line now and then, each before any deadline."""
+    while True:
+        client.send(piece)
+        await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def trickling(client: Client, piece: bytes) -> AsyncIterator[None]:
+    task = asyncio.create_task(trickle(client, piece))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def is_from_ebb(answer: Answer) -> bool:
+    """Whether it has what every answer has."""
+    return answer.headers["x-request-id"].startswith("req_") and answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("begin", [b"GET /", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-"])
+async def test_a_head_that_trickles_is_cut_off_with_408(short_deadlines: None, begin: bytes, client: Client) -> None:
+    client.send(begin)
+    async with trickling(client, b"1"):
+        answer = await client.answer()
+        await client.closed()
+    assert (answer.status, answer.error["code"]) == (408, "request_too_slow")
+    assert answer.headers["connection"] == "close"
+    assert is_from_ebb(answer)
+
+
+async def test_headers_that_trickle_line_by_line_are_cut_off_with_408(short_deadlines: None, client: Client) -> None:
+    client.send(b"GET / HTTP/1.1\r\n" + HEAD)
+    async with trickling(client, b"X-A: b\r\n"):
+        assert (await client.answer()).status == 408
+
+
+async def test_a_body_that_trickles_is_cut_off_with_408_and_nothing_was_asked_of_the_engine(
+    short_deadlines: None, client: Client, api: Api
+) -> None:
+    client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: 1000\r\n\r\n{")
+    async with trickling(client, b" "):
+        answer = await client.answer()
+        await client.closed()
+    assert (answer.status, answer.error["code"]) == (408, "request_too_slow")
+    assert is_from_ebb(answer)
+    assert api.engine.requests == []
+
+
+async def test_a_body_in_chunks_that_trickles_is_cut_off_too(short_deadlines: None, client: Client) -> None:
+    client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    async with trickling(client, b"1\r\n \r\n"):
+        assert (await client.answer()).status == 408
+
+
+async def test_a_body_that_nobody_reads_does_not_hold_its_connection(short_deadlines: None, client: Client) -> None:
+    client.send(b"GET /health HTTP/1.1\r\n" + HEAD + b"Content-Length: 1000000\r\n\r\n")
+    async with trickling(client, b"x"):
+        assert (await client.answer()).status == 200
+        await client.closed()
+
+
+@pytest.mark.parametrize("begin", [b"", b"\r\n"])
+async def test_a_connection_that_asks_nothing_is_closed_without_an_answer(
+    short_deadlines: None, client: Client, begin: bytes
+) -> None:
+    client.send(begin)
+    assert await client.closed() == b""
+
+
+async def test_an_idle_connection_is_kept_for_the_next_request_and_empty_lines_do_not_keep_it(
+    short_deadlines: None, client: Client
+) -> None:
+    request = b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n"
+    for _ in range(2):
+        client.send(request)
+        assert (await client.answer()).status == 200
+        await asyncio.sleep(0.3)  # longer than a head may take: no head has begun
+    async with trickling(client, b"\r\n"):
+        assert await client.closed() == b""
+
+
+async def test_a_second_head_that_trickles_is_cut_off_as_the_first_would_be(
+    short_deadlines: None, client: Client
+) -> None:
+    client.send(b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n")
+    assert (await client.answer()).status == 200
+    client.send(b"GET /")
+    async with trickling(client, b"1"):
+        assert (await client.answer()).status == 408
+
+
+COMPLETION = b'{"model": "fake-1", "prompt": "x"}'
+POST = b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\n" % len(COMPLETION)
+
+
+async def held_answer(api: Api, client: Client) -> None:
+    """Let an answer take longer than any deadline, then read it."""
+    await api.engine.until_running(1)
+    await asyncio.sleep(0.6)
+    api.engine.allow(20)
+    assert (await client.answer()).status == 200
+
+
+async def test_what_waits_behind_an_answer_is_not_late(short_deadlines: None, api: Api, client: Client) -> None:
+    """The server does not read meanwhile, so its client cannot be blamed."""
+    api.engine.hold()
+    client.send(POST + COMPLETION + POST)
+    await held_answer(api, client)
+    client.send(COMPLETION)
+    await held_answer(api, client)
+
+
+async def test_a_whole_request_behind_another_has_no_deadline(short_deadlines: None, api: Api, client: Client) -> None:
+    api.engine.hold()
+    client.send(POST + COMPLETION + POST + COMPLETION)
+    await held_answer(api, client)
+    await held_answer(api, client)
+
+
+async def test_a_late_head_does_not_end_the_answer_before_it(short_deadlines: None, api: Api, client: Client) -> None:
+    api.engine.hold()
+    client.send(POST + COMPLETION + b"GET /")
+    await held_answer(api, client)
+    assert (await client.answer()).status == 408
+
+
+async def test_a_client_that_takes_nothing_does_not_hold_its_connection(short_deadlines: None, tmp_path: Path) -> None:
+    ended = asyncio.Event()
+
+    async def large(request: Request) -> Response:
+        return Watched(bytes(64 << 20))
+
+    class Watched(Response):
+        async def __call__(self, *arguments: Any) -> None:
+            # In pieces, as files are sent: each waits until the one before is taken.
+            send = arguments[2]
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            for start in range(0, len(self.body), 1 << 20):
+                more = start + (1 << 20) < len(self.body)
+                await send(
+                    {"type": "http.response.body", "body": self.body[start : start + (1 << 20)], "more_body": more}
+                )
+            ended.set()
+
+    async with (
+        running_server(tmp_path, FakeEngine(), routes=[Route("/large", large)]) as server,
+        connected(server) as client,
+    ):
+        client.send(b"GET /large HTTP/1.1\r\n" + HEAD + b"\r\n")
+        async with asyncio.timeout(10):
+            await ended.wait()
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "code"),
+    [
+        (b"GET /%b HTTP/1.1\r\n" % (b"a" * MAX_URL_BYTES) + HEAD, 414, "url_too_long"),
+        (b"GET /?q=%b" % (b"a" * (1 << 20)), 414, "url_too_long"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"X-A: b\r\n" * MAX_HEADERS, 431, "headers_too_large"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"X-A: %b\r\n" % (b"b" * MAX_HEADER_BYTES), 431, "headers_too_large"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"X-A: " + b"b" * (1 << 20), 431, "headers_too_large"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"a" * (1 << 20), 431, "headers_too_large"),
+        (b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", 400, "invalid_http"),
+        (b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n", 400, "invalid_http"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b" folded: x\r\n", 400, "invalid_http"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400, "invalid_http"),
+        (b"GET /\xff HTTP/1.1\r\n" + HEAD, 400, "invalid_http"),
+    ],
+)
+async def test_a_head_that_is_too_large_or_no_head_is_refused(
+    api: Api, client: Client, head: bytes, status: int, code: str
+) -> None:
+    client.send(head + b"\r\n")
+    answer = await client.answer()
+    assert (answer.status, answer.error["code"]) == (status, code)
+    assert set(answer.error) == {"message", "type", "param", "code"}
+    assert is_from_ebb(answer)
+    async with aiohttp.ClientSession(api.url) as http, http.get("/metrics") as metrics:
+        assert f'ebb_http_responses_total{{method="other",status="{status}"}} 1.0' in await metrics.text()
+
+
+async def test_a_head_as_large_as_it_may_be_is_served(client: Client) -> None:
+    value = b"b" * (MAX_HEADER_BYTES // (MAX_HEADERS - 1) - 32)
+    headers = b"".join(b"X-%d: %b\r\n" % (number, value) for number in range(MAX_HEADERS - 1))
+    client.send(b"GET /health?%b HTTP/1.1\r\n" % (b"q" * (MAX_URL_BYTES - 10)) + HEAD + headers + b"\r\n")
+    assert (await client.answer()).status == 200
+
+
+async def test_trailers_and_chunk_extensions_are_bounded_like_headers(api: Api) -> None:
+    head = b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    for rest in (b"0\r\n" + b"X-A: b\r\n" * MAX_HEADERS, b"0\r\nX-A: " + b"b" * (1 << 20), b"1;" + b"x" * (1 << 20)):
+        async with connected(api) as client:
+            client.send(head + rest)
+            assert (await client.answer()).status == 431
+            await client.closed()
+
+
+async def test_after_a_body_that_is_no_http_the_engine_is_left_in_peace(api: Api, client: Client) -> None:
+    client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
+    answer = await client.answer()
+    assert (answer.status, answer.error["code"]) == (400, "invalid_http")
+    assert api.engine.requests == []
+
+
+async def test_nonsense_behind_a_request_does_not_end_up_inside_its_answer(api: Api, client: Client) -> None:
+    body = b'{"model": "fake-1", "prompt": "x", "stream": true}'
+    api.engine.hold()
+    client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    api.engine.allow(2)
+    received = await client.reader.readuntil(b" w0")
+    client.send(b"\x00\x00\x00")
+    received += await client.closed()
+    assert b"400" not in received
+    assert received.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize("depth", [201, 100_000])
+async def test_json_that_is_nested_too_deep_is_refused(api: Api, depth: int) -> None:
+    body = b'{"model": ' + b"[" * depth + b"]" * depth + b"}"
+    async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
+        assert response.status == 400
+        assert (await response.json())["error"]["code"] == "invalid_json"
+
+
+async def test_a_number_of_a_million_digits_is_refused_at_once(api: Api) -> None:
+    body = b'{"model": "fake-1", "prompt": "x", "seed": ' + b"9" * 1_000_000 + b"}"
+    async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
+        assert response.status == 400

@@ -1,0 +1,81 @@
+"""The lines of the log that requests leave, as a server writes them."""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from app.log_lines import JsonLines
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.sse_events import all_events
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+
+
+class Lines(logging.Handler):
+    """Keeps what is written, as it is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(JsonLines())
+        self.kept: list[dict[str, Any]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.kept.append(json.loads(self.format(record)))
+
+    def of(self, message: str) -> list[dict[str, Any]]:
+        return [line for line in self.kept if line["message"] == message]
+
+
+@pytest.fixture
+async def lines() -> AsyncIterator[Lines]:
+    lines = Lines()
+    logger = logging.getLogger("ebb.requests")
+    logger.addHandler(lines)
+    logger.setLevel(logging.INFO)
+    yield lines
+    logger.removeHandler(lines)
+    logger.setLevel(logging.NOTSET)
+
+
+async def test_a_request_has_one_line_with_its_pattern_and_not_its_path(
+    lines: Lines, http: aiohttp.ClientSession
+) -> None:
+    await http.get("/api/conversations/conv_secret?q=secret", headers={"X-Request-Id": "mine"})
+    await http.get("/secret/path")
+    await http.get("/ready")
+    found, lost = lines.kept
+    assert (found["method"], found["route"], found["status"]) == ("GET", "/api/conversations/{id}", 404)
+    assert found["request_id"] == "mine"
+    assert found["ms"] >= 0
+    assert (lost["route"], lost["status"]) == ("-", 404)
+    assert "secret" not in json.dumps(lines.kept)
+
+
+async def test_a_run_has_a_line_of_its_own_that_names_the_request_which_began_it(
+    lines: Lines, http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
+) -> None:
+    conversation = await (await http.post("/api/conversations", json={})).json()
+    url = f"/api/conversations/{conversation['id']}/messages"
+    response = await http.post(url, json={"content": "a secret"}, headers={"X-Request-Id": "mine"})
+    events = await all_events(response)
+    [run] = lines.of("run")
+    assert (run["run_id"], run["request_id"]) == (events[0].data["run_id"], "mine")
+    assert (run["finish"], run["completion_tokens"]) == ("stop", ANSWER_WORDS + 1)
+    assert "secret" not in json.dumps(lines.kept)
+
+
+async def test_what_people_ask_is_in_the_log_if_a_setting_says_so(lines: Lines, tmp_path: Path) -> None:
+    async with (
+        running_server(tmp_path, FakeEngine(), log_messages=True) as server,
+        api_client(server.url) as http,
+    ):
+        body = '{"model": "fake-1", "prompt": "the tides"}'
+        await http.post("/v1/completions", data=body, headers={"Authorization": "Bearer hunter2"})
+    [line] = lines.of("request")
+    assert line["body"] == body
+    assert line["completion_tokens"] == ANSWER_WORDS + 1
+    assert "hunter2" not in json.dumps(lines.kept)

@@ -1,0 +1,35 @@
+"""A server of one connection that says exactly what a test wants."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from cache_tiers.redis.address import RedisAddress
+
+Script = Callable[[socket.socket], None]
+
+
+class Listener:
+    """Runs `script` with the first connection, on a thread of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.address = RedisAddress(unix_path=path)
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(path))
+        self._socket.listen()
+        self._thread: threading.Thread | None = None
+
+    def play(self, script: Script) -> None:
+        def serve() -> None:
+            with self._socket.accept()[0] as connection, contextlib.suppress(OSError):
+                script(connection)
+
+        self._thread = threading.Thread(target=serve)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._socket.close()
+        if self._thread is not None:
+            self._thread.join(10)

@@ -1,0 +1,50 @@
+"""Conversations put into a store as turns would, without an engine."""
+
+import time
+
+from app.ids import new_id
+from app.records import Conversation, Message, Role
+from app.storage.runs import MessageEnd, RunRecord, Turn
+from app.storage.store import Store
+from app.token_history import MessageTokens, pack_ids
+
+
+def message(conversation: Conversation, role: Role, content: str, parent: Message | None = None) -> Message:
+    """The answer is in progress."""
+    return Message(
+        id=new_id("msg"),
+        conversation_id=conversation.id,
+        parent_id=parent.id if parent else None,
+        role=role,
+        content=content,
+        status="complete" if role == "user" else "in_progress",
+        created_at=time.time(),
+        run_id=new_id("run") if role == "assistant" else None,
+        params={"temperature": 0.5} if role == "assistant" else None,
+        tokens=MessageTokens(pack_ids([1, 2, 3]), "key", starts_prompt=parent is None),
+    )
+
+
+def record(answer: Message) -> RunRecord:
+    """The run that writes it."""
+    assert answer.run_id is not None
+    return RunRecord(answer.run_id, answer.id, "kv", pack_ids([1, 2, 3]))
+
+
+async def turn(
+    store: Store, conversation: Conversation, content: str, parent: Message | None = None
+) -> tuple[Message, Message]:
+    """A question, and its answer in progress."""
+    question = message(conversation, "user", content, parent)
+    answer = message(conversation, "assistant", "", question)
+    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,), title=content))
+    return question, answer
+
+
+async def answered(
+    store: Store, conversation: Conversation, content: str, parent: Message | None = None, *, answer: str = "Yes."
+) -> tuple[Message, Message]:
+    """A question, and its answer as it ended."""
+    question, begun = await turn(store, conversation, content, parent)
+    end = MessageEnd(answer, "complete", "stop", pack_ids([7, 8, 9]), usage={"prompt_tokens": 3})
+    return question, await store.runs.finish(begun, end)

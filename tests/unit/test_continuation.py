@@ -1,0 +1,132 @@
+"""Answers that were cut go on in the same message: the real store, an engine without a model."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.records import Message
+from app.runs import Run
+from app.schemas.conversations import NewMessage
+from app.schemas.parsing import parse_object
+from app.services import Services
+from engine.errors import ConflictError, InvalidRequestError
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[FakeEngine]:
+    engine = FakeEngine()
+    await engine.start()
+    yield engine
+    await engine.stop(0)
+
+
+@pytest.fixture
+async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    host = EngineHost()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    yield services
+    await engine.stop(0)
+    await services.close()
+
+
+async def ended(run: Run) -> Message:
+    async with asyncio.timeout(5):
+        await run.ended.wait()
+    return run.answer
+
+
+async def asked(services: Services, **params: Any) -> Run:
+    conversation = await services.store.conversations.create({})
+    return await services.turns.ask(conversation.id, parse_object(NewMessage, {"content": "one", "params": params}))
+
+
+async def test_an_answer_that_was_cut_goes_on_in_the_same_message_to_its_end(
+    services: Services, engine: FakeEngine
+) -> None:
+    cut = await ended(await asked(services, max_tokens=3))
+    run = await services.continuation.go_on(cut.id)
+    frames = b"".join([frame async for frame in run.log.follow(0)])
+    answer = await ended(run)
+    assert (answer.id, answer.content, answer.status) == (cut.id, WHOLE_ANSWER, "complete")
+    assert await services.store.messages.get(cut.id) == answer
+    assert engine.requests[1].prompt == engine.requests[0].prompt
+    assert engine.requests[1].params.seed == engine.requests[0].params.seed
+    assert b"event: run" in frames
+    assert frames.count(b" w0 w1 w2") == 2, "once told, once in the whole message at the end"
+
+
+async def test_one_that_was_stopped_goes_on_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:
+    engine.hold()
+    run = await asked(services)
+    for words in (2, 3):
+        engine.allow(words)
+        await engine.until_produced(engine.requests[-1], words if words == 2 else 5)
+        stopped = await services.turns.cancel(run.id)
+        run = await services.continuation.go_on(stopped.id)
+    assert stopped.content == " w0 w1 w2 w3 w4"
+    engine.allow(None)
+    assert (await ended(run)).content == WHOLE_ANSWER
+
+
+async def test_one_that_was_stopped_before_its_first_word_begins(services: Services, engine: FakeEngine) -> None:
+    engine.hold()
+    stopped = await services.turns.cancel((await asked(services)).id)
+    run = await services.continuation.go_on(stopped.id)
+    engine.allow(None)
+    assert (await ended(run)).content == WHOLE_ANSWER
+
+
+async def test_what_goes_on_survives_the_process_too(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    cut = await ended(await asked(services, max_tokens=3))
+    engine.hold()
+    run = await services.continuation.go_on(cut.id)
+    engine.allow(2)
+    await engine.until_produced(engine.requests[-1], 5)
+    await services.host.stop(0)
+    await run.ended.wait()
+    host, fresh = EngineHost(), FakeEngine()
+    await fresh.start()
+    later = await Services.open(tmp_path / "conversations.db", host)
+    host.ready(fresh, "identity")
+    resumed = later.runs.get(run.id)
+    assert resumed is not None
+    assert (await ended(resumed)).content == WHOLE_ANSWER
+    await fresh.stop(0)
+    await later.close()
+
+
+async def test_what_is_whole_or_still_said_or_no_answer_does_not_go_on(services: Services, engine: FakeEngine) -> None:
+    whole = await ended(await asked(services))
+    with pytest.raises(ConflictError, match="whole"):
+        await services.continuation.go_on(whole.id)
+    assert whole.parent_id is not None
+    with pytest.raises(InvalidRequestError, match="Only an answer"):
+        await services.continuation.go_on(whole.parent_id)
+    engine.hold()
+    live = await asked(services)
+    with pytest.raises(ConflictError, match="still being generated"):
+        await services.continuation.go_on(live.answer.id)
+
+
+async def test_of_two_at_once_one_goes_on(services: Services, engine: FakeEngine) -> None:
+    cut = await ended(await asked(services, max_tokens=3))
+    engine.hold()
+    outcomes = await asyncio.gather(*(services.continuation.go_on(cut.id) for _ in range(2)), return_exceptions=True)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["ConflictError", "Run"]
+    await engine.until_running(1)
+
+
+async def test_under_another_system_prompt_it_does_not_go_on(services: Services) -> None:
+    cut = await ended(await asked(services, max_tokens=3))
+    await services.store.conversations.change(cut.conversation_id, {"system_prompt": "Be brief."})
+    with pytest.raises(ConflictError, match="retry it"):
+        await services.continuation.go_on(cut.id)
+    assert (await services.store.messages.get(cut.id)).status == "incomplete"

@@ -1,0 +1,183 @@
+"""Deletions and their way back: the real store on a real file, an engine without a model."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.deletions import UNDO_SECONDS
+from app.engine_host import EngineHost
+from app.records import Message
+from app.schemas.conversations import NewMessage, RetryFields
+from app.schemas.parsing import parse_object
+from app.services import Services
+from app.token_history import joined_ids
+from engine.errors import NotFoundError
+from engine.trail import Trail
+from tests.unit.fake_engine import FakeEngine
+
+
+@asynccontextmanager
+async def serving(path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    host = EngineHost()
+    services = await Services.open(path / "conversations.db", host)
+    await engine.start()
+    host.ready(engine, "identity")
+    yield services
+    await engine.stop(0)
+    await services.close()
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    async with serving(tmp_path, engine) as services:
+        yield services
+
+
+async def ask(services: Services, conversation_id: str, content: str, **fields: object) -> Message:
+    run = await services.turns.ask(conversation_id, parse_object(NewMessage, {"content": content, **fields}))
+    await run.ended.wait()
+    return run.answer
+
+
+async def chat(services: Services, *questions: str) -> tuple[str, Message]:
+    """The id of a conversation with these questions, and the last answer."""
+    conversation = await services.store.conversations.create({})
+    answers = [await ask(services, conversation.id, question) for question in questions]
+    return conversation.id, answers[-1]
+
+
+async def ids_of(services: Services, leaf_id: str) -> list[int]:
+    path = [message.tokens for message in await services.store.messages.path(leaf_id)]
+    ids = joined_ids(path, path[-1].prompt_key)
+    assert ids is not None
+    return ids
+
+
+def common(one: list[int], other: list[int]) -> int:
+    return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+async def test_while_it_can_be_taken_back_nothing_is_erased(services: Services, engine: FakeEngine) -> None:
+    conversation, answer = await chat(services, "one")
+    await services.deletions.delete_conversation(conversation)
+    await services.deletions.remove(time.time() - UNDO_SECONDS)
+    restored = await services.deletions.restore_conversation(conversation)
+    assert restored.head_id == answer.id
+    assert engine.erased == []
+    assert (await ask(services, conversation, "two")).usage is not None
+
+
+async def test_afterwards_it_is_gone_and_its_kv_is_erased(services: Services, engine: FakeEngine) -> None:
+    conversation, answer = await chat(services, "one", "two")
+    ids = await ids_of(services, answer.id)
+    await services.deletions.delete_conversation(conversation)
+    await services.deletions.remove(time.time())
+    [trail] = await engine.until_erased(1)
+    assert (trail.token_ids, trail.num_shared) == (ids, 0)
+    with pytest.raises(NotFoundError):
+        await services.deletions.restore_conversation(conversation)
+
+
+async def test_another_process_removes_what_this_one_had_no_time_for(tmp_path: Path) -> None:
+    async with serving(tmp_path, FakeEngine()) as services:
+        conversation, answer = await chat(services, "one")
+        ids = await ids_of(services, answer.id)
+        await services.deletions.delete_conversation(conversation)
+        long_ago = time.time() - UNDO_SECONDS - 1
+        await services.store.database.write(
+            lambda connection: connection.execute("UPDATE conversation SET deleted_at = ?", (long_ago,))
+        )
+    engine = FakeEngine()
+    async with serving(tmp_path, engine) as services:
+        services.begin()
+        [trail] = await engine.until_erased(1)
+        assert trail.token_ids == ids
+        with pytest.raises(NotFoundError):
+            await services.deletions.restore_conversation(conversation)
+
+
+async def test_nothing_is_removed_before_there_is_an_engine_that_can_erase(tmp_path: Path) -> None:
+    async with serving(tmp_path, FakeEngine()) as services:
+        conversation, _ = await chat(services, "one")
+        await services.deletions.delete_conversation(conversation)
+        await services.store.database.write(
+            lambda connection: connection.execute("UPDATE conversation SET deleted_at = 0")
+        )
+    waiting = await Services.open(tmp_path / "conversations.db", EngineHost())
+    waiting.begin()
+    await asyncio.sleep(0)
+    assert (await waiting.deletions.restore_conversation(conversation)).id == conversation
+    await waiting.close()
+
+
+async def test_a_deleted_message_loses_what_nothing_else_begins_with(services: Services, engine: FakeEngine) -> None:
+    conversation, first = await chat(services, "one")
+    left = await ask(services, conversation, "left " * 20)
+    right = await ask(services, conversation, "right " * 20, parent_id=first.id)
+    left_ids, right_ids = await ids_of(services, left.id), await ids_of(services, right.id)
+    await services.deletions.delete_message(left.parent_id or "")
+    await services.deletions.remove(time.time())
+    [trail] = await engine.until_erased(1)
+    assert (trail.token_ids, trail.num_shared) == (left_ids, common(left_ids, right_ids))
+    assert trail.num_shared >= len(await ids_of(services, first.id))
+
+
+async def test_a_fork_keeps_what_it_shares_when_its_source_goes(services: Services, engine: FakeEngine) -> None:
+    conversation, answer = await chat(services, "one", "two")
+    path = await services.store.messages.path(answer.id)
+    fork = await services.store.tree.fork(conversation, path[1].id)
+    ids, shared = await ids_of(services, answer.id), await ids_of(services, path[1].id)
+    await services.deletions.delete_conversation(conversation, permanently=True)
+    [trail] = await engine.until_erased(1)
+    assert trail == Trail(ids, len(shared), trail.ends)
+    assert await ids_of(services, fork.head_id or "") == shared
+
+
+async def test_what_is_generated_below_a_deleted_message_ends(services: Services, engine: FakeEngine) -> None:
+    conversation, first = await chat(services, "one")
+    engine.hold()
+    run = await services.turns.ask(conversation, NewMessage(content="two"))
+    changed = await services.deletions.delete_message(run.answer.parent_id or "")
+    assert (changed.head_id, run.answer.status, engine.running) == (first.id, "cancelled", 0)
+    restored = await services.deletions.restore_message(run.answer.parent_id or "")
+    assert restored.head_id == run.answer.id
+
+
+async def test_a_run_beside_the_deleted_message_goes_on(services: Services, engine: FakeEngine) -> None:
+    conversation, first = await chat(services, "one")
+    engine.hold()
+    run = await services.turns.retry(first.id, RetryFields())
+    await services.deletions.delete_message(first.id)
+    assert engine.running == 1
+    engine.allow(None)
+    await run.ended.wait()
+    assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
+
+
+async def test_a_question_that_lost_its_answer_can_be_answered_again(services: Services) -> None:
+    conversation, answer = await chat(services, "one")
+    changed = await services.deletions.delete_message(answer.id)
+    assert changed.head_id == answer.parent_id
+    run = await services.turns.retry(answer.parent_id or "", RetryFields())
+    await run.ended.wait()
+    assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
+
+
+async def test_for_good_means_at_once_also_for_what_was_hidden(services: Services, engine: FakeEngine) -> None:
+    conversation, _ = await chat(services, "one")
+    await services.deletions.delete_conversation(conversation)
+    await services.deletions.delete_conversation(conversation, permanently=True)
+    assert len(await engine.until_erased(1)) == 1
+    with pytest.raises(NotFoundError):
+        await services.deletions.restore_conversation(conversation)
+    with pytest.raises(NotFoundError):
+        await services.deletions.delete_conversation(conversation, permanently=True)

@@ -1,0 +1,35 @@
+"""The table of Responses and Conversations in docs/api.md says what the code does."""
+
+import re
+from pathlib import Path
+
+from app.routes import openai_conversations, responses
+from app.schemas.responses import ResponseRequest
+
+DOCS = Path(__file__).parent.parent.parent / "docs" / "api.md"
+
+
+def section() -> str:
+    """The text of the section."""
+    return DOCS.read_text(encoding="utf-8").partition("## Responses and Conversations")[2].partition("\n## ")[0]
+
+
+def rows() -> list[tuple[list[str], str]]:
+    """Of both tables: the names in the first cell, and the text of the second."""
+    cells = [line.strip("|").split(" | ", 1) for line in section().splitlines() if line.startswith("| `")]
+    return [(re.findall(r"`([^`]+)`", first), second) for first, second in cells]
+
+
+def test_every_call_is_in_the_table_and_no_other() -> None:
+    routes = [*responses.routes, *openai_conversations.routes]
+    calls = {f"{method} {route.path}" for route in routes for method in route.methods or () if method != "HEAD"}
+    assert {name for names, _ in rows() for name in names if " /" in name} == calls
+
+
+def test_every_field_is_in_the_table_by_what_becomes_of_it() -> None:
+    said = {name: text for names, text in rows() for name in names if " /" not in name}
+    refused = {name for name, text in said.items() if text.startswith("refused")}
+    without_effect = {name for name, text in said.items() if text.startswith("no effect")}
+    assert refused == set(ResponseRequest.neutral)
+    assert without_effect == ResponseRequest.ignored
+    assert said.keys() - refused - without_effect == set(ResponseRequest.model_fields)

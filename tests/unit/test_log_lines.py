@@ -1,0 +1,123 @@
+"""Lines of the log: one per record, with the facts, without secrets, in both formats."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from app.log_lines import JsonLines, TextLines
+from app.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
+from engine.outputs import KVReceipt, RequestOutput, Usage
+
+FORMATTERS = [TextLines(), JsonLines()]
+
+
+def record_of(message: str, *arguments: object, **more: object) -> logging.LogRecord:
+    return logging.getLogger("ebb.test").makeRecord(
+        "ebb.test", logging.INFO, __file__, 1, message, arguments, None, extra=more or None
+    )
+
+
+@pytest.fixture
+def in_request() -> Iterator[RequestRecord]:
+    record = RequestRecord("req_1", "POST", "/v1/completions", 200)
+    token = CURRENT_REQUEST.set(record)
+    yield record
+    CURRENT_REQUEST.reset(token)
+
+
+def test_a_text_line_ends_with_its_facts_and_quotes_what_is_not_one_word() -> None:
+    line = TextLines().format(record_of("request", **said({"route": "/c/{id}", "n": 3, "body": 'a "b"\nc', "x": None})))
+    assert line.endswith('INFO ebb.test: request route=/c/{id} n=3 body="a \\"b\\"\\nc" x=-')
+
+
+def test_a_json_line_is_one_object_with_the_facts_beside_the_message() -> None:
+    line = JsonLines().format(record_of("%s answers\nnow", "it", **said({"ms": 1.5, "status": 200})))
+    fields = json.loads(line)
+    assert "\n" not in line
+    assert fields.pop("time").endswith("Z")
+    assert fields == {"level": "INFO", "logger": "ebb.test", "message": "it answers\nnow", "ms": 1.5, "status": 200}
+
+
+def test_what_a_client_sent_cannot_begin_a_line_of_its_own() -> None:
+    line = TextLines().format(record_of("no model named %s", "x\r\n2026-01-01 ERROR forged\x1b[31m\u2028"))
+    assert "x\\r\\n2026-01-01 ERROR forged\\x1b[31m\\u2028" in line
+    assert len(line.splitlines()) == 1
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS)
+def test_every_line_that_is_written_while_a_request_is_served_has_its_name(
+    formatter: logging.Formatter, in_request: RequestRecord
+) -> None:
+    assert "req_1" in formatter.format(record_of("something else"))
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cannot reach redis://:hunter2@host:6379/0",
+        "rediss://ann:hunter2@host",
+        "unix://:hunter2@/run/redis.sock",
+        "redis://:hunter2%40@host",
+        "Authorization: Bearer hunter2",
+        "authorization: basic hunter2==",
+        "key sk-hunter2-abcdefgh",
+    ],
+)
+def test_secrets_are_blotted_out_in_messages_facts_and_tracebacks(formatter: logging.Formatter, text: str) -> None:
+    try:
+        raise RuntimeError(text)
+    except RuntimeError:
+        info = sys.exc_info()
+    record = record_of(text, **said({"fact": text}))
+    record.exc_info = info
+    line = formatter.format(record)
+    assert "hunter2" not in line
+    assert "***" in line
+    assert "RuntimeError" in line
+
+
+def test_an_address_without_a_password_stays_readable() -> None:
+    text = "redis://host:6379 and mail@example.org, http://h/a?b=c@d"
+    assert text in TextLines().format(record_of(text))
+
+
+def output(name: str) -> RequestOutput:
+    usage = Usage(8, 3, KVReceipt(cpu=5, computed=3), 1.0, 2.0, 10.0)
+    return RequestOutput(name, "", (), "stop", usage)
+
+
+def test_a_generation_of_a_request_is_told_in_its_line_and_a_run_in_one_of_its_own(
+    in_request: RequestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="ebb.requests")
+    log_finished("req_1", output("req_1"))
+    assert caplog.records == []
+    log_finished("run_1", output("run_1"))
+    in_request.log_end()
+    run, request = (JsonLines().format(record) for record in caplog.records)
+    tokens = {"prompt_tokens": 8, "cpu": 5, "computed": 3, "completion_tokens": 3, "finish": "stop"}
+    assert json.loads(run).items() >= {"message": "run", "run_id": "run_1", "request_id": "req_1", **tokens}.items()
+    assert json.loads(request).items() >= {"message": "request", "request_id": "req_1", **tokens}.items()
+
+
+def test_the_log_of_a_body_is_bounded() -> None:
+    record = RequestRecord("req_1", "POST", body=bytearray())
+    record.keep_body(bytes(MAX_LOGGED_BODY - 1))
+    record.keep_body(b"abc")
+    assert record.body is not None
+    assert len(record.body) == MAX_LOGGED_BODY
+
+
+@pytest.mark.parametrize(
+    ("route", "status", "level"), [("/ready", 200, "DEBUG"), ("/ready", 503, "INFO"), ("/v1/models", 200, "INFO")]
+)
+def test_probes_that_find_nothing_wrong_are_not_worth_a_line(
+    caplog: pytest.LogCaptureFixture, route: str, status: int, level: str
+) -> None:
+    caplog.set_level("DEBUG", logger="ebb.requests")
+    RequestRecord("req_1", "GET", route, status).log_end()
+    assert [record.levelname for record in caplog.records] == [level]

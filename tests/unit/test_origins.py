@@ -1,0 +1,41 @@
+"""Origins are taken exactly as a browser sends them, or not at all."""
+
+import pytest
+
+from app.origins import parse_origins
+
+
+def test_origins_are_taken_as_they_are_written() -> None:
+    assert parse_origins("https://chat.example, http://localhost:3000,http://[::1]:8080,tauri://localhost") == (
+        "https://chat.example",
+        "http://localhost:3000",
+        "http://[::1]:8080",
+        "tauri://localhost",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*",
+        "null",
+        "",
+        "https://a.example,",
+        "chat.example",
+        "https://chat.example/",
+        "https://chat.example/path",
+        "https://*.example",
+        "https://Chat.example",
+        "HTTPS://chat.example",
+        "https://chat.example:443",
+        "http://chat.example:80",
+        "https://user@chat.example",
+        "https://chat.example?x",
+        "https://chat.example#x",
+        "http://chat.example:port",
+        "http://[::1",
+    ],
+)
+def test_what_no_browser_sends_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write it like https://chat\.example"):
+        parse_origins(text)

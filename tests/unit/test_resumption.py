@@ -1,0 +1,223 @@
+"""What one process leaves unfinished, the next one goes on with: the real store, an engine without a model."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.records import Message
+from app.runs import Run
+from app.schemas.conversations import NewMessage
+from app.schemas.parsing import parse_object
+from app.services import Services
+from engine.errors import NotReadyError, OverloadedError
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+@dataclass(frozen=True)
+class Process:
+    services: Services
+    engine: FakeEngine
+
+    def ready(self) -> None:
+        self.services.host.ready(self.engine, "identity")
+
+    async def interrupted(self, num_tokens: int, **fields: Any) -> Run:
+        """A run of which so much has been said when the process stops."""
+        self.engine.hold()
+        conversation = await self.services.store.conversations.create({})
+        body = parse_object(NewMessage, {"content": "one", **fields})
+        run = await self.services.turns.ask(conversation.id, body)
+        self.engine.allow(num_tokens)
+        await self.engine.until_produced(self.engine.requests[-1], num_tokens)
+        await self.services.host.stop(0)
+        await run.ended.wait()
+        return run
+
+    def run(self, run_id: str) -> Run:
+        found = self.services.runs.get(run_id)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "conversations.db"
+
+
+@asynccontextmanager
+async def process(path: Path, engine: FakeEngine | None = None, *, ready: bool = True) -> AsyncIterator[Process]:
+    made = Process(await Services.open(path, EngineHost()), engine or FakeEngine())
+    await made.engine.start()
+    if ready:
+        made.ready()
+    yield made
+    await made.engine.stop(0)
+    await made.services.close()
+
+
+async def end_of(run: Run) -> Message:
+    async with asyncio.timeout(5):
+        await run.ended.wait()
+    return run.answer
+
+
+async def test_an_interrupted_answer_goes_on_where_it_was_and_ends_as_it_would_have(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(5)
+        asked = first.engine.requests[-1]
+    async with process(path) as second:
+        answer = await end_of(second.run(run.id))
+        (resumed,) = second.engine.requests
+        stored = await second.services.store.messages.get(run.answer.id)
+    assert (answer.content, answer.status) == (WHOLE_ANSWER, "complete")
+    assert stored == answer
+    assert resumed.prompt == asked.prompt
+    assert resumed.produced[:5] == asked.produced[:5]
+    assert replace(resumed.params, max_tokens=None) == replace(asked.params, max_tokens=None)
+
+
+async def test_a_client_that_comes_back_before_the_engine_is_ready_misses_nothing(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(3)
+    async with process(path, ready=False) as second:
+        log = second.run(run.id).log
+        frames = log.follow(log.cursor(f"{run.id}:0.3"))
+        assert b'"text":" w2"' in await anext(frames)
+        second.ready()
+        async with asyncio.timeout(5):
+            rest = b"".join([frame async for frame in frames])
+    assert b" w2" not in rest.split(b"event: done")[0]
+    assert WHOLE_ANSWER.encode() in rest
+
+
+async def test_what_is_not_ready_again_is_left_to_the_next_process(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(3)
+    async with process(path, ready=False) as second:
+        frames = second.run(run.id).log.follow(None)
+        assert b"w0 w1 w2" in await anext(frames)
+    assert b"server_restart" in await anext(frames)
+    async with process(path) as third:
+        assert (await end_of(third.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_another_model_closes_it_as_incomplete_with_what_it_has(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    async with process(path, ready=False) as second:
+        second.engine.kv_fingerprint = "other"
+        second.ready()
+        answer = await end_of(second.run(run.id))
+        assert second.engine.requests == []
+    assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
+    async with process(path) as third:
+        assert third.services.runs.get(run.id) is None
+
+
+async def test_it_is_given_up_after_two_attempts_in_a_row_without_a_token(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    for _ in range(2):
+        async with process(path, ready=False) as fruitless:
+            fruitless.engine.hold()
+            fruitless.ready()
+            await fruitless.engine.until_running(1)
+    async with process(path) as last:
+        answer = await end_of(last.run(run.id))
+    assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
+
+
+async def test_a_token_makes_up_for_the_attempts_before_it(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(1)
+    for attempt in range(6):
+        async with process(path, ready=False) as next_one:
+            next_one.engine.hold()
+            next_one.ready()
+            await next_one.engine.until_running(1)
+            if attempt % 2:
+                next_one.engine.allow(1)
+                await next_one.engine.until_produced(next_one.engine.requests[0], 2 + attempt // 2)
+            await next_one.services.host.stop(0)
+    async with process(path) as last:
+        assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_a_full_queue_makes_it_wait_and_loses_nothing(path: Path) -> None:
+    class FullAtFirst(FakeEngine):
+        refused = 0
+
+        def generate(self, *args: Any, **kwargs: Any) -> FakeStream:
+            self.refused += 1
+            if self.refused < 3:
+                raise OverloadedError("too many requests are waiting", retry_after=0)
+            return super().generate(*args, **kwargs)
+
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    async with process(path, FullAtFirst()) as second:
+        assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_a_server_that_stops_before_it_could_go_on_leaves_it_to_the_next(path: Path) -> None:
+    class Stopping(FakeEngine):
+        asked = asyncio.Event()
+
+        def generate(self, *args: Any, **kwargs: Any) -> FakeStream:
+            self.asked.set()
+            raise NotReadyError("the engine is stopping")
+
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    stopping = Stopping()
+    async with process(path, stopping) as second:
+        frames = second.run(run.id).log.follow(None)
+        assert b"snapshot" in await anext(frames)
+        await stopping.asked.wait()
+    assert b"server_restart" in await anext(frames)
+    async with process(path) as third:
+        assert (await end_of(third.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_it_can_be_stopped_before_the_engine_is_ready(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(2)
+    async with process(path, ready=False) as second:
+        answer = await second.services.turns.cancel(run.id)
+        second.ready()
+        await second.services.store.conversations.page()
+        assert second.engine.requests == []
+    assert (answer.status, answer.content) == ("cancelled", " w0 w1")
+
+
+async def test_its_own_time_goes_on_while_the_server_is_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(2, timeout=60)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 50)
+    async with process(path, ready=False) as second:
+        second.engine.hold()
+        second.ready()
+        await second.engine.until_running(1)
+        assert second.engine.requests[0].urgency.timeout == pytest.approx(10, abs=1)
+    monkeypatch.setattr(time, "time", lambda: now + 61)
+    async with process(path) as third:
+        assert (await end_of(third.run(run.id))).status == "incomplete"
+
+
+async def test_a_conversation_with_an_interrupted_answer_can_be_deleted(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(2)
+    async with process(path, ready=False) as second:
+        await second.services.deletions.delete_conversation(run.answer.conversation_id)
+        second.ready()
+        assert await second.services.store.runs.unfinished() == []

@@ -1,0 +1,51 @@
+"""The deltas of a run as they were cut, for those who number them in their own way."""
+
+import asyncio
+
+from app.records import Message
+from app.run_log import RunLog
+
+ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
+
+
+def new_log(*deltas: tuple[str, int]) -> RunLog:
+    log = RunLog("run_1", ANSWER, {})
+    for text, num_tokens in deltas:
+        log.append(text, num_tokens)
+    return log
+
+
+async def all_news(log: RunLog, after: int) -> list[tuple[int, str]]:
+    async with asyncio.timeout(5):
+        return [delta async for deltas in log.news(after) for delta in deltas]
+
+
+async def test_a_delta_has_one_more_than_the_tokens_of_the_answer_as_its_number() -> None:
+    log = new_log(("a", 1), ("bc", 4), ("d", 5))
+    log.close("done", {}, 5)
+    assert await all_news(log, 0) == [(2, "a"), (5, "bc"), (6, "d")]
+
+
+async def test_news_are_what_comes_after_a_number() -> None:
+    log = new_log(("a", 1), ("bc", 4), ("d", 5))
+    log.close("done", {}, 5)
+    for after, texts in ((1, "abcd"), (2, "bcd"), (5, "d"), (6, ""), (99, "")):
+        assert "".join(text for _, text in await all_news(log, after)) == texts
+
+
+async def test_what_came_meanwhile_comes_at_once_and_what_follows_is_waited_for() -> None:
+    log = new_log(("a", 1), ("b", 2))
+    news = log.news(1)
+    assert await anext(news) == [(2, "a"), (3, "b")]
+    waiting = asyncio.ensure_future(anext(news))
+    await asyncio.sleep(0)
+    log.append("c", 3)
+    async with asyncio.timeout(5):
+        assert await waiting == [(4, "c")]
+
+
+async def test_news_end_with_the_run_and_when_it_is_interrupted() -> None:
+    log = new_log(("a", 1))
+    log.interrupt()
+    assert await all_news(log, 0) == [(2, "a")]
+    assert not log.is_closed

@@ -1,0 +1,125 @@
+import json
+from typing import Any
+
+import pytest
+
+from app.schemas.messages import CountTokensRequest, MessagesRequest
+from app.schemas.parsing import RequestModel, parse_body
+from engine.errors import InvalidRequestError
+from models.pangu.chat_format import Message
+
+USER = {"role": "user", "content": "hi"}
+
+
+def messages(**fields: Any) -> MessagesRequest:
+    body = {"model": "m", "max_tokens": 5, "messages": [USER], **fields}
+    return parse_body(MessagesRequest, json.dumps(body).encode())
+
+
+def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestError:
+    with pytest.raises(InvalidRequestError) as caught:
+        parse_body(model, json.dumps(body).encode())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"max_tokens": None}, "max_tokens"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"messages": ["hi"]}, "messages[0]"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": None}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, "messages[0].content[0].type"),
+        ({"messages": [USER, {"role": "user", "content": ["hi"]}]}, "messages[1].content[0]"),
+        ({"messages": [{**USER, "name": "x"}]}, "messages[0].name"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "citations": [{}]}]}]},
+            "messages[0].content[0].citations",
+        ),
+        ({"system": 5}, "system"),
+        ({"system": [{"type": "text"}]}, "system[0].text"),
+        ({"system": [{"type": "text", "text": "x", "citations": [{}]}]}, "system[0].citations"),
+        ({"stop": ["x"]}, "stop"),
+        ({"stop_sequences": [""]}, "stop_sequences[0]"),
+        ({"stop_sequences": ["x"] * 17}, "stop_sequences"),
+        ({"temperature": 3}, "temperature"),
+        ({"top_p": 2}, "top_p"),
+        ({"top_k": 0.5}, "top_k"),
+        ({"stream": "yes"}, "stream"),
+        ({"tools": [{"name": "x"}]}, "tools"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking"),
+        ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format"),
+        ({"output_config": {"length": 1}}, "output_config.length"),
+        ({"diagnostics": {"previous_message_id": "msg_1"}}, "diagnostics"),
+        ({"mcp_servers": [{}]}, "mcp_servers"),
+        ({"container": "x"}, "container"),
+        ({"frobnicate": 1}, "frobnicate"),
+    ],
+)
+def test_a_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
+    fields: dict[str, Any], param: str
+) -> None:
+    error = refused(MessagesRequest, {"model": "m", "max_tokens": 5, "messages": [USER], **fields})
+    assert error.param == param
+    assert param in error.message
+
+
+def test_max_tokens_is_required_to_answer_and_unknown_to_a_count() -> None:
+    assert refused(MessagesRequest, {"model": "m", "messages": [USER]}).param == "max_tokens"
+    assert refused(CountTokensRequest, {"model": "m", "messages": [USER], "max_tokens": 5}).param == "max_tokens"
+
+
+def test_fields_that_ask_for_nothing_are_accepted() -> None:
+    request = messages(
+        metadata={"user_id": "someone"},
+        service_tier="auto",
+        cache_control={"type": "ephemeral"},
+        tools=[],
+        tool_choice={"type": "auto"},
+        thinking={"type": "disabled"},
+        output_config={"effort": "low", "format": None},
+        diagnostics={"previous_message_id": None},
+        speed="standard",
+        container=None,
+        stop_sequences=None,
+        system=None,
+        stream=None,
+    )
+    assert request.sampling_params() == messages().sampling_params()
+
+
+def test_text_blocks_are_joined_and_the_systems_words_come_first() -> None:
+    blocks = [
+        {"type": "text", "text": "one ", "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": "two", "citations": None},
+    ]
+    turns = messages(system=blocks, messages=[{"role": "user", "content": blocks}]).turns()
+    assert turns == [Message("system", "one two"), Message("user", "one two")]
+    late = {"role": "system", "content": blocks}
+    assert messages(messages=[USER, late, USER]).turns()[1] == Message("system", "one two")
+    assert messages(system="").turns() == [Message("user", "hi")]
+
+
+def test_the_beginning_of_an_answer_can_be_counted_but_not_gone_on_with() -> None:
+    conversation = [USER, {"role": "assistant", "content": "The answer is"}]
+    with pytest.raises(InvalidRequestError, match="prefilled") as caught:
+        messages(messages=conversation).turns()
+    assert caught.value.param == "messages[1].role"
+    counted = parse_body(CountTokensRequest, json.dumps({"model": "m", "messages": conversation}).encode())
+    assert len(counted.turns()) == 2
+
+
+def test_the_sampling_fields_reach_the_engine() -> None:
+    params = messages(temperature=0.5, top_p=0.9, top_k=7, stop_sequences=["a", "b"]).sampling_params()
+    assert (params.temperature, params.top_p, params.top_k, params.max_tokens) == (0.5, 0.9, 7, 5)
+    assert params.stop == ("a", "b")
+
+
+def test_what_the_engine_refuses_has_the_clients_names() -> None:
+    names = ("prompt", "stop", "max_tokens")
+    assert [messages().client_field(name) for name in names] == ["messages", "stop_sequences", "max_tokens"]

@@ -1,0 +1,95 @@
+import json
+from typing import Any
+
+import pytest
+
+from app.schemas.parsing import parse_body
+from app.schemas.responses import ResponseRequest
+from engine.errors import InvalidRequestError
+
+
+def parsed(**fields: Any) -> ResponseRequest:
+    return parse_body(ResponseRequest, json.dumps({"model": "m", "input": "hi", **fields}).encode())
+
+
+USER = {"role": "user", "content": "hi"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"input": ""}, "input"),
+        ({"input": []}, "input"),
+        ({"input": 5}, "input"),
+        ({"input": ["hi"]}, "input[0]"),
+        ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
+        ({"input": [USER, {"role": "user", "content": 5}]}, "input[1].content"),
+        ({"input": [USER, {"role": "user"}]}, "input[1].content"),
+        ({"input": [{**USER, "colour": "red"}]}, "input[0].colour"),
+        ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0].type"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input[0].content[0].type"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, "input[0].content[0].text"),
+        ({"model": ""}, "model"),
+        ({"instructions": 5}, "instructions"),
+        ({"conversation": {"name": "x"}}, "conversation.id"),
+        ({"conversation": 5}, "conversation"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
+        ({"max_tokens": 5}, "max_tokens"),
+        ({"temperature": 3}, "temperature"),
+        ({"metadata": {"k": 5}}, "metadata.k"),
+        ({"metadata": {"k" * 65: "v"}}, f"metadata.{'k' * 65}.[key]"),
+        ({"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}}, "text.format.type"),
+        ({"reasoning": {"depth": 3}}, "reasoning.depth"),
+        ({"truncation": "auto"}, "truncation"),
+        ({"include": ["reasoning.encrypted_content"]}, "include"),
+        ({"tools": [{"type": "function", "name": "f"}]}, "tools"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"top_logprobs": 2}, "top_logprobs"),
+        ({"prompt": {"id": "x"}}, "prompt"),
+        ({"stream": "yes"}, "stream"),
+        ({"priority": 1.5}, "priority"),
+        ({"stop": ["x"]}, "stop"),
+    ],
+)
+def test_a_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
+    fields: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        parsed(**fields)
+    assert caught.value.param == param
+
+
+def test_what_asks_for_nothing_does_no_harm() -> None:
+    parsed(
+        tools=[],
+        tool_choice="auto",
+        parallel_tool_calls=True,
+        include=[],
+        truncation="disabled",
+        text={"format": {"type": "text"}, "verbosity": "low"},
+        reasoning={"effort": "low", "summary": "auto"},
+        user="me",
+        service_tier="auto",
+        prompt_cache_key="k",
+        safety_identifier="s",
+        stream_options={"include_obfuscation": False},
+        top_logprobs=0,
+        metadata=None,
+        conversation=None,
+        store=None,
+    )
+
+
+def test_the_limit_and_the_sampling_reach_the_engine_by_its_own_names() -> None:
+    request = parsed(max_output_tokens=5, temperature=0.5, top_p=0.9, top_k=-1, seed=-1, ignore_eos=True, min_tokens=2)
+    params = request.sampling_params()
+    assert (params.max_tokens, params.temperature, params.top_p, params.top_k) == (5, 0.5, 0.9, 0)
+    assert (params.seed, params.ignore_eos, params.min_tokens) == ((1 << 64) - 1, True, 2)
+    assert request.client_field("max_tokens") == "max_output_tokens"
+    assert request.client_field("prompt") == "input"
+    assert request.client_field("top_k") == "top_k"
+
+
+def test_a_conversation_is_named_by_its_id_or_as_an_object() -> None:
+    assert parsed(conversation="conv_1").conversation_id == parsed(conversation={"id": "conv_1"}).conversation_id
+    assert parsed().conversation_id is None

@@ -1,0 +1,150 @@
+"""`ebb doctor --security`: each thing that is open is a warning that says what to do."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import security_checks
+from app.cli import main
+from app.config import Settings, load_settings
+from app.finding import Finding
+
+
+@pytest.fixture(autouse=True)
+def not_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user of its own, to whom the files of the test belong."""
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid or 1000)
+    monkeypatch.setattr(security_checks, "_is_mine", lambda path: True)
+
+
+def settings(tmp_path: Path, **flags: str) -> Settings:
+    here = {"state-dir": str(tmp_path / "state"), "cache-dir": str(tmp_path / "cache")}
+    return load_settings(here | {name.replace("_", "-"): text for name, text in flags.items()}, environ={})
+
+
+def warning(finding: Finding) -> str:
+    """What it says, all of it, once it was made sure that it is one."""
+    assert finding.level == "warn"
+    assert finding.advice
+    return f"{finding.text} {finding.advice}"
+
+
+def test_by_default_nothing_is_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(tmp_path).make_directories()
+    places = ["--state-dir", str(tmp_path / "state"), "--cache-dir", str(tmp_path / "cache")]
+    assert main(["doctor", "--security", *places]) == 0
+    output = capsys.readouterr().out
+    assert "WARNING" not in output
+    subjects = (
+        "address",
+        "keys",
+        "cors",
+        "state-dir",
+        "secret",
+        "database",
+        "cache-dir",
+        "redis",
+        "log",
+        "debug",
+        "user",
+    )
+    assert [line.split()[:2] for line in output.splitlines() if line.startswith("OK")] == [["OK", s] for s in subjects]
+
+
+def test_a_warning_sets_the_exit_status_and_has_its_advice_below(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--state-dir", str(tmp_path / "state"), "--cache-dir", str(tmp_path / "cache")]
+    assert main(["doctor", "--security", "--host", "0.0.0.0", *places]) == 1
+    output = capsys.readouterr().out
+    assert "WARNING  address    0.0.0.0:8000" in output
+    assert "-> listen on 127.0.0.1" in output
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_address_of_the_network_opens_everything_as_long_as_there_are_no_keys(tmp_path: Path) -> None:
+    public = settings(tmp_path, host="192.168.1.5")
+    assert "unencrypted" in warning(security_checks.check_address(public))
+    assert "delete every chat" in warning(security_checks.check_keys(public))
+    for host in ("127.0.0.1", "localhost", "::1"):
+        assert security_checks.check_address(settings(tmp_path, host=host)).level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("origins", "level"),
+    [
+        ("https://chat.example", "ok"),
+        ("http://localhost:3000,http://[::1]:1,http://127.0.0.1", "ok"),
+        ("https://chat.example,http://chat.example", "warn"),
+    ],
+)
+def test_origins_are_named_and_plain_ones_of_the_network_are_warned_of(
+    tmp_path: Path, origins: str, level: str
+) -> None:
+    finding = security_checks.check_cors(settings(tmp_path, cors_origins=origins))
+    assert finding.level == level
+    assert origins.rpartition(",")[2] in finding.text
+
+
+def test_modes_that_let_others_in_are_warned_of_with_the_command_that_mends_them(tmp_path: Path) -> None:
+    here = settings(tmp_path)
+    here.make_directories()
+    here.secret_file.touch(0o600)
+    here.database.touch(0o644)
+    assert security_checks.check_database(here).level == "ok"  # its folder keeps others out
+    here.state_dir.chmod(0o755)
+    assert f"chmod 0700 {here.state_dir}" in warning(security_checks.check_state_dir(here))
+    assert f"chmod 0600 {here.database}" in warning(security_checks.check_database(here))
+    assert security_checks.check_secret(here).level == "ok"
+    here.secret_file.chmod(0o640)
+    assert f"chmod 0600 {here.secret_file}" in warning(security_checks.check_secret(here))
+    here.cache_dir.chmod(0o755)
+    assert security_checks.check_cache_dir(here).level == "ok"
+    here.cache_dir.chmod(0o775)
+    assert f"chmod 0700 {here.cache_dir}" in warning(security_checks.check_cache_dir(here))
+
+
+def test_a_folder_of_somebody_else_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = settings(tmp_path)
+    here.make_directories()
+    monkeypatch.setattr(security_checks, "_is_mine", lambda path: False)
+    assert "another user" in warning(security_checks.check_state_dir(here))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("redis://cache.example", "unencrypted"),
+        ("redis://:hunter2@cache.example", "unencrypted"),
+        ("rediss://cache.example", "whoever reaches it"),
+        ("rediss://:hunter2@cache.example?ssl_cert_reqs=none", "without a look at the certificate"),
+        ("redis://127.0.0.1", "every user of this machine"),
+        ("redis://127.0.0.1/x", "correct --redis-url"),
+    ],
+)
+def test_a_redis_that_others_can_read_is_warned_of(tmp_path: Path, url: str, words: str) -> None:
+    text = warning(security_checks.check_redis(settings(tmp_path, redis_url=url)))
+    assert words in text
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    "url", ["auto", "off", "unix:///run/redis.sock", "redis://:hunter2@localhost", "rediss://:hunter2@cache.example"]
+)
+def test_a_redis_that_is_closed_is_fine(tmp_path: Path, url: str) -> None:
+    finding = security_checks.check_redis(settings(tmp_path, redis_url=url))
+    assert finding.level == "ok"
+    assert "hunter2" not in finding.text
+
+
+def test_messages_in_the_log_root_and_debug_switches_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "word for word" in warning(security_checks.check_log(settings(tmp_path, log_messages="true")))
+    assert security_checks.check_debug(settings(tmp_path)).level == "ok"
+    monkeypatch.setattr(sys, "flags", type("Flags", (), {"dev_mode": True, "inspect": 0, "interactive": 0}))
+    assert "development mode" in warning(security_checks.check_debug(settings(tmp_path)))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "root" in warning(security_checks.check_user(settings(tmp_path)))

@@ -1,0 +1,251 @@
+"""The store of conversations, on a real SQLite file."""
+
+import asyncio
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.records import Conversation
+from app.storage.database import DatabaseTooNewError, migrations
+from app.storage.runs import MessageEnd, RunProgress, Turn
+from app.storage.store import Store
+from app.token_history import pack_ids, unpack_ids
+from engine.errors import ConflictError, NotFoundError
+from tests.unit.stored_chats import message, record, turn
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "conversations.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(path)
+    yield store
+    await store.close()
+
+
+async def listed(store: Store) -> list[Conversation]:
+    return (await store.conversations.page()).conversations
+
+
+async def test_a_conversation_is_read_as_it_was_made(store: Store) -> None:
+    made = await store.conversations.create({"title": "Tides", "system_prompt": "Be brief.", "params": {"top_k": 4}})
+    assert await store.conversations.get(made.id) == made
+    assert (made.title, made.system_prompt, made.params, made.head_id) == ("Tides", "Be brief.", {"top_k": 4}, None)
+
+
+async def test_the_list_is_newest_first_and_a_turn_makes_a_conversation_new(store: Store) -> None:
+    first, second = await store.conversations.create({}), await store.conversations.create({})
+    assert [c.id for c in await listed(store)] == [second.id, first.id]
+    await turn(store, first, "hello")
+    assert [c.id for c in await listed(store)] == [first.id, second.id]
+
+
+async def test_a_change_touches_only_what_it_names(store: Store) -> None:
+    made = await store.conversations.create({"title": "a", "system_prompt": "b", "params": {"top_k": 4}})
+    changed = await store.conversations.change(made.id, {"title": None, "params": {"seed": 1}})
+    assert (changed.title, changed.system_prompt, changed.params) == (None, "b", {"seed": 1})
+
+
+async def test_what_does_not_exist_is_said_so(store: Store) -> None:
+    for attempt in (
+        store.conversations.get("conv_none"),
+        store.conversations.change("conv_none", {"title": "x"}),
+        store.deletions.hide_conversation("conv_none"),
+        store.deletions.remove_conversation("conv_none"),
+        store.deletions.show_conversation("conv_none"),
+        store.deletions.hide_message("msg_none"),
+        store.messages.get("msg_none"),
+        store.messages.of_run("run_none"),
+    ):
+        with pytest.raises(NotFoundError):
+            await attempt
+
+
+async def test_messages_come_back_whole_along_the_path_to_the_head(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question, answer = await turn(store, conversation, "one")
+    follow_up, last = await turn(store, conversation, "two", answer)
+    head = (await store.conversations.get(conversation.id)).head_id
+    assert head == last.id
+    assert await store.messages.path(head) == [question, answer, follow_up, last]
+
+
+async def test_branches_share_their_beginning_and_do_not_see_each_other(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question, answer = await turn(store, conversation, "one")
+    left, right = await turn(store, conversation, "left", answer), await turn(store, conversation, "right", answer)
+    assert await store.messages.path(left[1].id) == [question, answer, *left]
+    assert await store.messages.path(right[1].id) == [question, answer, *right]
+
+
+async def test_the_first_turn_gives_a_title_and_later_ones_keep_it(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    await turn(store, conversation, "two", answer)
+    assert (await store.conversations.get(conversation.id)).title == "one"
+
+
+async def test_a_finished_answer_keeps_text_usage_and_exact_tokens(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    ids = pack_ids([7, 8, 49151])
+    end = MessageEnd("text ぷ", "complete", "stop", ids, usage={"prompt_tokens": 3}, error=None)
+    finished = await store.runs.finish(answer, end)
+    stored = await store.messages.get(answer.id)
+    assert stored == finished
+    assert stored.tokens == replace(answer.tokens, ids=ids)
+    assert (stored.content, stored.status, stored.usage) == ("text ぷ", "complete", {"prompt_tokens": 3})
+    assert await store.messages.of_run(answer.run_id or "") == stored
+
+
+async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    run_id = answer.run_id or ""
+    await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [(2, "a"), (3, "ぷ")])])
+    await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), [])])
+    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [(5, "c")])])
+    (left,) = await store.runs.unfinished()
+    assert (left.record, left.answer) == (record(answer), answer)
+    assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
+    assert left.deltas == [(2, "a"), (3, "ぷ"), (5, "c")]
+
+
+async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [(2, "half")])
+    await store.runs.save_progress([progress])
+    await store.runs.finish(answer, MessageEnd("whole", "complete", "stop", pack_ids([5, 6])))
+    await store.runs.save_progress([progress])
+    assert await store.runs.unfinished() == []
+    assert await store.database.read("SELECT * FROM run_event") == []
+    assert (await store.messages.get(answer.id)).content == "whole"
+
+
+async def test_resumptions_that_bring_no_token_are_counted_until_one_does(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    again = await store.runs.resumed(await store.runs.resumed(record(answer)))
+    (left,) = await store.runs.unfinished()
+    assert left.record == again
+    assert (again.epoch, again.fruitless) == (2, 2)
+    await store.runs.save_progress([RunProgress(again.id, 0, pack_ids([5]), [])])
+    (left,) = await store.runs.unfinished()
+    assert (left.record.epoch, left.record.fruitless) == (2, 0)
+
+
+async def test_answers_in_progress_of_a_version_that_kept_no_runs_are_closed_as_incomplete(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, kept = await turn(store, conversation, "one")
+    _, left = await turn(store, conversation, "two")
+    await store.database.write(lambda c: c.execute("DELETE FROM run WHERE message_id = ?", (left.id,)))
+    assert await store.runs.close_unfinished() == 1
+    assert (await store.messages.get(left.id)).status == "incomplete"
+    assert (await store.messages.get(kept.id)).status == "in_progress"
+    assert await store.runs.close_unfinished() == 0
+
+
+async def test_a_question_for_a_head_that_moved_is_refused_and_nothing_is_written(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    question = message(conversation, "user", "late")
+    refused = message(conversation, "assistant", "", question)
+    late = Turn(answer=refused, run=record(refused), questions=(question,), check_head=True)
+    with pytest.raises(ConflictError):
+        await store.runs.begin(late)
+    assert (await store.conversations.get(conversation.id)).head_id == answer.id
+    with pytest.raises(NotFoundError):
+        await store.messages.get(question.id)
+
+
+async def test_a_deleted_conversation_takes_its_messages_along_and_gets_no_new_ones(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question, answer = await turn(store, conversation, "one")
+    await store.deletions.remove_conversation(conversation.id)
+    for gone in (question, answer):
+        with pytest.raises(NotFoundError):
+            await store.messages.get(gone.id)
+    with pytest.raises(NotFoundError):
+        await turn(store, conversation, "two", answer)
+    await store.runs.finish(answer, MessageEnd("late", "complete", "stop", b""))
+    with pytest.raises(NotFoundError):
+        await store.messages.get(answer.id)
+
+
+async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    ghost = message(conversation, "assistant", "never stored")
+    with pytest.raises(NotFoundError):
+        await turn(store, conversation, "two", ghost)
+    assert (await store.conversations.get(conversation.id)).head_id is None
+
+
+async def test_many_writers_at_once_wait_for_each_other(store: Store) -> None:
+    made = await asyncio.gather(*(store.conversations.create({"title": str(i)}) for i in range(50)))
+    assert len(await listed(store)) == len({conversation.id for conversation in made}) == 50
+
+
+async def test_a_write_whose_caller_gives_up_is_still_whole(store: Store) -> None:
+    writing = asyncio.create_task(store.conversations.create({"title": "kept"}))
+    await asyncio.sleep(0)
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    await store.conversations.create({"title": "next"})
+    assert {conversation.title for conversation in await listed(store)} == {"kept", "next"}
+
+
+async def test_opening_again_finds_everything(path: Path) -> None:
+    for title, before in (("a", []), ("b", ["a"]), ("c", ["b", "a"])):
+        store = await Store.open(path)
+        assert [conversation.title for conversation in await listed(store)] == before
+        await store.conversations.create({"title": title})
+        await store.close()
+
+
+async def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {len(migrations()) + 1}")
+    connection.close()
+    with pytest.raises(DatabaseTooNewError):
+        await Store.open(path)
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from app.storage.store import Store
+
+async def main():
+    store = await Store.open(Path(sys.argv[1]))
+    while True:
+        print((await store.conversations.create({"title": "x" * 2000})).id, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_everything_acknowledged_is_there_after_kill_9(path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WRITER, str(path), stdout=asyncio.subprocess.PIPE, limit=1 << 20
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(20):
+        acknowledged = [(await process.stdout.readline()).decode().strip() for _ in range(200)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged += (await process.stdout.read()).decode().split("\n")[:-1]
+        await process.wait()
+    store = await Store.open(path)
+    stored = {conversation.id async for conversation, _ in store.conversations.each()}
+    await store.close()
+    assert len(acknowledged) >= 200
+    assert set(acknowledged) <= stored

@@ -1,0 +1,318 @@
+"""Branches, forks, versions, pages and drafts in the store, on a real SQLite file."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.records import Conversation, Message
+from app.storage.runs import MessageEnd, Turn
+from app.storage.store import Store
+from app.storage.versions import VersionMismatchError
+from engine.errors import ConflictError, NotFoundError
+from tests.unit.stored_chats import answered, message, record, turn
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(tmp_path / "conversations.db")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def conversation(store: Store) -> Conversation:
+    return await store.conversations.create({})
+
+
+async def version(store: Store, conversation: Conversation) -> int:
+    return (await store.conversations.get(conversation.id)).version
+
+
+async def head(store: Store, conversation: Conversation) -> str | None:
+    return (await store.conversations.get(conversation.id)).head_id
+
+
+async def texts(store: Store, message_id: str | None) -> list[str]:
+    return [each.content for each in await store.messages.path(message_id)]
+
+
+async def test_each_message_of_a_path_knows_those_beside_it(store: Store, conversation: Conversation) -> None:
+    first, answer = await answered(store, conversation, "one")
+    edited, other = await answered(store, conversation, "one, better")
+    left, right = await answered(store, conversation, "left", answer), await answered(store, conversation, "r", answer)
+    siblings = await store.tree.siblings(conversation.id, right[1].id)
+    assert siblings == {
+        None: [first.id, edited.id],
+        first.id: [answer.id],
+        answer.id: [left[0].id, right[0].id],
+        right[0].id: [right[1].id],
+    }
+    outline = await store.tree.outline(conversation.id)
+    assert [(each.id, each.parent_id) for each in outline] == [
+        (each.id, each.parent_id) for each in (first, answer, edited, other, *left, *right)
+    ]
+
+
+async def test_to_show_a_branch_is_to_show_the_newest_leaf_below(store: Store, conversation: Conversation) -> None:
+    question, answer = await answered(store, conversation, "one")
+    old = await answered(store, conversation, "two", answer)
+    deep = await answered(store, conversation, "three", old[1])
+    new = await answered(store, conversation, "two, better", answer)
+    assert await head(store, conversation) == new[1].id
+    assert (await store.tree.show(conversation.id, old[0].id)).head_id == deep[1].id
+    assert (await store.tree.show(conversation.id, question.id)).head_id == new[1].id
+    assert (await store.tree.show(conversation.id, deep[1].id)).head_id == deep[1].id
+
+
+async def test_a_branch_of_another_conversation_cannot_be_shown(store: Store, conversation: Conversation) -> None:
+    elsewhere = await answered(store, await store.conversations.create({}), "one")
+    for unknown in (elsewhere[1].id, "msg_none"):
+        with pytest.raises(NotFoundError) as caught:
+            await store.tree.show(conversation.id, unknown)
+        assert caught.value.code == "message_not_found"
+
+
+async def test_a_fork_has_copies_with_the_same_tokens_and_goes_its_own_way(
+    store: Store, conversation: Conversation
+) -> None:
+    question, answer = await answered(store, conversation, "one")
+    later = await answered(store, conversation, "two", answer)
+    fork = await store.tree.fork(conversation.id, answer.id)
+    copies = await store.messages.path(fork.head_id)
+    assert [(each.role, each.content, each.tokens) for each in copies] == [
+        (each.role, each.content, each.tokens) for each in (question, answer)
+    ]
+    assert not {each.id for each in copies} & {question.id, answer.id}
+    assert {each.run_id for each in copies} == {None}
+    assert (fork.title, fork.title_source, fork.version) == ("one", "first_message", 1)
+    await answered(store, fork, "three", copies[-1])
+    assert await texts(store, later[1].id) == ["one", "Yes.", "two", "Yes."]
+    assert len(await store.messages.all_of(conversation.id)) == 4
+
+
+async def test_what_is_still_being_generated_is_not_forked(store: Store, conversation: Conversation) -> None:
+    question, answer = await turn(store, conversation, "one")
+    with pytest.raises(ConflictError):
+        await store.tree.fork(conversation.id, answer.id)
+    assert (await store.messages.path((await store.tree.fork(conversation.id, question.id)).head_id))[
+        0
+    ].content == "one"
+    with pytest.raises(NotFoundError):
+        await store.tree.fork(conversation.id, "msg_none")
+
+
+async def test_what_people_do_raises_the_version_and_what_the_server_adds_does_not(
+    store: Store, conversation: Conversation
+) -> None:
+    seen = [conversation.version]
+
+    async def raised() -> bool:
+        seen.append(await version(store, conversation))
+        return seen[-1] == seen[-2] + 1
+
+    question, answer = await turn(store, conversation, "one")
+    assert await raised()
+    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    assert not await raised()
+    assert await store.conversations.name_by_model(conversation.id, "A title")
+    assert not await raised()
+    await store.drafts.put(conversation.id, "typed")
+    assert not await raised()
+    await store.conversations.change(conversation.id, {"pinned": True})
+    assert await raised()
+    await store.conversations.change(conversation.id, {"pinned": True})
+    assert not await raised(), "nothing changed"
+    await store.tree.show(conversation.id, question.id)
+    assert not await raised(), "it was shown already"
+    await store.deletions.hide_message(answer.id)
+    assert await raised()
+    await store.deletions.show_message(answer.id)
+    assert await raised()
+    await store.deletions.hide_conversation(conversation.id)
+    await store.deletions.show_conversation(conversation.id)
+    assert await version(store, conversation) == seen[-1] + 2
+
+
+async def test_whoever_has_seen_another_version_changes_nothing(store: Store, conversation: Conversation) -> None:
+    _, answer = await answered(store, conversation, "one")
+    old = frozenset({conversation.version})
+    question = message(conversation, "user", "two", answer)
+    refused = message(conversation, "assistant", "", question)
+    late = Turn(refused, record(refused), (question,), expected=old)
+    for attempt in (
+        store.conversations.change(conversation.id, {"title": "x"}, old),
+        store.tree.show(conversation.id, answer.id, old),
+        store.deletions.hide_conversation(conversation.id, old),
+        store.deletions.hide_message(answer.id, old),
+        store.runs.begin(late),
+    ):
+        with pytest.raises(VersionMismatchError) as caught:
+            await attempt
+        assert caught.value.current == 2
+    assert await version(store, conversation) == 2
+    assert await store.messages.path(answer.id) != []
+    current = frozenset({7, 2})
+    assert (await store.conversations.change(conversation.id, {"title": "x"}, current)).version == 3
+
+
+async def test_a_persons_title_is_never_replaced(store: Store, conversation: Conversation) -> None:
+    await answered(store, conversation, "one")
+    assert (await store.conversations.get(conversation.id)).title_source == "first_message"
+    await store.conversations.change(conversation.id, {"title": "Mine"})
+    assert not await store.conversations.name_by_model(conversation.id, "Its own")
+    found = await store.conversations.get(conversation.id)
+    assert (found.title, found.title_source) == ("Mine", "user")
+    cleared = await store.conversations.change(conversation.id, {"title": None})
+    assert (cleared.title, cleared.title_source) == (None, None)
+
+
+async def test_a_title_by_the_model_is_no_news_of_the_conversation(store: Store, conversation: Conversation) -> None:
+    await answered(store, conversation, "one")
+    before = await store.conversations.get(conversation.id)
+    assert await store.conversations.name_by_model(conversation.id, "Tides")
+    assert await store.conversations.get(conversation.id) == replace(before, title="Tides", title_source="model")
+
+
+async def test_pages_follow_each_other_pinned_first_and_the_archive_is_a_list_of_its_own(store: Store) -> None:
+    made = [await store.conversations.create({"title": str(index)}) for index in range(7)]
+    await store.conversations.change(made[1].id, {"pinned": True})
+    await store.conversations.change(made[2].id, {"archived": True})
+    seen, after = list[str | None](), None
+    while True:
+        page = await store.conversations.page(limit=2, after=after)
+        seen += [each.title for each in page.conversations]
+        after = page.following
+        if after is None:
+            break
+    assert seen == ["1", "6", "5", "4", "3", "0"]
+    archived = await store.conversations.page(archived=True)
+    assert ([each.title for each in archived.conversations], archived.following) == (["2"], None)
+
+
+async def test_a_draft_is_kept_until_its_conversation_says_something(store: Store, conversation: Conversation) -> None:
+    assert (await store.drafts.get(conversation.id)).text == ""
+    await store.drafts.put(conversation.id, "ty")
+    await store.drafts.put(conversation.id, "typed")
+    await store.drafts.put(None, "on the empty page")
+    await store.drafts.put(None, "sent from the empty page ")
+    assert (await store.drafts.get(conversation.id)).text == "typed"
+    await answered(store, conversation, "something else")
+    assert (await store.drafts.get(conversation.id)).text == ""
+    assert (await store.drafts.get(None)).text == "sent from the empty page "
+    await answered(store, await store.conversations.create({}), "sent from the empty page")
+    assert (await store.drafts.get(None)).updated_at is None
+    await store.drafts.put(conversation.id, "again")
+    await store.drafts.put(conversation.id, "")
+    assert (await store.drafts.get(conversation.id)).updated_at is None
+    with pytest.raises(NotFoundError):
+        await store.drafts.put("conv_none", "typed")
+
+
+async def test_a_deleted_message_takes_what_follows_it_and_the_head_goes_to_the_newest_leaf_beside_it(
+    store: Store, conversation: Conversation
+) -> None:
+    _, answer = await answered(store, conversation, "one")
+    left = await answered(store, conversation, "left", answer)
+    right = await answered(store, conversation, "right", answer)
+    changed, runs = await store.deletions.hide_message(right[0].id)
+    assert (changed.head_id, runs) == (left[1].id, [right[1].run_id])
+    assert await hidden(store, *right)
+    changed, _ = await store.deletions.hide_message(left[0].id)
+    assert changed.head_id == answer.id
+    assert [each.id for each in await store.tree.outline(conversation.id)] == [answer.parent_id, answer.id]
+    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id
+    assert not await hidden(store, *left)
+    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "once more changes nothing"
+
+
+async def test_the_head_stays_where_something_else_is_deleted(store: Store, conversation: Conversation) -> None:
+    _, first = await answered(store, conversation, "one")
+    _, second = await answered(store, conversation, "other")
+    changed, _ = await store.deletions.hide_message(first.parent_id or "")
+    assert changed.head_id == second.id
+    changed, _ = await store.deletions.hide_message(second.parent_id or "")
+    assert changed.head_id is None
+
+
+async def test_what_went_with_a_message_above_comes_back_with_it_only(store: Store, conversation: Conversation) -> None:
+    question, answer = await answered(store, conversation, "one")
+    below = await answered(store, conversation, "two", answer)
+    await store.deletions.hide_message(below[1].id)
+    await store.deletions.hide_message(question.id)
+    for early in (answer.id, below[1].id):
+        with pytest.raises(ConflictError):
+            await store.deletions.show_message(early)
+    assert (await store.deletions.show_message(question.id)).head_id == below[0].id
+    assert await hidden(store, below[1])
+    assert (await store.deletions.show_message(below[1].id)).head_id == below[1].id
+
+
+async def test_nothing_new_follows_a_deleted_message(store: Store, conversation: Conversation) -> None:
+    _, answer = await answered(store, conversation, "one")
+    await store.deletions.hide_message(answer.id)
+    with pytest.raises(NotFoundError):
+        await turn(store, conversation, "two", answer)
+
+
+async def test_a_hidden_conversation_is_nowhere_until_it_is_restored(store: Store, conversation: Conversation) -> None:
+    question, answer = await answered(store, conversation, "one")
+    await store.deletions.hide_conversation(conversation.id)
+    assert (await store.conversations.page()).conversations == []
+    assert [each async for each in store.conversations.each()] == []
+    assert await hidden(store, question, answer)
+    assert await store.messages.all_of(conversation.id) == []
+    for attempt in (
+        store.conversations.get(conversation.id),
+        store.conversations.change(conversation.id, {"title": "x"}),
+        store.deletions.hide_conversation(conversation.id),
+        store.messages.of_run(answer.run_id or ""),
+        turn(store, conversation, "two", answer),
+        store.drafts.put(conversation.id, "typed"),
+    ):
+        with pytest.raises(NotFoundError):
+            await attempt
+    assert not await store.conversations.name_by_model(conversation.id, "A title")
+    restored = await store.deletions.show_conversation(conversation.id)
+    assert restored.head_id == answer.id
+    assert not await hidden(store, question, answer)
+
+
+async def test_what_was_hidden_is_removed_in_its_time_and_told_with_its_tokens(
+    store: Store, conversation: Conversation
+) -> None:
+    question, answer = await answered(store, conversation, "one")
+    below = await answered(store, conversation, "two", answer)
+    other = await store.conversations.create({})
+    gone = await answered(store, other, "three")
+    await store.deletions.hide_message(below[0].id)
+    await store.deletions.hide_conversation(other.id)
+    assert await store.deletions.remove_oldest(0.0) is None
+    first, second = [await store.deletions.remove_oldest(1e12) for _ in range(2)]
+    assert first is not None
+    assert second is not None
+    assert {node.id for node in first} == {each.id for each in gone}
+    assert {node.id for node in second} == {each.id for each in (question, answer, *below)}
+    assert {node.id: node.tokens for node in second}[answer.id] == answer.tokens
+    assert await store.deletions.remove_oldest(1e12) is None
+    for attempt in (
+        store.deletions.show_conversation(other.id),
+        store.deletions.show_message(below[0].id),
+    ):
+        with pytest.raises(NotFoundError):
+            await attempt
+    assert not await hidden(store, question, answer)
+
+
+async def hidden(store: Store, *messages: Message) -> bool:
+    """Whether all of them are; raises if only some are."""
+    outcomes = set[bool]()
+    for each in messages:
+        try:
+            await store.messages.get(each.id)
+            outcomes.add(False)
+        except NotFoundError:
+            outcomes.add(True)
+    [outcome] = outcomes
+    return outcome

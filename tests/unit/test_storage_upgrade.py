@@ -1,0 +1,111 @@
+"""A file of an earlier version is opened and loses nothing."""
+
+import sqlite3
+from pathlib import Path
+
+from app.records import Message
+from app.storage.database import migrations
+from app.storage.store import Store
+from app.token_history import MessageTokens, pack_ids
+
+OLD_VERSION = 2
+
+CONVERSATIONS = [
+    ("conv_1", "Tides", "msg_4", "Be brief.", '{"top_k": 4}', 10.0, 40.0),
+    ("conv_2", None, None, None, "{}", 20.0, 20.0),
+]
+MESSAGES = [
+    ("msg_1", "conv_1", None, "user", "What is a tide?", "complete", None, None, None, None, None, 11.0, 11.0),
+    (
+        "msg_2",
+        "conv_1",
+        "msg_1",
+        "assistant",
+        "Water.",
+        "complete",
+        "stop",
+        None,
+        '{"a": 1}',
+        "run_2",
+        "{}",
+        12.0,
+        13.0,
+    ),
+    ("msg_3", "conv_1", "msg_1", "assistant", "", "failed", "error", '{"code": "x"}', None, "run_3", "{}", 14.0, 15.0),
+    ("msg_4", "conv_1", "msg_1", "assistant", "The sea", "in_progress", None, None, None, "run_4", "{}", 16.0, None),
+]
+
+
+def write_old_file(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        for script in migrations()[:OLD_VERSION]:
+            connection.executescript(script)
+        connection.execute(f"PRAGMA user_version = {OLD_VERSION}")
+        connection.executemany(
+            "INSERT INTO conversation(id, title, head_id, system_prompt, params, created_at, updated_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            CONVERSATIONS,
+        )
+        connection.executemany(
+            "INSERT INTO message(id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, "
+            "run_id, params, created_at, completed_at, token_ids, prompt_key, starts_prompt) "
+            f"VALUES ({', '.join('?' * 13)}, ?, 'key', ?)",
+            [(*row, pack_ids([index, 49_000]), row[2] is None) for index, row in enumerate(MESSAGES)],
+        )
+    connection.close()
+
+
+async def test_a_file_of_schema_two_keeps_every_row_and_gains_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path)
+    store = await Store.open(path)
+
+    listed = (await store.conversations.page()).conversations
+    assert [
+        (each.id, each.title, each.head_id, each.system_prompt, each.params, each.created_at, each.updated_at)
+        for each in listed
+    ] == [
+        ("conv_1", "Tides", "msg_4", "Be brief.", {"top_k": 4}, 10.0, 40.0),
+        ("conv_2", None, None, None, {}, 20.0, 20.0),
+    ]
+    assert [(each.version, each.pinned, each.archived, each.title_source) for each in listed] == [
+        (1, False, False, "user"),
+        (1, False, False, None),
+    ]
+    messages = await store.messages.all_of("conv_1")
+    assert [each.id for each in messages] == ["msg_1", "msg_2", "msg_3", "msg_4"]
+    assert messages[1] == Message(
+        id="msg_2",
+        conversation_id="conv_1",
+        parent_id="msg_1",
+        role="assistant",
+        content="Water.",
+        status="complete",
+        created_at=12.0,
+        completed_at=13.0,
+        finish_reason="stop",
+        usage={"a": 1},
+        run_id="run_2",
+        params={},
+        tokens=MessageTokens(pack_ids([1, 49_000]), "key"),
+    )
+    assert messages[2].error == {"code": "x"}
+
+    assert [each.id for each in await store.search.messages("tide", limit=5)] == ["msg_1"]
+    assert [each.id for each in await store.search.titles("tides", limit=5)] == ["conv_1"]
+    assert await store.search.messages("sea", limit=5) == []
+    assert await store.runs.close_unfinished() == 1
+    assert [each.id for each in await store.search.messages("sea", limit=5)] == ["msg_4"]
+    assert not await store.conversations.name_by_model("conv_1", "Perhaps a person's title was taken")
+    await store.close()
+
+
+async def test_the_file_is_at_the_newest_version_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path)
+    await (await Store.open(path)).close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(migrations()),)
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()

@@ -45,6 +45,7 @@ from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
 from app.state_lock import lock_state_dir
+from app.storage.database import UnusableDatabaseError
 from engine.errors import EbbError
 
 DRAIN_SECONDS = 10.0
@@ -117,7 +118,13 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
         )
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        status, threads_left = runner.run(_serve(settings, listener, build or engine_builder(settings), drain_seconds))
+        try:
+            status, threads_left = runner.run(
+                _serve(settings, listener, build or engine_builder(settings), drain_seconds)
+            )
+        except UnusableDatabaseError as exc:
+            logger.error("%s", exc)
+            return 1
         if threads_left:
             # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
             logging.shutdown()

@@ -201,6 +201,9 @@ class FakeEngine:
         if stream is not None:
             self._finish(stream, "", (), "abort")
 
+    def tenant_salt(self, tenant: str) -> bytes:
+        return f"salt of {tenant}".encode()
+
     async def erase(self, trails: Sequence[Trail]) -> None:
         self.erased += trails
         self._change.set()

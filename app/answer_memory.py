@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class AnswerMemory:
-    """Owner of what is hot and of what is not written yet."""
+    """Owner of what is hot and of what is not written yet. hot_bytes: how much the former is now."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class AnswerMemory:
         max_bytes: int = MAX_BYTES,
         save_seconds: float = SAVE_SECONDS,
     ) -> None:
-        """save_seconds: between two writes."""
+        """hot_bytes: of what is held here at most, max_bytes: in the store. save_seconds: between two writes."""
         self._store = store
-        self._hot_bytes = hot_bytes
+        self._max_hot_bytes = hot_bytes
         self._max_bytes = max_bytes
         self._save_seconds = save_seconds
         self._hot: OrderedDict[bytes, SealedAnswer] = OrderedDict()
-        self._nbytes = 0
+        self.hot_bytes = 0
         self._new: dict[bytes, SealedAnswer] = {}
         self._used: dict[bytes, float] = {}
         self._saver: asyncio.Task[None] | None = None
@@ -96,11 +96,11 @@ class AnswerMemory:
 
     def _warm(self, name: bytes, answer: SealedAnswer) -> None:
         before = self._hot.pop(name, None)
-        self._nbytes += len(answer.sealed) - (len(before.sealed) if before is not None else 0)
+        self.hot_bytes += len(answer.sealed) - (len(before.sealed) if before is not None else 0)
         self._hot[name] = answer
-        while self._nbytes > self._hot_bytes:
+        while self.hot_bytes > self._max_hot_bytes:
             _, coldest = self._hot.popitem(last=False)
-            self._nbytes -= len(coldest.sealed)
+            self.hot_bytes -= len(coldest.sealed)
 
     def _write_soon(self) -> None:
         if self._saver is None or self._saver.done():

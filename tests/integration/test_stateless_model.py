@@ -21,7 +21,7 @@ Api = RunningServer[AsyncLLMEngine]
 WILD: dict[str, Any] = {
     "model": "smollm2",
     "temperature": 1.5,
-    "max_tokens": 90,
+    "max_tokens": 72,
     "stream_options": {"include_usage": True},
 }
 """What is sampled so is seldom tokenised as it was produced, and has bytes that are no characters."""
@@ -67,18 +67,12 @@ class Chat:
 
 
 async def test_nothing_is_computed_twice_also_after_a_restart(model_path: Path, tmp_path: Path) -> None:
-    chats = [
-        Chat(1),
-        Chat(2, {"stop": ["e", "."], "extra_body": {"min_tokens": 40}}),
-        Chat(3, {"extra_body": {"ignore_eos": True}}),
-    ]
+    chats = [Chat(1, {"extra_body": {"ignore_eos": True}}), Chat(2, {"stop": ["e"], "extra_body": {"min_tokens": 40}})]
     async with server_on(model_path, tmp_path) as (server, client):
-        for question in ("Répondez 🙂: what is 世界?", "Write a function in C.", "Go on."):
+        for question in ("Répondez 🙂: what is 世界?", "Write a function in C."):
             await asyncio.gather(*(chat.turn(client, question) for chat in chats))
-        assert [chat.missed for chat in chats] == [0, 0, 0]
-        retold = [Message(message["role"], message["content"]) for message in chats[2].messages]
-        tokenised = server.engine.chat_format.render(retold)
-        assert len(tokenised) != chats[2].known, "these answers would not have been tokenised to other ids"
+        said = [Message(message["role"], message["content"]) for message in chats[0].messages]
+        assert len(server.engine.chat_format.render(said)) != chats[0].known, "these answers would be told by others"
     async with server_on(model_path, tmp_path) as (_, client):
         await asyncio.gather(*(chat.turn(client, "And what did we speak about?") for chat in chats))
-    assert [chat.missed for chat in chats] == [0, 0, 0]
+    assert [chat.missed for chat in chats] == [0, 0]

@@ -50,9 +50,11 @@ async def chats_in(folder: Path) -> AsyncIterator[Chats]:
     host.ready(engine, "identity")
     store = await Store.open(folder / "conversations.db")
     memory = AnswerMemory(store.answers, save_seconds=0)
-    yield Chats(engine, WholePrompts(host, memory), memory)
-    await memory.stop()
-    await store.close()
+    try:
+        yield Chats(engine, WholePrompts(host, memory), memory)
+    finally:
+        await memory.stop()
+        await store.close()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ that follows it is remembered with all of that.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,6 +28,8 @@ from models.errors import ModelError
 from models.pangu.chat_format import Message
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 Remember = Callable[[Sequence[int], str], Awaitable[None]]
 """Told the ids that were produced for an answer, and the text that the client got for them."""
@@ -72,9 +75,10 @@ class WholePrompts:
         """
         dialogue = Dialogue(engine.tenant_salt(tenant), self._host.prompt_identity)
         num_characters = sum(len(message.content) for message in messages)
-        seals = await _apart_if(num_characters >= LONG_TEXT, lambda: seals_of_answers(dialogue, messages))
+        is_long = num_characters >= LONG_TEXT
+        seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
-        history = longest_history(seals, found)
+        history = await _apart_if(is_long, lambda: longest_history(seals, found))
         begun, added = await to_ids(
             engine,
             lambda: _continued(engine.chat_format, history, messages),
@@ -84,7 +88,13 @@ class WholePrompts:
         return WholePrompt(begun.ids + added, added, begun.tag, dialogue)
 
     async def remember(self, engine: Backend, prompt: WholePrompt, produced: Sequence[int], text: str) -> None:
-        """What the client got as the answer to `prompt`, and the ids that were produced for it."""
+        """What the client got as the answer to `prompt`, and the ids that were produced for it. Never fails."""
+        try:
+            await self._remember(engine, prompt, produced, text)
+        except Exception:
+            logger.exception("an answer is not remembered; its conversation is tokenised again")
+
+    async def _remember(self, engine: Backend, prompt: WholePrompt, produced: Sequence[int], text: str) -> None:
         ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text))
         if ids is None:
             return

@@ -25,6 +25,7 @@ from openai import AsyncOpenAI
 from app.config import DEFAULT_MODEL, load_settings
 from bench.machine import describe_machine
 from bench.server import EbbServer, ServerFailedError, ServerSettings
+from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
 from engine.kv.block import num_equal
 from models.pangu.chat_format import ChatFormat, Message
@@ -194,7 +195,7 @@ class Row:
         return self.again / self.reusable
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], making: Making) -> str:
     """Markdown; the last row is the total, which has the target."""
     lines = [
         "| answers | turns | reusable tokens | reused | | tokenised again |",
@@ -205,13 +206,11 @@ def table(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     verdict = "met" if rows[-1].ratio >= TARGET else "missed"
-    return "\n".join([*lines, "", f"Target: at least {TARGET:.0%} of all: {verdict}.", ""])
+    return "\n".join([*lines, "", f"Target: at least {TARGET:.0%} of all: {verdict}.", "", making.sentence, ""])
 
 
-async def measure(chats: int, turns: int, state: Path) -> list[Row]:
-    """One server, its tiers on; `AT_ONCE` chats at once."""
-    settings = load_settings({})
-    path = resolve_model(DEFAULT_MODEL, settings.cache_dir, print)
+async def measure(chats: int, turns: int, path: Path, state: Path) -> list[Row]:
+    """One server, its tiers on; `AT_ONCE` chats at once. path: the model's folder."""
     room = asyncio.Semaphore(AT_ONCE)
     async with EbbServer(ServerSettings("stateless", FLAGS), state) as server:
         assert server.base_url is not None
@@ -243,7 +242,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("there is nothing to reuse in so few")
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-stateless-", ignore_cleanup_errors=True) as state:
-            rows = asyncio.run(measure(arguments.chats, arguments.turns, Path(state)))
+            model = resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print)
+            rows = asyncio.run(measure(arguments.chats, arguments.turns, model, Path(state)))
+            making = asyncio.run(measure_making(model, Path(state)))
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -252,11 +253,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "machine": asdict(describe_machine()),
         "chats": arguments.chats,
         "turns": arguments.turns,
+        "making": asdict(making),
         "rows": [{**asdict(row), "ratio": row.ratio, "ratio_again": row.ratio_again} for row in rows],
     }
     (arguments.out / "stateless.json").write_text(json.dumps(result, indent=1) + "\n")
-    (arguments.out / "stateless.md").write_text(table(rows))
-    print(table(rows), end="")
+    (arguments.out / "stateless.md").write_text(table(rows, making))
+    print(table(rows, making), end="")
     return 0 if rows[-1].ratio >= TARGET else 1
 
 

@@ -71,7 +71,8 @@ async def test_an_answer_that_is_sent_back_is_cached(
 ) -> None:
     messages: list[Any] = [*MESSAGES]
     for turn in range(3):
-        answer = await client.chat.completions.create(model="fake-1", messages=messages, stream=stream, **cut)
+        fields: dict[str, Any] = {"model": "fake-1", "messages": messages, "stream": stream, **cut}
+        answer: Any = await client.chat.completions.create(**fields)
         if stream:
             text = "".join([chunk.choices[0].delta.content or "" async for chunk in answer])
         else:

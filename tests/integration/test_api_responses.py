@@ -99,7 +99,7 @@ async def test_a_client_may_keep_the_history_itself_and_its_answers_are_cached(
     history: Any = [{"role": "user", "content": "one"}]
     if stream:
         async with client.responses.stream(model="fake-1", input=history, store=False) as events:
-            first = await events.get_final_response()
+            first: Response = await events.get_final_response()
     else:
         first = await client.responses.create(model="fake-1", input=history, store=False)
     history += first.output

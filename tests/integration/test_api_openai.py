@@ -338,6 +338,25 @@ async def test_a_client_that_closes_its_stream_frees_its_place_in_the_engine(cli
     assert api.engine.finished == {"abort": 1}
 
 
+async def test_what_a_client_got_before_it_left_is_an_answer_too(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
+    await api.engine.until_running(1)
+    api.engine.allow(3)
+    stream, text = await asking, ""
+    async for chunk in stream:
+        text += chunk.choices[0].delta.content or ""
+        if text == " w0 w1 w2":
+            break
+    await stream.close()
+    await api.engine.until_running(0)
+    api.engine.allow(None)
+    messages: list[Any] = [*MESSAGES, {"role": "assistant", "content": text}, {"role": "user", "content": "Why?"}]
+    await client.chat.completions.create(model="fake-1", messages=messages)
+    before, last = api.engine.requests
+    assert last.prompt[: len(before.prompt) + 3] == (*before.prompt, *before.produced)
+
+
 @row("openai", "chat.completions.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
 async def test_one_request_too_many_is_a_rate_limit_error(tmp_path: Path) -> None:
     async with (

@@ -34,8 +34,8 @@ class AnswerStore:
 
         async def write(connection: aiosqlite.Connection) -> None:
             await connection.executemany(
-                "INSERT OR REPLACE INTO answer(name, sealed, used_at) VALUES (?, ?, ?)",
-                [(name, answer.sealed, answer.used_at) for name, answer in new.items()],
+                "INSERT OR REPLACE INTO answer(name, sealed, nbytes, used_at) VALUES (?, ?, ?, ?)",
+                [(name, answer.sealed, len(answer.sealed), answer.used_at) for name, answer in new.items()],
             )
             await connection.executemany(
                 "UPDATE answer SET used_at = ? WHERE name = ?", [(when, name) for name, when in used.items()]
@@ -48,12 +48,12 @@ class AnswerStore:
 
         async def remove(connection: aiosqlite.Connection) -> None:
             await connection.execute("DELETE FROM answer WHERE used_at < ?", (unused_since,))
-            [(nbytes,)] = await connection.execute_fetchall("SELECT total(length(sealed)) FROM answer")
+            [(nbytes,)] = await connection.execute_fetchall("SELECT total(nbytes) FROM answer")
             if nbytes > max_bytes:
                 # Some more than needed, so that this is rare.
                 await connection.execute(
-                    "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM (SELECT rowid, sum(length(sealed)) OVER "
-                    "(ORDER BY used_at DESC, rowid) AS kept FROM answer) WHERE kept > ?)",
+                    "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM (SELECT rowid, sum(nbytes) OVER "
+                    "(ORDER BY used_at DESC) AS kept FROM answer) WHERE kept > ?)",
                     (max_bytes * 9 // 10,),
                 )
 

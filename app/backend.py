@@ -108,6 +108,9 @@ class Backend(Protocol):
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""
 
+    def tenant_salt(self, tenant: str) -> bytes:
+        """32 secret bytes, of this tenant alone; others after it was deleted."""
+
     async def erase(self, trails: Sequence[Trail]) -> None:
         """Forget the KV that only these trails have, in all tiers; in Redis only if it can be reached now."""
 

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from app.backend import Backend, GenerationStream
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.errors import ModelError
-from models.pangu.chat_format import Message
+
+T = TypeVar("T")
 
 LONG_TEXT = 1 << 15
 """Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
@@ -18,9 +20,7 @@ SAMPLE_SLACK = 256
 """Tokens that the cut at the sample's end may add."""
 
 
-async def to_ids(
-    engine: Backend, encode: Callable[[], list[int]], text: str, *, param: str, special: bool = False
-) -> list[int]:
+async def to_ids(engine: Backend, encode: Callable[[], T], text: str, *, param: str, special: bool = False) -> T:
     """`encode()`, which tokenises `text` among other things; in a thread when that takes long.
 
     Megabytes that cannot fit are refused by their beginning, so that nobody waits for all of them to be tokenised.
@@ -41,12 +41,6 @@ async def to_ids(
         return encode() if len(text) < LONG_TEXT else await asyncio.to_thread(encode)
     except ModelError as exc:
         raise InvalidRequestError(str(exc), param=param) from exc
-
-
-async def chat_ids(engine: Backend, messages: Sequence[Message], *, param: str) -> list[int]:
-    """The ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
-    text = "".join(message.content for message in messages)
-    return await to_ids(engine, lambda: engine.chat_format.render(messages), text, param=param)
 
 
 def generate(

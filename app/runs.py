@@ -19,6 +19,7 @@ from app.failures import failure_of
 from app.records import Message, MessageStatus
 from app.request_log import log_finished
 from app.run_log import RunLog
+from app.stateless import Remember
 from app.storage.runs import MessageEnd, RunProgress, RunStore
 from app.token_history import ID_BYTES, pack_ids
 from app.usage import message_usage
@@ -38,7 +39,7 @@ class Run:
     interrupted it. abort: None while no engine works on it. saved_*: how much of the log is stored. reuse, failure: set
     at its end.
 
-    failure: why there is no answer, unless somebody cancelled it.
+    failure: why there is no answer, unless somebody cancelled it. remember: told of the answer before its end is.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Run:
     saved_deltas: int = 0
     reuse: Reuse | None = None
     failure: EbbError | None = None
+    remember: Remember | None = None
 
     @property
     def answer_so_far(self) -> Message:
@@ -182,6 +184,8 @@ class RunRegistry:
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
         await self._store_end(run, _message_end(run, last))
+        if run.remember is not None and run.failure is None:
+            await run.remember(run.token_ids, run.log.text)
         run.log.close(*closing_event(run.answer), len(run.token_ids))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
+from app.answer_memory import AnswerMemory
 from app.continuation import Continuation
 from app.deletions import Deletions
 from app.engine_host import EngineHost
@@ -15,6 +16,7 @@ from app.metrics import Metrics
 from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
+from app.stateless import WholePrompts
 from app.storage.store import Store
 from app.title_maker import TitleMaker
 from app.turns import Turns
@@ -35,6 +37,8 @@ class Services:
     resumption: Resumption
     continuation: Continuation
     responses: Responses
+    answers: AnswerMemory
+    prompts: WholePrompts
     titles: TitleMaker | None
     metrics: Metrics
 
@@ -49,10 +53,26 @@ class Services:
         deletions = Deletions(host, store, runs, erasure)
         turns = Turns(host, store, runs)
         titles = TitleMaker(host, store, turns) if model_titles else None
-        responses = Responses(host, store, runs, turns, erasure)
+        answers = AnswerMemory(store.answers)
+        prompts = WholePrompts(host, answers)
+        responses = Responses(host, store, runs, turns, prompts, erasure)
         metrics = Metrics(host, lambda: runs.live)
         continuation = Continuation(host, store, runs)
-        return cls(host, store, runs, erasure, deletions, turns, resumption, continuation, responses, titles, metrics)
+        return cls(
+            host,
+            store,
+            runs,
+            erasure,
+            deletions,
+            turns,
+            resumption,
+            continuation,
+            responses,
+            answers,
+            prompts,
+            titles,
+            metrics,
+        )
 
     def begin(self) -> None:
         """Start what is done whether or not somebody asks for anything."""
@@ -68,6 +88,7 @@ class Services:
             await self.titles.stop()
         await self.deletions.stop()
         await self.erasure.stop()
+        await self.answers.stop()
         await self.store.close()
 
 

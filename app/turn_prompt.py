@@ -36,7 +36,7 @@ class PromptMaker:
         key = prompt_key(self.prompt_identity, self.system_prompt)
         tokenised = _tokenised(path)
         num_new = len(path) - len(tokenised) + len(new)
-        messages = _chat_messages(self.system_prompt, path, new)
+        messages = chat_messages(self.system_prompt, path, new)
         ids = joined_ids([message.tokens for message in tokenised], key)
         if ids is not None and not num_new:
             return Prompt(ids, path[-1].tokens)
@@ -63,8 +63,8 @@ def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
     return path[: next(known, 0)]
 
 
-def _chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Templates know one system message, at the beginning: those that come first are joined."""
+def chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """What the template gets. Templates know one system message, at the beginning: those that come first are joined."""
     messages = [*(ChatMessage(message.role, message.content) for message in path), *new]
     if system_prompt:
         messages.insert(0, ChatMessage("system", system_prompt))

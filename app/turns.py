@@ -23,6 +23,7 @@ from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.sampling import SamplingFields
 from app.schemas.urgency import UrgencyFields
+from app.stateless import Remember
 from app.storage.runs import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
@@ -184,7 +185,7 @@ class Turns:
             abort()
             raise
         opening = opening_event(conversation, draft.question, answer)
-        run = Run(run_id, answer, RunLog(run_id, answer, opening))
+        run = Run(run_id, answer, RunLog(run_id, answer, opening), remember=draft.remember)
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run
@@ -198,7 +199,7 @@ class TurnDraft:
     """A turn that the engine has not accepted yet.
 
     question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. answer_id: chosen by the client. The rest is as in `Turn`.
+    whether anything is stored. answer_id: chosen by the client. remember: as in `Run`. The rest is as in `Turn`.
     """
 
     conversation: Conversation
@@ -214,6 +215,7 @@ class TurnDraft:
     response: ResponseRecord | None = None
     answer_id: str | None = None
     expected: Versions = None
+    remember: Remember | None = None
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """The answer in progress; `params` is what the engine really uses."""

@@ -20,6 +20,11 @@ class Detokenizer:
         """Text that this token completes."""
         return self._decoder.decode(self._token_bytes(token_id))
 
+    @property
+    def is_between_characters(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._decoder.getstate()[0]
+
 
 class StopStrings:
     """Cuts text at whichever of a few strings is complete first, and holds back whatever could be the start of one."""

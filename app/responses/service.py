@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.backend import Backend
 from app.engine_host import EngineHost
@@ -14,8 +15,10 @@ from app.responses.retold import Retold
 from app.runs import Run, RunRegistry
 from app.schemas.responses import ResponseRequest
 from app.serving import check_model
+from app.stateless import Remember, WholePrompts
 from app.storage.store import Store
-from app.turn_prompt import Prompt, PromptMaker
+from app.token_history import MessageTokens, pack_ids, prompt_key
+from app.turn_prompt import Prompt, PromptMaker, chat_messages
 from app.turns import TurnDraft, Turns, with_seed
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from models.pangu.chat_format import Message as ChatMessage
@@ -43,14 +46,23 @@ class StoredResponse:
 class Responses:
     """Ties the store, the turns and the runs together."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, turns: Turns, erasure: KVErasure) -> None:
+    def __init__(
+        self,
+        host: EngineHost,
+        store: Store,
+        runs: RunRegistry,
+        turns: Turns,
+        prompts: WholePrompts,
+        erasure: KVErasure,
+    ) -> None:
         self._host = host
         self._store = store
         self._runs = runs
         self._turns = turns
+        self._prompts = prompts
         self._erasure = erasure
 
-    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
+    async def create(self, fields: ResponseRequest, tenant: str) -> tuple[ResponseRecord, Run]:
         """Begin a response.
 
         Raises:
@@ -66,7 +78,7 @@ class Responses:
         place = await self._place(fields)
         if place.path and place.path[-1].status == "in_progress":
             raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
-        prompt = await self._prompt(engine, place, fields)
+        prompt, remember = await self._prompt(engine, place, fields, tenant)
         new = _questions(place, fields, prompt)
         record = ResponseRecord(
             model=engine.model_name,
@@ -89,6 +101,7 @@ class Responses:
             is_kept=fields.is_stored,
             makes_conversation=place.is_new,
             response=record,
+            remember=remember,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -159,11 +172,20 @@ class Responses:
         conversation = await self._store.conversations.get(conversation_id)
         return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
-    async def _prompt(self, engine: Backend, place: Place, fields: ResponseRequest) -> Prompt:
+    async def _prompt(
+        self, engine: Backend, place: Place, fields: ResponseRequest, tenant: str
+    ) -> tuple[Prompt, Remember | None]:
+        """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
         new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
-        prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
-        return await prompts.prompt(place.path, new)
+        if place.path:
+            prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
+            return await prompts.prompt(place.path, new), None
+        whole = await self._prompts.prompt(engine, tenant, chat_messages(system_prompt, (), new), param="input")
+        tokens = MessageTokens(
+            pack_ids(whole.ids), prompt_key(self._host.prompt_identity, system_prompt), starts_prompt=True
+        )
+        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole)
 
 
 def _check_fields(fields: ResponseRequest) -> None:

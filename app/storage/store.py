@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
@@ -33,6 +34,7 @@ class Store:
     tokens: TokenIndex
     items: ItemStore
     responses: ResponseStore
+    answers: AnswerStore
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
@@ -51,6 +53,7 @@ class Store:
             tokens=TokenIndex(database),
             items=ItemStore(database),
             responses=ResponseStore(database),
+            answers=AnswerStore(database),
         )
 
     async def close(self) -> None:

@@ -65,9 +65,10 @@ class FakeChatFormat:
         return [*ids, START, *b"assistant\n"]
 
     def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
-        assert messages[-num_new - 1].role == "assistant"
+        new = len(messages) - num_new
+        assert messages[new - 1].role == "assistant"
         closed = [] if prior_ids[-1] == END else [END]
-        said = [id_ for message in messages[-num_new:] for id_ in _turn(message)]
+        said = [id_ for message in messages[new:] for id_ in _turn(message)]
         return [*closed, *said, START, *b"assistant\n"]
 
 
@@ -200,6 +201,9 @@ class FakeEngine:
         stream = self._live.get(request_id)
         if stream is not None:
             self._finish(stream, "", (), "abort")
+
+    def tenant_salt(self, tenant: str) -> bytes:
+        return f"salt of {tenant}".encode()
 
     async def erase(self, trails: Sequence[Trail]) -> None:
         self.erased += trails

@@ -4,14 +4,16 @@ import asyncio
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import aiosqlite
 import pytest
 
 from app.records import Conversation
-from app.storage.database import DatabaseTooNewError, migrations
+from app.storage.database import Database, DatabaseTooNewError, migrations
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.token_history import pack_ids, unpack_ids
@@ -187,6 +189,22 @@ async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) 
     with pytest.raises(NotFoundError):
         await turn(store, conversation, "two", ghost)
     assert (await store.conversations.get(conversation.id)).head_id is None
+
+
+async def test_a_transaction_does_not_wait_for_the_event_loop(path: Path) -> None:
+    database, written = await Database.open(path), threading.Event()
+
+    async def work(connection: aiosqlite.Connection) -> None:
+        await connection.execute("CREATE TABLE of_the_test(number)")
+        await connection.execute("INSERT INTO of_the_test VALUES (1)")
+        written.set()
+
+    writing = asyncio.create_task(database.write(work))
+    await asyncio.sleep(0)
+    # The loop stands still here.
+    assert written.wait(10)
+    await writing
+    await database.close()
 
 
 async def test_many_writers_at_once_wait_for_each_other(store: Store) -> None:

@@ -30,14 +30,15 @@ class Window:
 
 
 class StreamReader(asyncio.Protocol):
-    """`steps`: how many tokens came. faults: tokens out of their order, and heads that are not 200."""
+    """steps: how many tokens came. faults: tokens out of their order, and a connection that broke. sent: when the request
+    was; opened: seconds from then to the first token."""
 
     def __init__(self, request: bytes, text: re.Pattern[bytes], window: Window) -> None:
         self.steps = 0
         self.faults = 0
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.opened: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-        self.transport: asyncio.Transport | None = None
+        self.sent = 0.0
         self._request = request
         self._text = text
         self._window = window
@@ -46,8 +47,8 @@ class StreamReader(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """asyncio."""
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.write(self._request)
+        self.sent = clock()
+        cast(asyncio.Transport, transport).write(self._request)
 
     def data_received(self, data: bytes) -> None:
         """asyncio. Only whole events are read."""
@@ -73,7 +74,7 @@ class StreamReader(asyncio.Protocol):
     def _take(self, step: int, now: float) -> None:
         if self.steps == 0:
             # The first token comes with the request, not with the schedule.
-            self.opened.set_result(now)
+            self.opened.set_result(now - self.sent)
         elif step != self._expected:
             self.faults += 1
         elif self._window.first <= step <= self._window.last:

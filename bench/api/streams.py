@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -12,7 +12,7 @@ import psutil
 
 from app.loop_lag import LoopLag
 from bench.api.frozen_reader import FrozenReader
-from bench.api.replay_engine import MODEL
+from bench.api.questions import chat_request, message_request
 from bench.api.replay_server import replay_server
 from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from bench.api.stream_reader import CHAT_TEXT, RUN_TEXT, Address, StreamReader, Window
@@ -67,7 +67,7 @@ class StreamsResult:
 async def measure_streams(plan: StreamsPlan, root: Path) -> StreamsResult:
     """On a server of its own. Raises ServerFailedError."""
     async with replay_server(root / f"{plan.kind}-{plan.frozen}".replace(" ", "-")) as server:
-        address = _address(server)
+        address = address_of(server)
         warm_up = StreamsPlan(plan.kind, min(WARM_UP_STREAMS, plan.streams), WARM_UP_SECONDS)
         await _Crowd(warm_up, address, await _conversations(server, warm_up)).read(server.pid)
         return await _Crowd(plan, address, await _conversations(server, plan)).read(server.pid)
@@ -121,6 +121,7 @@ class _Crowd:
     async def _open(self) -> list[asyncio.Task[None]]:
         loop = asyncio.get_running_loop()
         freeze_at = self._window.first * STEP_SECONDS
+        text = CHAT_TEXT if self._plan.kind == "chat completions" else RUN_TEXT
         freezing = list[asyncio.Task[None]]()
         for number in range(self._plan.streams):
             request = self._request(number)
@@ -130,7 +131,7 @@ class _Crowd:
                 freezing.append(asyncio.create_task(reader.read(freeze_at, self._plan.seconds)))
             else:
                 _, opened = await loop.create_connection(
-                    lambda request=request: StreamReader(request, self._text, self._window),  # type: ignore[misc]
+                    lambda request=request: StreamReader(request, text, self._window),  # type: ignore[misc]
                     self._address.host,
                     self._address.port,
                 )
@@ -138,30 +139,17 @@ class _Crowd:
             await asyncio.sleep(1 / OPENED_PER_SECOND)
         return freezing
 
-    @property
-    def _text(self) -> Any:
-        return CHAT_TEXT if self._plan.kind == "chat completions" else RUN_TEXT
-
     def _request(self, number: int) -> bytes:
         """For an answer that ends shortly after what is measured."""
         tokens = self._window.last - steps_until(clock()) + TAIL_STEPS
-        params = {"max_tokens": tokens, "ignore_eos": True}
         if self._plan.kind == "chat completions":
-            messages = [{"role": "user", "content": QUESTION}]
-            return self._address.post(
-                "/v1/chat/completions", {"model": MODEL, "messages": messages, "stream": True, **params}
-            )
-        return self._address.post(
-            f"/api/conversations/{self._conversations[number]}/messages", {"content": QUESTION, "params": params}
-        )
+            return chat_request(self._address, tokens)
+        return message_request(self._address, self._conversations[number], tokens)
 
     def _whole(self) -> int:
         least = self._window.last - self._window.first + TAIL_STEPS
         read = sum(reader.faults == 0 and reader.steps > least for reader in self._readers)
         return read + sum(each.is_whole and each.num_steps > least for each in self._frozen)
-
-
-QUESTION = "What is the difference between spring tides and neap tides, and when do they come?"
 
 
 def cpu_seconds(process: psutil.Process) -> float:
@@ -172,19 +160,21 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 async def _conversations(server: EbbServer, plan: StreamsPlan) -> list[str]:
     """As many empty ones as there will be streams; none if none are needed."""
-    if plan.kind == "chat completions":
-        return []
+    return [] if plan.kind == "chat completions" else await new_conversations(server, plan.streams)
+
+
+async def new_conversations(server: EbbServer, count: int) -> list[str]:
+    """Their ids."""
+    made = list[str]()
     async with aiohttp.ClientSession(server.base_url) as session:
-        return [await new_conversation(session) for _ in range(plan.streams)]
+        for _ in range(count):
+            async with session.post("/api/conversations", json={}) as response:
+                made.append((await response.json())["id"])
+    return made
 
 
-async def new_conversation(session: aiohttp.ClientSession) -> str:
-    """Its id."""
-    async with session.post("/api/conversations", json={}) as response:
-        return str((await response.json())["id"])
-
-
-def _address(server: EbbServer) -> Address:
+def address_of(server: EbbServer) -> Address:
+    """Of a server that runs."""
     parts = urlsplit(server.base_url or "")
     assert isinstance(parts.hostname, str)
     assert parts.port is not None

@@ -66,6 +66,7 @@ def _of_store(result: StoreResult) -> Iterator[Target]:
 def _of_fuzz(result: FuzzResult) -> Iterator[Target]:
     name = f"{result.requests:,} requests by {result.by}"
     yield Target(f"{name}: answers of 5xx", result.faults, 0, at_least=False)
+    yield Target(f"{name}: errors in the server's log", len(result.log_errors), 0, at_least=False)
     yield Target(f"{name}: event loop late by at most, ms", result.lag_ms, MOST_LAG_MS, at_least=False)
 
 

@@ -44,7 +44,7 @@ async def get_conversation(request: Request) -> Response:
     conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
     siblings = await services.store.tree.siblings(conversation.id, conversation.head_id)
-    return versioned(conversation, messages=[_beside(message, siblings.get(message.parent_id, [])) for message in path])
+    return versioned(conversation, messages=[_beside(message, siblings[message.parent_id]) for message in path])
 
 
 async def change_conversation(request: Request) -> Response:

@@ -5,7 +5,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.records import Conversation, Message
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events, events
@@ -253,21 +252,3 @@ async def test_search_finds_titles_and_messages_page_by_page(http: aiohttp.Clien
     second = await read(http, "/api/search", q="tid", limit="2", cursor=first["next_cursor"])
     assert (second["conversations"], second["next_cursor"]) == ([], None)
     assert [hit["snippet"]["text"] for hit in second["messages"]] == ["tide 0"]
-
-
-async def test_a_conversation_that_is_deleted_while_it_is_read_is_no_mistake(
-    http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conversation = await created(http)
-    await said(http, conversation, "one")
-    read_path = api.services.turns.shown_path
-
-    async def and_delete(shown: Conversation) -> list[Message]:
-        path = await read_path(shown)
-        await api.services.store.deletions.hide_message(path[0].id)
-        return path
-
-    monkeypatch.setattr(api.services.turns, "shown_path", and_delete)
-    response = await http.get(f"/api/conversations/{conversation}")
-    assert response.status == 200
-    assert [len(message["sibling_ids"]) for message in (await response.json())["messages"]] == [1, 1]

@@ -13,6 +13,7 @@ import aiosqlite
 import pytest
 
 from app.records import Conversation
+from app.responses.record import ResponseRecord
 from app.storage.database import Database, DatabaseTooNewError, migrations
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
@@ -267,3 +268,23 @@ async def test_everything_acknowledged_is_there_after_kill_9(path: Path) -> None
     await store.close()
     assert len(acknowledged) >= 200
     assert set(acknowledged) <= stored
+
+
+async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_along(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question, answer = message(conversation, "user", "one"), message(conversation, "assistant", "")
+    begun = Turn(
+        answer=replace(answer, parent_id=question.id),
+        run=record(answer),
+        questions=(question,),
+        title="one",
+        response=ResponseRecord("model", False, None, None, None, None, {}),
+    )
+    await store.runs.begin(begun)
+    await store.deletions.hide_message(question.id)
+    response_id = answer.id.replace("msg_", "resp_")
+    assert await store.responses.delete(response_id) == []
+    with pytest.raises(NotFoundError):
+        await store.responses.get(response_id)
+    restored = await store.deletions.show_message(question.id)
+    assert restored.head_id == answer.id

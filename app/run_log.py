@@ -43,8 +43,8 @@ class RunLog:
         self._message = message
         self._opening = opening
         self._epoch = epoch
-        self._numbers = array("q")
-        self._ends = array("L")
+        self._numbers = array("I")
+        self._ends = array("I")
         self._said = bytearray()
         for number, text in deltas:
             self._add(number, text)
@@ -52,7 +52,7 @@ class RunLog:
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
         self._interrupted = False
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
         self._newest_frame: tuple[int, bytes] = (0, b"")
 
     @property
@@ -114,7 +114,6 @@ class RunLog:
         """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
-            changed = self._changed
             if index < len(self._numbers):
                 fresh = self.deltas_from(index)
                 index += len(fresh)
@@ -122,7 +121,7 @@ class RunLog:
             elif self._closing is not None or self._interrupted:
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
@@ -133,7 +132,6 @@ class RunLog:
         else:
             seen = after
         while True:
-            changed = self._changed
             if seen == 0:
                 seen = OPENING
                 yield self._frame("run", self._opening, seen)
@@ -148,7 +146,7 @@ class RunLog:
                 yield farewell_frame()
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     def _is_event(self, number: int) -> bool:
         if number <= OPENING or number == self.last_event:
@@ -181,10 +179,18 @@ class RunLog:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
         return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
 
+    async def _change(self) -> None:
+        """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""
+        change = asyncio.get_running_loop().create_future()
+        self._waiting.append(change)
+        await change
+
     def _wake(self) -> None:
-        # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
-        self._changed.set()
-        self._changed = asyncio.Event()
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            # It is done if its cursor was cancelled.
+            if not change.done():
+                change.set_result(None)
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

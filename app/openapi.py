@@ -59,7 +59,7 @@ _ERROR: Final[Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """body: its schema, if it has one. query, headers: optional parameters. answers: kinds of content, with `status`."""
+    """body: its schema, if any. query, headers: optional parameters. answers: kinds of content, sent with `status`."""
 
     body: type[RequestModel] | None = None
     query: Mapping[str, Schema] = field(default_factory=dict)
@@ -169,7 +169,7 @@ def _described(path: str, operation: Operation) -> Schema:
         *(_parameter(name, "query", schema) for name, schema in operation.query.items()),
         *(_parameter(name, "header", _TEXT) for name in operation.headers),
     ]
-    content = {kind: {} for kind in operation.answers}
+    content: Schema = {kind: {} for kind in operation.answers}
     answer = {"description": "What was asked for", **({"content": content} if content else {})}
     error = {"description": "An error", "content": {JSON: {"schema": {"$ref": _REF.format(model="Error")}}}}
     described: Schema = {"responses": {str(operation.status): answer, "default": error}}

@@ -22,9 +22,7 @@ class RequestModel(BaseModel):
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """With the fields that pydantic never sees: `supported_fields` takes them out before."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         fields = schema.setdefault("properties", {})

@@ -3,8 +3,8 @@
 One connection writes, another reads; readers never wait for the writer (WAL). A committed transaction survives the
 death of the process; with synchronous=NORMAL only a power cut can take back the last ones.
 
-A transaction runs as a whole in the writer's thread. If each of its statements went there and back by itself, each would
-wait for its turn on the event loop, and all other writers with it: with a thousand streams to serve that is seconds.
+A transaction runs as a whole in the writer's thread. If each of its statements went there and back by itself, each
+would wait for its turn on the event loop, and all other writers with it: with a thousand streams that is seconds.
 """
 
 import asyncio

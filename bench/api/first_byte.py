@@ -1,4 +1,4 @@
-"""From a message to the first byte of its answer, above the engine's own time to its first token, which is none here."""
+"""From a message to the first byte of its answer, above the engine's own time to its first token: here it has none."""
 
 import asyncio
 import re

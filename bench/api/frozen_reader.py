@@ -97,4 +97,3 @@ class FrozenReader:
                 self._texts.append(json.loads(event.data)["text"])
                 self.num_deltas += 1
             self._ended = self._ended or event.event in _ENDS
-

@@ -44,7 +44,9 @@ class FuzzResult:
     @property
     def faults(self) -> int:
         """Answers that tell of a mistake of the server's."""
-        return sum(count for status, count in self.statuses.items() if status >= "500" and int(status) not in AS_DESIGNED)
+        return sum(
+            count for status, count in self.statuses.items() if status >= "500" and int(status) not in AS_DESIGNED
+        )
 
 
 async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
@@ -104,9 +106,7 @@ async def _ask(address: Address, attempt: Attempt) -> bytes:
     return bytes(answer)
 
 
-async def _result(
-    server: EbbServer, by: str, requests: int, began: float, before: _Counts, state: Path
-) -> FuzzResult:
+async def _result(server: EbbServer, by: str, requests: int, began: float, before: _Counts, state: Path) -> FuzzResult:
     seconds, after = clock() - began, await _counts(server)
     lags = after.lags - before.lags
     log = (state / "server.log").read_text(errors="replace").splitlines()

@@ -2,8 +2,8 @@
 
 import json
 import random
-from copy import deepcopy
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from bench.api.replay_engine import MODEL
@@ -14,7 +14,7 @@ _ITEM: Final = {"type": "message", "role": "user", "content": [{"type": "input_t
 RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "ChatCompletionRequest": [
         {"model": MODEL, "messages": _CHAT, "stream": True, "stream_options": {"include_usage": True}},
-        {"model": MODEL, "messages": _CHAT, "max_tokens": 3, "temperature": 0.5, "top_p": 0.9, "stop": ["9"], "seed": -1},
+        {"model": MODEL, "messages": _CHAT, "max_tokens": 3, "temperature": 0.5, "stop": ["9"], "seed": -1},
     ],
     "CompletionRequest": [{"model": MODEL, "prompt": "Once"}, {"model": MODEL, "prompt": [72, 105], "stream": True}],
     "MessagesRequest": [{"model": MODEL, "messages": _CHAT, "max_tokens": 5, "system": "Be brief.", "stream": True}],
@@ -59,9 +59,10 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
 }  # fmt: skip
 
 HOSTILE_VALUES: Final[list[Any]] = [
-    None, True, False, 0, -1, 1, 1.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 2**64, -(2**63) - 1, 10**400, "", " ", "\0", "a\0b",
-    "\ud800", "\U0001f30a" * 50, "\u202e\u2028\x85", "x" * 5000, "%s%n{0}", "' OR 1=1 --", "../../etc/passwd", [], {}, [[]],
-    [None], {"": ""}, {"$ref": "#"}, "NaN", "msg_" + "a" * 40, [1, "2", None], {"role": "user"}, "<|im_end|>",
+    None, True, False, 0, -1, 1, 1.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 2**64, -(2**63) - 1, 10**400, "", " ", "\0",
+    "a\0b",
+    "\ud800", "\U0001f30a" * 50, "\u202e\u2028\x85", "x" * 5000, "%s%n{0}", "' OR 1=1 --", "../../etc/passwd", [], {},
+    [[]], [None], {"": ""}, {"$ref": "#"}, "NaN", "msg_" + "a" * 40, [1, "2", None], {"role": "user"}, "<|im_end|>",
 ]  # fmt: skip
 _DEEP: Final = 5000
 _LARGE: Final = 3_900_000

@@ -13,8 +13,9 @@ from bench.api.fuzz_bodies import body_for
 _IDS: Final = re.compile(rb"\b(?:conv|msg|run|resp)_[0-9a-f]{16,64}\b")
 _KEPT: Final = 40
 _HOSTILE_TEXT: Final = (
-    "", "0", "-1", "1", "9" * 30, "true", "maybe", "\0", "é", "\U0001f30a", "%", "%zz", "..", "../..", "a/b", "' OR 1=1 --",
-    "x" * 500, "W10", "bnVsbA", "WzEsMiwzXQ", "W2ZhbHNlLCAxZTMwOCwgImEiXQ", "NaN", "1e9", "msg_", "run_x:0.1", "*", "[]",
+    "", "0", "-1", "1", "9" * 30, "true", "maybe", "\0", "é", "\U0001f30a", "%", "%zz", "..", "../..", "a/b",
+    "' OR 1=1 --", "x" * 500,
+    "W10", "bnVsbA", "WzEsMiwzXQ", "W2ZhbHNlLCAxZTMwOCwgImEiXQ", "NaN", "1e9", "msg_", "run_x:0.1", "*", "[]",
 )  # fmt: skip
 _METHODS: Final = ("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "BREW", "get", "GET", "POST")
 _TAGS: Final = ("*", '"1"', 'W/"2"', '"0", "1", "2"', '"x"', "1", '"' + "9" * 30 + '"', ",,,", "\xff")
@@ -102,7 +103,9 @@ class RequestMaker:
         source = self._random
         lines = ["Host: localhost", "Connection: close"]
         if source.random() < 0.3:
-            lines.append("Content-Type: " + source.choice(("application/json", "text/plain", "multipart/form-data", "\xff")))
+            lines.append(
+                "Content-Type: " + source.choice(("application/json", "text/plain", "multipart/form-data", "\xff"))
+            )
         if source.random() < 0.15:
             lines.append(f"If-Match: {source.choice(_TAGS)}")
         if source.random() < 0.15:
@@ -129,7 +132,8 @@ _ODD_LINES: Final = (
     "X-Request-Id: " + "a" * 300, "X-Request-Id: a b\x01", "Origin: http://evil.example", "Sec-Fetch-Site: cross-site",
     "Host: evil.example", "Expect: 100-continue", "Expect: 1", "Accept: x/y", "Accept-Encoding: br, zstd",
     "Upgrade: websocket", "Range: bytes=0-", "Content-Encoding: gzip", "Authorization: Bearer \xff", "No colon here",
-    ": no name", "X-Long: " + "b" * 40_000, " folded", "Cookie: " + "c=d; " * 500, "\r\n".join(f"X-{n}: 1" for n in range(150)),
+    ": no name", "X-Long: " + "b" * 40_000, " folded", "Cookie: " + "c=d; " * 500,
+    "\r\n".join(f"X-{n}: 1" for n in range(150)),
 )  # fmt: skip
 
 
@@ -145,6 +149,8 @@ def _chunks(body: bytes, source: random.Random) -> bytes:
         case 0:
             return whole[: source.randrange(len(whole))]
         case 1:
-            return source.choice((b"zz\r\n", b"-5\r\nabc\r\n", b"ffffffffffffffffff\r\n", b"5;" + b"x" * 9000 + b"\r\n"))
+            return source.choice(
+                (b"zz\r\n", b"-5\r\nabc\r\n", b"ffffffffffffffffff\r\n", b"5;" + b"x" * 9000 + b"\r\n")
+            )
         case _:
             return whole

@@ -1,11 +1,10 @@
 """An engine that computes nothing: a first token at once, then one for every stream with each step of the schedule.
 
-All else is the real engine's: what it refuses, and the streams in which outputs that nobody has read merge. As a step of
-a batch does, a step here hands over all of its tokens at one moment, which is the hardest way for a server.
+All else is the real engine's: what it refuses, and the streams in which outputs that nobody has read merge. As a step
+of a batch does, a step here hands over all of its tokens at one moment, which is the hardest way for a server.
 """
 
 import asyncio
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -108,7 +108,18 @@ def _name(result: StreamsResult) -> str:
 
 
 def _streams(results: Sequence[StreamsResult]) -> str:
-    head = ("", "events/s", "cores", "late: median, ms", "p95", "p99", "most", "kB each", "client: cores", "its lag, p99")
+    head = (
+        "",
+        "events/s",
+        "cores",
+        "late: median, ms",
+        "p95",
+        "p99",
+        "most",
+        "kB each",
+        "client: cores",
+        "its lag, p99",
+    )
     rows = [
         (
             _name(each),
@@ -122,8 +133,9 @@ def _streams(results: Sequence[StreamsResult]) -> str:
         for each in results
     ]
     return (
-        f"## Streams\n\nA token for every stream each {STEP_SECONDS * 1e3:g} ms, all at one moment, as a step of a batch "
-        "has them. Late: from then until its reader has read it. The client's own lag is in it.\n\n" + table(head, rows)
+        f"## Streams\n\nA token for every stream each {STEP_SECONDS * 1e3:g} ms, all at one moment, as a step of a "
+        "batch has them. Late: from then until its reader has read it. The client's own lag is in it.\n\n"
+        + table(head, rows)
     )
 
 
@@ -133,9 +145,8 @@ def _first_byte(result: FirstByteResult) -> str:
         for name, each in (("POST /v1/chat/completions", result.chat_ms),
                            ("POST /api/conversations/{id}/messages", result.message_ms))
     ]  # fmt: skip
-    return (
-        "## The first byte\n\nFrom a request to its first text, of an engine that has it at once.\n\n"
-        + table(("", "samples", "median, ms", "p95", "p99", "most"), rows)
+    return "## The first byte\n\nFrom a request to its first text, of an engine that has it at once.\n\n" + table(
+        ("", "samples", "median, ms", "p95", "p99", "most"), rows
     )
 
 

@@ -30,8 +30,8 @@ class Window:
 
 
 class StreamReader(asyncio.Protocol):
-    """steps: how many tokens came. faults: tokens out of their order, and a connection that broke. sent: when the request
-    was; opened: seconds from then to the first token."""
+    """steps: how many tokens came. faults: tokens out of their order, and a connection that broke. opened: seconds from
+    when the request was sent to the first token."""
 
     def __init__(self, request: bytes, text: re.Pattern[bytes], window: Window) -> None:
         self.steps = 0

@@ -6,7 +6,6 @@ The engine takes its time by a schedule of its own, so that an answer outlasts s
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import openai
 import pytest
 from openai import AsyncOpenAI

@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import aiohttp
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from app.loop_lag import LoopLag
 from bench.api.frozen_reader import FrozenReader

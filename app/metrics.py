@@ -17,6 +17,9 @@ from engine.stats import EngineStats
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Bounds; an answer that is a stream takes as long as the stream."""
 
+LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5)
+"""Bounds of how late the event loop is; beyond 50 ms people notice."""
+
 
 class Metrics:
     """A registry of its own, so that two servers in one process do not meet."""
@@ -33,6 +36,12 @@ class Metrics:
             "From a request's head to the end of its answer, by route",
             ["route"],
             buckets=HTTP_SECONDS,
+            registry=self._registry,
+        )
+        self.loop_lag = LiveHistogram(
+            "ebb_event_loop_lag_seconds",
+            "By how much the event loop is late for a timer",
+            buckets=LAG_SECONDS,
             registry=self._registry,
         )
 

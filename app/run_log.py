@@ -22,7 +22,8 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    Invariant: `_numbers` grow, and `_numbers[i]` is the number of the event with the text `_deltas[i]`.
+    The text is kept in one piece: a string for each token would be four times as large as what it says.
+    Invariant: `_numbers` grow, and the event with `_numbers[i]` says `_said[_ends[i - 1]:_ends[i]]`, which is UTF-8.
     """
 
     def __init__(
@@ -42,13 +43,16 @@ class RunLog:
         self._message = message
         self._opening = opening
         self._epoch = epoch
-        self._numbers = array("q", (number for number, _ in deltas))
-        self._deltas = [text for _, text in deltas]
+        self._numbers = array("I")
+        self._ends = array("I")
+        self._said = bytearray()
+        for number, text in deltas:
+            self._add(number, text)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
         self._interrupted = False
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
         self._newest_frame: tuple[int, bytes] = (0, b"")
 
     @property
@@ -68,11 +72,11 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return "".join(self._deltas)
+        return self._said.decode()
 
     def deltas_from(self, index: int) -> list[tuple[int, str]]:
         """Number and text of all deltas but the first `index`."""
-        return list(zip(self._numbers[index:], self._deltas[index:], strict=True))
+        return [(self._numbers[at], self._text(at, at + 1)) for at in range(index, len(self._numbers))]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
@@ -80,8 +84,7 @@ class RunLog:
 
     def append(self, text: str, num_tokens: int) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        self._numbers.append(max(num_tokens, self._last_delta) + 1)
-        self._deltas.append(text)
+        self._add(max(num_tokens, self._last_delta) + 1, text)
         self._wake()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
@@ -111,15 +114,14 @@ class RunLog:
         """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
-            changed = self._changed
-            if index < len(self._deltas):
+            if index < len(self._numbers):
                 fresh = self.deltas_from(index)
                 index += len(fresh)
                 yield fresh
             elif self._closing is not None or self._interrupted:
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
@@ -130,7 +132,6 @@ class RunLog:
         else:
             seen = after
         while True:
-            changed = self._changed
             if seen == 0:
                 seen = OPENING
                 yield self._frame("run", self._opening, seen)
@@ -145,7 +146,7 @@ class RunLog:
                 yield farewell_frame()
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     def _is_event(self, number: int) -> bool:
         if number <= OPENING or number == self.last_event:
@@ -156,20 +157,40 @@ class RunLog:
     def _delta_after(self, seen: int) -> tuple[int, bytes]:
         """Everything after `seen` as one event. The common case, one new delta, is encoded once for all cursors."""
         first, last = bisect_right(self._numbers, seen), self._last_delta
-        if first == len(self._deltas) - 1:
-            if self._newest_frame[0] != last:
-                self._newest_frame = (last, self._frame("delta", {"text": self._deltas[-1]}, last))
-            return self._newest_frame
-        return last, self._frame("delta", {"text": "".join(self._deltas[first:])}, last)
+        if first < len(self._numbers) - 1:
+            return last, self._delta(first, last)
+        if self._newest_frame[0] != last:
+            self._newest_frame = (last, self._delta(first, last))
+        return self._newest_frame
+
+    def _delta(self, first: int, number: int) -> bytes:
+        return self._frame("delta", {"text": self._text(first, len(self._numbers))}, number)
+
+    def _text(self, first: int, last: int) -> str:
+        """Of the deltas from index `first` to before `last`."""
+        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
+
+    def _add(self, number: int, text: str) -> None:
+        self._numbers.append(number)
+        self._said += text.encode()
+        self._ends.append(len(self._said))
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
         return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
 
+    async def _change(self) -> None:
+        """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""
+        change = asyncio.get_running_loop().create_future()
+        self._waiting.append(change)
+        await change
+
     def _wake(self) -> None:
-        # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
-        self._changed.set()
-        self._changed = asyncio.Event()
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            # It is done if its cursor was cancelled.
+            if not change.done():
+                change.set_result(None)
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from app.http_protocol import HttpProtocol
 from app.limits import KEEP_ALIVE_SECONDS
 from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
+from app.openapi import openapi_route
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
 from app.routes import (
@@ -74,25 +75,25 @@ def make_app(
     cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
     begin_trace: called with every request; None without tracing.
     """
+    api = [
+        *openai_chat.routes,
+        *openai_completions.routes,
+        *responses.routes,
+        *openai_conversations.routes,
+        *anthropic_messages.routes,
+        *tokens.routes,
+        *models.routes,
+        *conversations.routes,
+        *branches.routes,
+        *drafts.routes,
+        *search.routes,
+        *transfer.routes,
+        *runs.routes,
+        *health.routes,
+        *metrics.routes,
+    ]
     app = Starlette(
-        routes=[
-            *openai_chat.routes,
-            *openai_completions.routes,
-            *responses.routes,
-            *openai_conversations.routes,
-            *anthropic_messages.routes,
-            *tokens.routes,
-            *models.routes,
-            *conversations.routes,
-            *branches.routes,
-            *drafts.routes,
-            *search.routes,
-            *transfer.routes,
-            *runs.routes,
-            *health.routes,
-            *metrics.routes,
-            *page_routes(static),
-        ],
+        routes=[*api, openapi_route(api), *page_routes(static)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),

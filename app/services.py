@@ -12,6 +12,7 @@ from app.continuation import Continuation
 from app.deletions import Deletions
 from app.engine_host import EngineHost
 from app.kv_erasure import KVErasure
+from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.responses.service import Responses
 from app.resumption import Resumption
@@ -41,6 +42,7 @@ class Services:
     prompts: WholePrompts
     titles: TitleMaker | None
     metrics: Metrics
+    loop_lag: LoopLag
 
     @classmethod
     async def open(cls, database_path: Path, host: EngineHost, *, model_titles: bool = False) -> "Services":
@@ -58,6 +60,7 @@ class Services:
         responses = Responses(host, store, runs, turns, prompts, erasure)
         metrics = Metrics(host, lambda: runs.live)
         continuation = Continuation(host, store, runs)
+        loop_lag = LoopLag(metrics.loop_lag.observe)
         return cls(
             host,
             store,
@@ -72,11 +75,13 @@ class Services:
             prompts,
             titles,
             metrics,
+            loop_lag,
         )
 
     def begin(self) -> None:
         """Start what is done whether or not somebody asks for anything."""
         self.deletions.begin()
+        self.loop_lag.begin()
 
     async def close(self) -> None:
         """Wait for the runs, which the engine has ended by then, and close the conversations."""
@@ -86,6 +91,7 @@ class Services:
                 await self.runs.join()
         if self.titles is not None:
             await self.titles.stop()
+        self.loop_lag.stop()
         await self.deletions.stop()
         await self.erasure.stop()
         await self.answers.stop()

@@ -141,8 +141,11 @@ class Turns:
         run = self._runs.get(run_id)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
         messages = await self._store.messages.all_of(answer.conversation_id)
-        if all(message.id != answer.id for message in messages):
+        stored = next((message for message in messages if message.id == answer.id), None)
+        if stored is None:
             raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
+        # What it followed when its run began may have been taken out of the conversation.
+        answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)

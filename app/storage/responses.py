@@ -59,7 +59,8 @@ class ResponseStore:
             if not cursor.rowcount:
                 raise no_response(response_id)
             path = list(await connection.execute_fetchall(PATH_QUERY, (message_id,)))
-            return path if await _prune(connection, path) else []
+            # There is no path to what was hidden meanwhile; it goes in its time.
+            return path if path and await _prune(connection, path) else []
 
         return [node_of(row) for row in await self._database.write(remove)]
 

@@ -48,6 +48,7 @@ class Settings:
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
+    without_keys: nobody has to show a key, wherever the server listens.
     """
 
     state_dir: Path
@@ -79,6 +80,7 @@ class Settings:
     cors_origins: tuple[str, ...] = ()
     log_format: LogFormat = "text"
     log_messages: bool = False
+    without_keys: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
@@ -189,6 +191,7 @@ OPTIONS = (
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
+    Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
     Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
 )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from app.backend import Backend, GenerationStream
+from app.tenant_gate import TenantGate
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
@@ -50,6 +51,7 @@ async def chat_ids(engine: Backend, messages: Sequence[Message], *, param: str) 
 
 
 def generate(
+    gate: TenantGate,
     engine: Backend,
     prompt_ids: Sequence[int],
     params: SamplingParams,
@@ -58,9 +60,9 @@ def generate(
     request_id: str,
     rename: Callable[[str], str],
 ) -> GenerationStream:
-    """Queue a request. `rename` turns the engine's name of a field into the client's."""
+    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's."""
     try:
-        return engine.generate(prompt_ids, params, request_id=request_id, urgency=urgency)
+        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency)
     except InvalidRequestError as exc:
         if exc.param is not None:
             exc.param = rename(exc.param)

@@ -14,22 +14,28 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
+from app.authentication import Authentication
 from app.config import Settings
 from app.engine_host import EngineHost
 from app.error_responses import on_ebb_error, on_http_error
 from app.faults import Faults
 from app.http_protocol import HttpProtocol
+from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
 from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
 from app.request_context import RequestContext
 from app.routes import (
+    admin,
     anthropic_messages,
     branches,
     conversations,
     drafts,
     health,
+    login,
     metrics,
     models,
     openai_chat,
@@ -45,6 +51,7 @@ from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
 from app.state_lock import lock_state_dir
+from app.tenant_limits import LimitReachedError
 from engine.errors import EbbError
 
 DRAIN_SECONDS = 10.0
@@ -66,6 +73,12 @@ def make_app(
     bound_host: the address that the server listens on; on loopback, requests for other names are refused.
     cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
     """
+
+    def on_limit_reached(request: Request, error: Exception) -> Response:
+        assert isinstance(error, LimitReachedError)
+        services.metrics.limits_reached.labels(error.limit).inc()
+        return on_ebb_error(request, error)
+
     app = Starlette(
         routes=[
             *openai_chat.routes,
@@ -81,6 +94,8 @@ def make_app(
             *search.routes,
             *transfer.routes,
             *runs.routes,
+            *login.routes,
+            *admin.routes,
             *health.routes,
             *metrics.routes,
             *page_routes(static),
@@ -90,10 +105,16 @@ def make_app(
             *cors(cors_origins),
             Middleware(Faults),
             Middleware(OriginGuard, bound_host=bound_host, allowed_origins=cors_origins),
+            Middleware(Authentication, ring=services.ring),
         ],
-        exception_handlers={EbbError: on_ebb_error, HTTPException: on_http_error},
+        exception_handlers={
+            LimitReachedError: on_limit_reached,
+            EbbError: on_ebb_error,
+            HTTPException: on_http_error,
+        },
     )
     app.state.services = services
+    app.state.gates = services.gates
     return app
 
 
@@ -108,6 +129,9 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
     lock = lock_state_dir(settings.state_dir)
     if lock is None:
         logger.error("another ebb uses --state-dir %s", settings.state_dir)
+        return 1
+    if (reason := why_not_to_serve(settings)) is not None:
+        logger.error("%s", reason)
         return 1
     try:
         listener = _listen(settings.host, settings.port)
@@ -128,7 +152,9 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
 
 async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
     host = EngineHost()
-    services = await Services.open(settings.database, host, model_titles=settings.chat_titles == "model")
+    services = await Services.open(
+        settings.database, host, model_titles=settings.chat_titles == "model", demand=demand_of(settings)
+    )
     services.begin()
     server = DrainingServer(
         uvicorn.Config(

@@ -14,6 +14,7 @@ from app.failures import failure_of
 from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
+from app.tenant_gate import gate_of
 from engine.errors import EbbError, EngineError, NotFoundError
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
@@ -61,11 +62,18 @@ async def answer(
 ) -> Response:
     """Queue `prompt` and answer with a stream or with the whole text, as `fields` say.
 
-    Raises what the engine refuses the request with, and what `failure_of` says if there is no whole answer.
+    Raises what the engine or the tenant's limits refuse the request with, and what `failure_of` says if there is no
+    whole answer.
     """
     request_id: str = request.state.request_id
     stream = generate(
-        engine, prompt, params, urgency=fields.urgency(), request_id=request_id, rename=fields.client_field
+        gate_of(request),
+        engine,
+        prompt,
+        params,
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
     )
     if fields.stream:
         return _streamed(engine, stream, shape, request_id)

@@ -1,0 +1,114 @@
+"""Which keys and logins open the server, and what their tenants may use: the database's, at most a second old.
+
+It is read anew by the first request after that second, whoever changed it (`ebb keys` is another process), so that a
+revoked key opens nothing a second later, and a flood of wrong keys costs one look into a dictionary each.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from app.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
+from app.key_demand import Demand
+from app.principal import ANYBODY, Principal
+from app.storage.keys import KeyStore, Login
+from app.storage.limits import LimitStore
+from app.tenant_limits import NO_LIMITS, TenantLimits
+
+FRESH_SECONDS = 1.0
+LOGIN_SECONDS = 30 * 86_400
+NOTED_SECONDS = 3600.0
+"""Uses of a key within this time are written once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    keys: Mapping[str, ApiKey] = field(default_factory=dict)
+    logins: Mapping[bytes, Login] = field(default_factory=dict)
+    limits: Mapping[str, TenantLimits] = field(default_factory=dict)
+
+
+class KeyRing:
+    """Owner of what was read last, and of the uses that are not written yet."""
+
+    def __init__(
+        self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keys = keys
+        self._limits = limits
+        self._demand = demand
+        self._clock = clock
+        self._contents = _Contents()
+        self._read_at = -FRESH_SECONDS
+        self._reading = asyncio.Lock()
+        self._used: set[str] = set()
+
+    async def refresh(self, *, now: bool = False) -> None:
+        """Read what was changed, unless that was done within the last second. now: in any case."""
+        if not now and self._is_fresh():
+            return
+        async with self._reading:
+            if now or not self._is_fresh():
+                await self._read()
+
+    @property
+    def demands_keys(self) -> bool:
+        """Whether a client must show one."""
+        return self._demand == "always" or (self._demand == "once made" and bool(self._contents.keys))
+
+    def by_key(self, text: str) -> Principal | None:
+        """Who shows this key; None if it opens nothing."""
+        key = self._contents.keys.get(key_id_of(text) or "")
+        if key is None or not matches(key, text) or key.revoked_at is not None:
+            return None
+        return self._noted(key)
+
+    def by_login(self, text: str) -> Principal | None:
+        """Who is logged in with this secret."""
+        login = self._contents.logins.get(digest_of(text))
+        if login is None or login.expires_at <= time.time():
+            return None
+        key = self._contents.keys[login.key_id]
+        return self._noted(key) if key.revoked_at is None else None
+
+    def anybody(self) -> Principal | None:
+        """Who shows nothing."""
+        return None if self.demands_keys else ANYBODY
+
+    async def log_in(self, principal: Principal) -> str:
+        """The secret of a new login of who showed a key."""
+        assert principal.key_id is not None
+        secret = secrets.token_urlsafe(SECRET_BYTES)
+        await self._keys.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
+        await self.refresh(now=True)
+        return secret
+
+    async def log_out(self, secret: str) -> None:
+        """End a login, if it is one."""
+        if digest_of(secret) in self._contents.logins:
+            await self._keys.log_out(digest_of(secret))
+            await self.refresh(now=True)
+
+    def limits_of(self, tenant: str) -> TenantLimits:
+        """What it may use."""
+        return self._contents.limits.get(tenant, NO_LIMITS)
+
+    def _is_fresh(self) -> bool:
+        return self._clock() - self._read_at < FRESH_SECONDS
+
+    async def _read(self) -> None:
+        if self._used:
+            used, self._used = self._used, set()
+            await self._keys.used(used, time.time())
+        keys = {key.id: key for key in await self._keys.all()}
+        # A login may be of a key that was made after the keys were read.
+        logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
+        self._contents = _Contents(keys, logins, await self._limits.all())
+        self._read_at = self._clock()
+
+    def _noted(self, key: ApiKey) -> Principal:
+        if key.last_used_at is None or time.time() - key.last_used_at > NOTED_SECONDS:
+            self._used.add(key.id)
+        return key.principal

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.bench_plan import BENCH_OPTIONS, BenchPlan
+from app.bench_plan import API_KEY, BENCH_OPTIONS, BenchPlan
 from app.config import OPTIONS, Settings, load_settings
 from app.keys_plan import (
     CREATE_HELP,
@@ -109,7 +109,7 @@ def _commands() -> tuple[_Command, ...]:
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
-        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
+        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
         _Command("restore", _restore, RESTORE_HELP, ("state-dir",), argument=RESTORE_FILE),
@@ -222,10 +222,10 @@ def _profile(settings: Settings, **plan: Any) -> int:
     return profile(settings, ProfilePlan(**plan))
 
 
-def _chat(settings: Settings) -> int:
+def _chat(settings: Settings, api_key: str | None = None) -> int:
     from app.chat import chat
 
-    return chat(settings)
+    return chat(settings, api_key)
 
 
 def _doctor(settings: Settings, security: bool = False) -> int:

@@ -59,7 +59,7 @@ async def _ready(client: ChatClient) -> str | None:
     said = None
     while True:
         health = await client.health()
-        if "model" not in health:
+        if health["version"] is None:
             raise RefusedError("the server demands a key that opens it: --api-key KEY, or @FILE that holds it")
         if health["status"] == "ok":
             return str(health["model"]["name"])

@@ -30,9 +30,9 @@ async def ready(request: Request) -> Response:
 
 def _body(host: EngineHost, asks: Principal | None) -> dict[str, Any]:
     """Whoever shows no key learns the status, a user also what the page shows, an administrator all of it."""
-    if asks is None:
-        return {"status": host.status}
     whole = _whole(host)
+    if asks is None:
+        return {**dict.fromkeys(whole), "status": host.status}
     return whole if asks.scope == "admin" else {**whole, "tiers": None}
 
 

@@ -7,7 +7,7 @@ import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.database import Database
-from app.storage.rows import insert_conversation, insert_messages
+from app.storage.rows import insert_conversations, insert_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,12 @@ class ImportStore:
         """
 
         async def insert(connection: aiosqlite.Connection) -> list[Imported]:
-            taken = []
-            for one in given:
-                if not duplicates and await _is_here(connection, self._tenant, one.source):
-                    continue
-                # A second copy has no name but its own: an export holds both.
-                await insert_conversation(
-                    connection, self._tenant, one.conversation, None if duplicates else one.source
-                )
+            taken = [one for one in given if duplicates or not await _is_here(connection, self._tenant, one.source)]
+            # A second copy has no name but its own: an export holds both.
+            named = [(one.conversation, None if duplicates else one.source) for one in taken]
+            await insert_conversations(connection, self._tenant, named)
+            for one in taken:
                 await insert_messages(connection, one.messages)
-                taken.append(one)
             return taken
 
         return await self._database.write(insert)

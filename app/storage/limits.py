@@ -34,8 +34,8 @@ class LimitStore:
         await self._database.write(replace)
 
 
-async def check_room(connection: aiosqlite.Connection, tenant: str) -> None:
-    """For one more conversation, inside the transaction that makes it. Raises LimitReachedError.
+async def check_room(connection: aiosqlite.Connection, tenant: str, num_new: int) -> None:
+    """For some more conversations, inside the transaction that makes them. Raises LimitReachedError.
 
     Deleted ones do not count while they can be restored, up to as many again: else a loop that makes and deletes
     would store without end.
@@ -47,7 +47,7 @@ async def check_room(connection: aiosqlite.Connection, tenant: str) -> None:
         {"tenant": tenant},
     )
     for row in rows:
-        if row["shown"] >= row["most"] or row["stored"] >= 2 * row["most"]:
+        if row["shown"] + num_new > row["most"] or row["stored"] + num_new > 2 * row["most"]:
             raise LimitReachedError(
                 "conversations",
                 f"{row['shown']} conversations are stored, of {row['most']} that this tenant may have: delete some",

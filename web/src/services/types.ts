@@ -95,8 +95,8 @@ export interface TierHealth {
 /** Who is not logged in learns the status alone. */
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
-  version?: string;
-  model?: { name: string; dtype: string; device: string; max_model_len: number } | null;
-  starting?: string | null;
+  version: string | null;
+  model: { name: string; dtype: string; device: string; max_model_len: number } | null;
+  starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
 }

@@ -1,6 +1,7 @@
 """Who may ask what: every route of the application is in one of the tables here, and a new one must be put there."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.unit.fake_engine import ANSWER_WORDS
 Call = tuple[str, str]
 """A method and a route's path."""
 
+KEYS_DOC = Path(__file__).parent.parent.parent / "docs" / "keys.md"
 SECRET = "periwinkle"
 """What Alice says, and nobody else."""
 
@@ -132,6 +134,16 @@ def without_names(call: Call) -> Call:
 def test_every_route_is_in_a_table(everybody: People) -> None:
     known = OPEN | ADMIN.keys() | SHARED.keys() | {without_names(call) for call in OWN}
     assert routes_of(everybody) == known
+
+
+def test_the_documentation_names_what_is_open_and_what_is_an_administrators() -> None:
+    table = KEYS_DOC.read_text().partition("| route | takes |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if "/" in line]
+    documented = {
+        tuple(call.split(" ")): takes for calls, takes in rows for call in re.findall("`([A-Z]+ [^`]+)`", calls)
+    }
+    assert {call for call, takes in documented.items() if "nothing" in takes} == OPEN
+    assert {call for call, takes in documented.items() if "nothing" not in takes} == ADMIN.keys()
 
 
 async def ask(http: aiohttp.ClientSession, call: Call, body: Any = None, names: dict[str, str] | None = None) -> Any:

@@ -26,18 +26,18 @@ class Administration:
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
         """Its record, and the key itself, which is shown this once."""
         made = await self.store.keys.create(name, tenant, scope)
-        await self.ring.refresh(now=True)
+        await self.ring.read()
         return made
 
     async def revoke_key(self, key_id: str) -> None:
         """Raises NotFoundError."""
         await self.store.keys.revoke(key_id)
-        await self.ring.refresh(now=True)
+        await self.ring.read()
 
     async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
         """In place of those that it had."""
         await self.store.limits.set(tenant, limits)
-        await self.ring.refresh(now=True)
+        await self.ring.read()
 
     async def tenants(self) -> list[dict[str, Any]]:
         """Who has keys, chats or limits, and what each used."""
@@ -66,7 +66,7 @@ class Administration:
         """
         engine = self.host.require()
         keys = await self.store.keys.revoke_all_of(tenant)
-        await self.ring.refresh(now=True)
+        await self.ring.read()
         await self.runs.forget_all_of(tenant)
         await engine.delete_tenant(tenant)
         conversations = await self.store.of(tenant).deletions.remove_all()

@@ -5,6 +5,7 @@ revoked key opens nothing a second later, and a flood of wrong keys costs one lo
 """
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ LOGIN_SECONDS = 30 * 86_400
 NOTED_SECONDS = 3600.0
 """Uses of a key within this time are written once."""
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
@@ -31,7 +34,7 @@ class _Contents:
 
 
 class KeyRing:
-    """Owner of what was read last, and of the uses that are not written yet."""
+    """Owner of what was read last, and of the task that notes uses."""
 
     def __init__(
         self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
@@ -44,14 +47,31 @@ class KeyRing:
         self._read_at = -FRESH_SECONDS
         self._reading = asyncio.Lock()
         self._used: set[str] = set()
+        self._noting: asyncio.Task[None] | None = None
 
-    async def refresh(self, *, now: bool = False) -> None:
-        """Read what was changed, unless that was done within the last second. now: in any case."""
-        if not now and self._is_fresh():
+    async def read(self) -> None:
+        """Take in what was changed."""
+        async with self._reading:
+            await self._read()
+
+    async def refresh(self) -> None:
+        """The same, unless that was done within the last second. What cannot be read stays as it was: a broken disk is
+        no reason to refuse who needs none."""
+        if self._is_fresh():
             return
         async with self._reading:
-            if now or not self._is_fresh():
+            if self._is_fresh():
+                return
+            try:
                 await self._read()
+            except Exception:
+                logger.exception("the keys could not be read; those of before count until they can")
+                self._read_at = self._clock()
+
+    async def stop(self) -> None:
+        """Wait for what is being written."""
+        if self._noting is not None:
+            await self._noting
 
     @property
     def demands_keys(self) -> bool:
@@ -82,14 +102,14 @@ class KeyRing:
         assert principal.key_id is not None
         secret = secrets.token_urlsafe(SECRET_BYTES)
         await self._keys.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
-        await self.refresh(now=True)
+        await self.read()
         return secret
 
     async def log_out(self, secret: str) -> None:
         """End a login, if it is one."""
         if digest_of(secret) in self._contents.logins:
             await self._keys.log_out(digest_of(secret))
-            await self.refresh(now=True)
+            await self.read()
 
     def limits_of(self, tenant: str) -> TenantLimits:
         """What it may use."""
@@ -99,14 +119,21 @@ class KeyRing:
         return self._clock() - self._read_at < FRESH_SECONDS
 
     async def _read(self) -> None:
-        if self._used:
+        if self._used and (self._noting is None or self._noting.done()):
             used, self._used = self._used, set()
-            await self._keys.used(used, time.time())
+            # Nobody waits for it: another writer may have a whole file to import.
+            self._noting = asyncio.create_task(self._note(used), name="note-key-use")
         keys = {key.id: key for key in await self._keys.all()}
         # A login may be of a key that was made after the keys were read.
         logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
         self._contents = _Contents(keys, logins, await self._limits.all())
         self._read_at = self._clock()
+
+    async def _note(self, used: set[str]) -> None:
+        try:
+            await self._keys.used(used, time.time())
+        except Exception:
+            logger.exception("when keys were last used could not be stored")
 
     def _noted(self, key: ApiKey) -> Principal:
         if key.last_used_at is None or time.time() - key.last_used_at > NOTED_SECONDS:

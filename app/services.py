@@ -58,7 +58,7 @@ class Services:
         from then on. demand: whether others must show one."""
         store = await Store.open(database_path)
         ring = KeyRing(store.keys, store.limits, demand)
-        await ring.refresh()
+        await ring.read()
         runs = RunRegistry(store.runs)
         resumption = Resumption(host, store, runs)
         await resumption.begin()
@@ -117,6 +117,7 @@ class Services:
             await self.titles.stop()
         await self.deletions.stop()
         await self.erasure.stop()
+        await self.ring.stop()
         await self.store.close()
 
 

@@ -8,10 +8,12 @@ from starlette.routing import Route
 from app.authentication import COOKIE, shown_login
 from app.error_responses import ForbiddenError, UnauthorizedError
 from app.key_ring import LOGIN_SECONDS
+from app.limits import MAX_LOGIN_BYTES
 from app.middleware import is_same_origin
 from app.principal import Principal
-from app.request_body import read_body
+from app.request_body import read_bytes
 from app.schemas.admin import LoginFields
+from app.schemas.parsing import parse_body
 from app.services import server_services
 
 
@@ -25,7 +27,7 @@ async def who(request: Request) -> Response:
 async def log_in(request: Request) -> Response:
     """Take a key, give a cookie."""
     _check_origin(request)
-    fields = await read_body(request, LoginFields)
+    fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     ring = server_services(request).ring
     principal = ring.by_key(fields.key)
     if principal is None:

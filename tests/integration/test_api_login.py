@@ -61,6 +61,8 @@ async def test_a_wrong_key_logs_nobody_in_and_stores_nothing(everybody: People) 
         refused = await everybody.nobody.post("/api/login", json={"key": key})
         assert (await error_of(refused, 401))["code"] == "invalid_api_key"
         assert COOKIE not in refused.cookies
+    too_much = await everybody.nobody.post("/api/login", json={"key": "x" * 5000})
+    assert "4 KiB" in (await error_of(too_much, 413))["message"]
     assert await everybody.server.services.store.keys.logins() == {}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from sqlite3 import OperationalError
 
 import pytest
 
@@ -39,7 +40,7 @@ async def elsewhere(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
 
 async def ring_of(store: Store, clock: Clock, demand: Demand = "once made") -> KeyRing:
     ring = KeyRing(store.keys, store.limits, demand, clock)
-    await ring.refresh()
+    await ring.read()
     return ring
 
 
@@ -117,15 +118,39 @@ async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
 
 async def test_when_a_key_was_last_used_is_written_once_an_hour(store: Store) -> None:
     key, secret = await store.keys.create("laptop", "alice", "user")
-    clock = Clock()
-    ring = await ring_of(store, clock)
+    ring = await ring_of(store, Clock())
     ring.by_key(secret)
-    clock.now += FRESH_SECONDS
-    await ring.refresh()
+    await ring.read()
+    await ring.stop()
     (stored,) = await store.keys.all()
     assert stored.last_used_at is not None
     assert stored.last_used_at > key.created_at
+    await ring.read()
     ring.by_key(secret)
+    await ring.read()
+    await ring.stop()
+    assert (await store.keys.all())[0].last_used_at == stored.last_used_at
+
+
+async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, secret = await store.keys.create("laptop", "alice", "user")
+    clock = Clock()
+    ring = await ring_of(store, clock)
+
+    async def broken(*_: object) -> object:
+        raise OperationalError("disk I/O error")
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(Database, "read", broken)
+        clock.now += FRESH_SECONDS
+        await ring.refresh()
+        assert ring.by_key(secret) is not None
+        with pytest.raises(OperationalError):
+            await ring.read()
+    assert "the keys could not be read" in caplog.text
+    await store.keys.revoke(key.id)
     clock.now += FRESH_SECONDS
     await ring.refresh()
-    assert (await store.keys.all())[0].last_used_at == stored.last_used_at
+    assert ring.by_key(secret) is None

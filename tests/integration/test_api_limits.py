@@ -148,11 +148,15 @@ async def test_a_deleted_tenant_loses_its_keys_chats_runs_and_kv_and_nobody_else
     live = await everybody.alice.post(
         f"/api/conversations/{await created(everybody.alice)}/messages", json={"content": "x"}
     )
+    going_on = await everybody.bob.post(
+        f"/api/conversations/{await created(everybody.bob)}/messages", json={"content": "x"}
+    )
     await everybody.alice.put("/api/draft", json={"text": "typed"})
     deleted = await everybody.root.delete("/api/admin/tenants/alice")
     assert (deleted.status, await deleted.json()) == (200, {"keys": 1, "conversations": 2})
     assert everybody.engine.deleted_tenants == ["alice"]
-    assert everybody.engine.running == 0
+    assert everybody.engine.running == 1
+    assert everybody.server.services.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
     assert (await everybody.alice.get("/api/conversations")).status == 401
     _, key = await everybody.server.services.administration.create_key("alice", "alice", "user")
     headers = {"Authorization": f"Bearer {key}"}

@@ -48,6 +48,7 @@ OWN: dict[Call, Any] = {
     ("PATCH", "/api/conversations/{id}"): {"title": "Bob's now"},
     ("DELETE", "/api/conversations/{id}"): None,
     ("DELETE", "/api/conversations/{id}?permanently=true"): None,
+    ("DELETE", "/api/conversations/{busy}?permanently=true"): None,
     ("POST", "/api/conversations/{deleted}/restore"): None,
     ("POST", "/api/conversations/{id}/messages"): {"content": "and?"},
     ("GET", "/api/conversations/{id}/tree"): None,
@@ -172,7 +173,8 @@ async def things_of_alice(everybody: People) -> dict[str, str]:
     engine.hold()
     body = {"model": "fake-1", "input": SECRET, "background": True}
     background = await (await alice.post("/v1/responses", json=body)).json()
-    live = await alice.post(f"/api/conversations/{await created(alice)}/messages", json={"content": SECRET})
+    busy = await created(alice)
+    live = await alice.post(f"/api/conversations/{busy}/messages", json={"content": SECRET})
     assert live.status == 200
     return {
         "id": conversation,
@@ -180,6 +182,7 @@ async def things_of_alice(everybody: People) -> dict[str, str]:
         "cut": cut["id"],
         "hidden": hidden["parent_id"],
         "deleted": deleted,
+        "busy": busy,
         "run": answer["run_id"],
         "stored": elsewhere["run_id"],
         "live": live.headers["X-Run-Id"],
@@ -189,8 +192,8 @@ async def things_of_alice(everybody: People) -> dict[str, str]:
 
 
 async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that is stored, but for what runs write while they go on."""
-    tables = ("conversation", "message", "response", "draft", "api_key", "tenant_limits", "run")
+    """Everything that is stored, but for what runs write while they go on, and when keys were used."""
+    tables = ("conversation", "message", "response", "draft", "tenant_limits", "run")
     read_all = services.store.database.read
     return {table: [tuple(row) for row in await read_all(f"SELECT * FROM {table}")] for table in tables}
 
@@ -217,6 +220,7 @@ async def test_what_belongs_to_another_tenant_is_not_there_and_stays_as_it_is(ev
         assert own.status < 300, f"{call}: {own.status} {await own.text()}"
         await own.read()
         await everybody.server.services.runs.join()
+    assert {request.tenant for request in engine.requests} == {"alice"}
 
 
 async def test_what_everybody_may_ask_tells_nobody_of_others(everybody: People) -> None:

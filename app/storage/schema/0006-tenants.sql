@@ -3,7 +3,9 @@ ALTER TABLE conversation ADD COLUMN tenant TEXT NOT NULL DEFAULT 'local';
 DROP INDEX conversation_list;
 CREATE INDEX conversation_list ON conversation(tenant, archived, pinned DESC, updated_at DESC, id DESC)
   WHERE deleted_at IS NULL;
-CREATE INDEX conversation_tenant ON conversation(tenant, deleted_at);
+CREATE INDEX conversation_tenant ON conversation(tenant, deleted_at, id);
+DROP INDEX conversation_origin;
+CREATE INDEX conversation_origin ON conversation(tenant, origin) WHERE origin IS NOT NULL;
 
 DROP VIEW shown_message;
 CREATE VIEW shown_message AS

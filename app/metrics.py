@@ -45,6 +45,13 @@ class Metrics:
             registry=self._registry,
         )
 
+        self.limits_reached = Counter(
+            "ebb_limits_reached",
+            "Requests refused because of their tenant's limits",
+            ["limit"],
+            registry=self._registry,
+        )
+
     def text(self) -> bytes:
         """The exposition format of Prometheus, 0.0.4."""
         return generate_latest(self._registry)

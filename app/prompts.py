@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from app.backend import Backend, GenerationStream
+from app.tenant_gate import TenantGate
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
@@ -44,6 +45,7 @@ async def to_ids(engine: Backend, encode: Callable[[], T], text: str, *, param: 
 
 
 def generate(
+    gate: TenantGate,
     engine: Backend,
     prompt_ids: Sequence[int],
     params: SamplingParams,
@@ -52,9 +54,9 @@ def generate(
     request_id: str,
     rename: Callable[[str], str],
 ) -> GenerationStream:
-    """Queue a request. `rename` turns the engine's name of a field into the client's."""
+    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's."""
     try:
-        return engine.generate(prompt_ids, params, request_id=request_id, urgency=urgency)
+        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency)
     except InvalidRequestError as exc:
         if exc.param is not None:
             exc.param = rename(exc.param)

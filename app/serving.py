@@ -16,6 +16,7 @@ from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
 from app.stateless import Remember
+from app.tenant_gate import gate_of
 from engine.errors import EbbError, EngineError, NotFoundError
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
@@ -66,11 +67,18 @@ async def answer(
 
     remember: told what was produced, before the client learns that the answer has ended, or when it left.
 
-    Raises what the engine refuses the request with, and what `failure_of` says if there is no whole answer.
+    Raises what the engine or the tenant's limits refuse the request with, and what `failure_of` says if there is no
+    whole answer.
     """
     request_id: str = request.state.request_id
     stream = generate(
-        engine, prompt, params, urgency=fields.urgency(), request_id=request_id, rename=fields.client_field
+        gate_of(request),
+        engine,
+        prompt,
+        params,
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
     )
     if fields.stream:
         return _streamed(engine, stream, shape, request_id, remember)

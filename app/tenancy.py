@@ -1,8 +1,10 @@
-"""Whose request it is."""
+"""Whose conversations, runs and KV a request is about."""
 
 from starlette.requests import Request
 
+from app.principal import principal_of
 
-def tenant_of(request: Request) -> str:  # noqa: ARG001
-    """The tenant that asks. Without keys to tell people apart by there is one."""
-    return "local"
+
+def tenant_of(request: Request) -> str:
+    """The tenant of who sent `request`: never a name from the request itself."""
+    return principal_of(request).tenant

@@ -27,6 +27,7 @@ from app.stateless import Remember
 from app.storage.runs import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
+from app.tenant_gate import TenantGate
 from app.titles import title_from
 from app.token_history import MessageTokens, pack_ids
 from app.turn_prompt import Prompt, PromptMaker
@@ -43,12 +44,13 @@ SEED_BITS = 53
 
 
 class Turns:
-    """Ties the store, the runs and the engine together."""
+    """Ties the store, the runs and the engine together, for the tenant of the store."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry) -> None:
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
         self._store = store
         self._runs = runs
+        self._gate = gate
         self._repeated = RepeatedRequests(store, runs)
 
     async def ask(self, conversation_id: str, fields: NewMessage, expected: Versions = None) -> Run:
@@ -59,7 +61,7 @@ class Turns:
             InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored then.
             ConflictError: the parent is still being generated, or the head moved meanwhile.
             VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         before = await self._repeated.run_of_question(fields.id, conversation_id, fields.content)
         try:
@@ -138,7 +140,7 @@ class Turns:
     async def explain(self, run_id: str) -> dict[str, Any]:
         """Why not more of its prompt was reused: see `app.reuse_report`. Raises NotFoundError, NotReadyError."""
         engine = self._host.require()
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
         messages = await self._store.messages.all_of(answer.conversation_id)
         stored = next((message for message in messages if message.id == answer.id), None)
@@ -152,7 +154,7 @@ class Turns:
 
     async def cancel(self, run_id: str) -> Message:
         """Stop a run; returns its answer. Raises NotFoundError."""
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
     async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
@@ -166,13 +168,22 @@ class Turns:
 
     def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Stored messages, unfinished answers among them with the text that has come until now."""
-        return [run.answer_so_far if (run := self._runs.get(message.run_id)) else message for message in messages]
+        return [
+            run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
+            for message in messages
+        ]
 
     async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
         """Queue a turn and store it. `rename` turns the engine's name of a field into the client's. Raises as `ask`."""
         run_id = new_id("run")
         stream = generate(
-            engine, draft.prompt.ids, draft.sampling, urgency=draft.urgency, request_id=run_id, rename=rename
+            self._gate,
+            engine,
+            draft.prompt.ids,
+            draft.sampling,
+            urgency=draft.urgency,
+            request_id=run_id,
+            rename=rename,
         )
 
         def abort() -> None:
@@ -188,7 +199,8 @@ class Turns:
             abort()
             raise
         opening = opening_event(conversation, draft.question, answer)
-        run = Run(run_id, answer, RunLog(run_id, answer, opening), remember=draft.remember)
+        log = RunLog(run_id, answer, opening)
+        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember)
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run

@@ -70,7 +70,7 @@ class Responses:
             InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
                 the request. Nothing is stored then.
             ConflictError: what it is to follow is still being generated.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         _check_fields(fields)
         engine = self._host.require()
@@ -109,7 +109,7 @@ class Responses:
         """Raises NotFoundError."""
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
-        run = self._runs.get(answer.run_id)
+        run = self._runs.get(answer.run_id, self._store.tenant)
         return StoredResponse(record, answer if run is None else run.answer_so_far, run)
 
     def retell(self, response: StoredResponse) -> Run | Retold:
@@ -141,8 +141,8 @@ class Responses:
         if deleted:
             if response.run is not None:
                 self._runs.forget(response.run)
-            self._runs.forget_prefixes()
-            self._erasure.begin(deleted)
+            self._runs.forget_prefixes(self._store.tenant)
+            self._erasure.begin(deleted, self._store.tenant)
 
     async def input_of(self, response_id: str) -> list[Message]:
         """All messages that it answers, also those of the responses before it; oldest first. Raises NotFoundError."""

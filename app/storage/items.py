@@ -21,10 +21,11 @@ NODES = "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM m
 
 
 class ItemStore:
-    """Every method is one transaction; once it has returned, its effect outlives the process."""
+    """Of a tenant. Every method is one transaction; once it has returned, its effect outlives the process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def add(self, conversation_id: str, items: Sequence[tuple[Role, str]]) -> list[Message]:
         """Put messages, as (role, content), behind the head; returns them. They are tokenised with the next question.
@@ -35,7 +36,7 @@ class ItemStore:
         """
 
         async def insert(connection: aiosqlite.Connection) -> list[Message]:
-            head = await _head_of(connection, conversation_id)
+            head = await _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
             for role, content in items:
@@ -57,8 +58,12 @@ class ItemStore:
         """
 
         async def remove(connection: aiosqlite.Connection) -> list[Row]:
-            head = await _head_of(connection, conversation_id)
-            path = list(await connection.execute_fetchall(PATH_QUERY, (head["id"],))) if head is not None else []
+            head = await _head_of(connection, self._tenant, conversation_id)
+            path = (
+                list(await connection.execute_fetchall(PATH_QUERY, (head["id"], self._tenant)))
+                if head is not None
+                else []
+            )
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
@@ -73,12 +78,12 @@ class ItemStore:
         return [node_of(row) for row in await self._database.write(remove)]
 
 
-async def _head_of(connection: aiosqlite.Connection, conversation_id: str) -> Row | None:
+async def _head_of(connection: aiosqlite.Connection, tenant: str, conversation_id: str) -> Row | None:
     rows = list(
         await connection.execute_fetchall(
             "SELECT message.id, message.status FROM conversation LEFT JOIN message ON message.id = head_id "
-            "WHERE conversation.id = ?",
-            (conversation_id,),
+            "WHERE conversation.id = ? AND tenant = ?",
+            (conversation_id, tenant),
         )
     )
     if not rows:

@@ -44,7 +44,11 @@ class ByteChatFormat:
     def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
         """What follows an answer."""
         closed = [] if prior_ids[-1] == END else [END]
-        return [*closed, *(id_ for message in messages[len(messages) - num_new :] for id_ in _turn(message)), *b"assistant\n"]
+        return [
+            *closed,
+            *(id_ for message in messages[len(messages) - num_new :] for id_ in _turn(message)),
+            *b"assistant\n",
+        ]
 
 
 def _turn(message: Message) -> list[int]:

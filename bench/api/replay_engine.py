@@ -127,6 +127,15 @@ class ReplayEngine:
         """Of this run."""
         return self._processor.salts.salt(tenant)
 
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+        return [name for name, answer in self._answers.items() if answer.request.tenant == tenant]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """End its requests."""
+        for name in self.requests_of(tenant):
+            self.abort(name)
+
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """There is no KV."""
         del trails, tenant

@@ -369,7 +369,7 @@ async def test_what_is_not_stored_is_not_there_afterwards(client: AsyncOpenAI, a
             await client.responses.create(model="fake-1", input="and?", previous_response_id=gone)
     for table in ("conversation", "message", "response"):
         assert await api.services.store.database.read(f"SELECT * FROM {table}") == []
-    assert api.services.runs.get(None) is None
+    assert api.services.runs.get(None, "local") is None
 
 
 async def test_what_is_not_stored_may_follow_what_is(client: AsyncOpenAI, api: Api) -> None:

@@ -89,6 +89,7 @@ class FakeStream:
     request_id: str
     params: SamplingParams
     prompt: tuple[int, ...]
+    tenant: str = "local"
     urgency: Urgency = NORMAL
     keep_kv: bool = True
     produced: list[int] = field(default_factory=list)
@@ -118,6 +119,8 @@ class FakeEngine:
         self.chat_format = FakeChatFormat()
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
+        self.erased_of: list[str] = []
+        self.deleted_tenants: list[str] = []
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self._steps: int | None = None
@@ -189,7 +192,7 @@ class FakeEngine:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
         request_id = f"{request_id}-{len(self.requests)}"
-        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), urgency, keep_kv, list(produced))
+        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), tenant, urgency, keep_kv, list(produced))
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream
@@ -205,8 +208,17 @@ class FakeEngine:
     def tenant_salt(self, tenant: str) -> bytes:
         return f"salt of {tenant}".encode()
 
-    async def erase(self, trails: Sequence[Trail]) -> None:
+    def requests_of(self, tenant: str) -> list[str]:
+        return [stream.request_id for stream in self._live.values() if stream.tenant == tenant]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        self.deleted_tenants.append(tenant)
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         self.erased += trails
+        self.erased_of += [tenant] * len(trails)
         self._change.set()
 
     async def until_erased(self, count: int) -> list[Trail]:

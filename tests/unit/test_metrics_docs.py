@@ -58,6 +58,7 @@ def families() -> list[Metric]:
     host.ready(EngineWithEverything(), "identity")
     metrics = Metrics(host, lambda: 0)
     metrics.http_responses.labels("GET", 200).inc()
+    metrics.limits_reached.labels("conversations").inc()
     metrics.http_seconds.labels("/").observe(0.1)
     return list(text_string_to_metric_families(metrics.text().decode()))
 

@@ -61,6 +61,7 @@ VALUES = {
     "log-format": "json",
     "log-messages": "true",
     "otlp-endpoint": "http://collector:4318/v1/traces",
+    "without-keys": "true",
 }
 
 
@@ -101,6 +102,7 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         log_format="json",
         log_messages=True,
         otlp_endpoint="http://collector:4318/v1/traces",
+        without_keys=True,
     )
 
 

@@ -80,15 +80,22 @@ export interface ConversationChanges {
   params?: ChatParams | null;
 }
 
+/** Whether the server demands keys, and who is logged in. */
+export interface Login {
+  demands_keys: boolean;
+  principal: { tenant: string; scope: "user" | "admin"; key_id: string | null } | null;
+}
+
 export interface TierHealth {
   used_bytes: number;
   capacity_bytes: number;
   state: string;
 }
 
+/** Who is not logged in learns the status alone. */
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
-  version: string;
+  version: string | null;
   model: { name: string; dtype: string; device: string; max_model_len: number } | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;

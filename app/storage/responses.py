@@ -12,7 +12,10 @@ from app.storage.rows import dump, node_of
 from app.token_trails import TokenNode
 from engine.errors import NotFoundError
 
-OWN = "message_id IN (SELECT id FROM shown_message WHERE id = :id AND tenant = :tenant)"
+OWN = (
+    "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
+    "WHERE message.id = :id AND tenant = :tenant)"
+)
 
 
 async def insert_response(connection: aiosqlite.Connection, message_id: str, record: ResponseRecord) -> None:

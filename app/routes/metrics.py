@@ -10,7 +10,7 @@ from app.services import services_of
 
 async def metrics(request: Request) -> Response:
     """Prometheus text."""
-    return Response(services_of(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    return Response(await services_of(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 routes = [Route("/metrics", metrics)]

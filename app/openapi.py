@@ -4,6 +4,7 @@ Paths, methods and what they do come from the routes themselves; the table below
 test holds it against the routes.
 """
 
+import asyncio
 import inspect
 import re
 from collections.abc import Mapping, Sequence
@@ -127,7 +128,7 @@ def openapi_route(described: Sequence[BaseRoute]) -> Route:
 
     async def openapi(request: Request) -> Response:  # noqa: ARG001
         """This document."""
-        return JSONResponse(document())
+        return JSONResponse(await asyncio.to_thread(document))
 
     return Route("/openapi.json", openapi)
 

@@ -10,7 +10,7 @@ from app.services import server_services
 
 async def metrics(request: Request) -> Response:
     """Prometheus text."""
-    return Response(server_services(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    return Response(await server_services(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 routes = [Route("/metrics", metrics)]

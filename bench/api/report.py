@@ -49,7 +49,7 @@ def _of_streams(result: StreamsResult) -> Iterator[Target]:
     yield Target(f"{name}: streams that were read to their ends", result.whole, plan.streams, at_least=True)
     if not plan.frozen:
         yield Target(f"{name}: cores", result.cores, MOST_CORES, at_least=False)
-    yield Target(f"{name}: resident memory of a stream, kB", result.kb_per_stream, MOST_KB, at_least=False)
+        yield Target(f"{name}: resident memory of a stream, kB", result.kb_per_stream, MOST_KB, at_least=False)
 
 
 def _of_first_byte(result: FirstByteResult) -> Iterator[Target]:

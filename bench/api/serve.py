@@ -6,7 +6,8 @@ from pathlib import Path
 
 from app.config import Settings
 from app.server import run_server
-from bench.api.replay_engine import ReplayEngine
+from app.startup import Report, objects_that_stay
+from bench.api.replay_engine import MODEL, ReplayEngine
 from bench.api.schedule import STEP_SECONDS
 
 
@@ -26,7 +27,13 @@ def main() -> int:
         port=given.port,
         chat_titles="first-words",
     )
-    return run_server(settings, lambda _: (ReplayEngine(given.step_seconds), "replay"))
+
+    def build(_: Report) -> tuple[ReplayEngine, str]:
+        # As the real engine's builder does.
+        with objects_that_stay():
+            return ReplayEngine(given.step_seconds), MODEL
+
+    return run_server(settings, build)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ class _Crowd:
         client_cores = (cpu_seconds(client) - own_cpu) / seconds
         probe.stop()
         await asyncio.gather(*freezing, *(reader.closed for reader in self._readers))
-        most = max(most, server.memory_info().rss)
         return StreamsResult(
             plan=self._plan,
             cores=cores,

@@ -30,6 +30,7 @@ OPEN = {
     ("GET", "/{name}"),
     ("GET", "/health"),
     ("GET", "/ready"),
+    ("GET", "/openapi.json"),
     ("GET", "/api/login"),
     ("POST", "/api/login"),
     ("POST", "/api/logout"),

@@ -18,7 +18,7 @@ from engine.stats_log import StatsLog
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer
 
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
@@ -86,7 +86,7 @@ class AsyncLLMEngine:
         engine: LLMEngine,
         *,
         config: EngineConfig,
-        tokenizer: Tokenizer,
+        tokenizer: TextTokenizer,
         chat_format: ChatFormat,
         redis_note: str,
         on_close: Callable[[float], None],

@@ -33,7 +33,7 @@ from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
 from models.pangu.chat_format import ChatFormat, Message
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer, load_tokenizer
 
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
@@ -48,7 +48,7 @@ class _Loaded:
     """What the scheduler's side needs to know of the worker's. window: tokens of prompt and answer together."""
 
     executor: Executor
-    tokenizer: Tokenizer
+    tokenizer: TextTokenizer
     tiers: OpenTiers
     layout: BlockLayout
     num_blocks: int
@@ -59,7 +59,7 @@ class _Loaded:
 
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack, trace: Trace = NO_TRACE
-) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
+) -> tuple[LLMEngine, TextTokenizer, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
     Raises EngineError, ModelError.
@@ -129,7 +129,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             fingerprint=namespace.fingerprint(),
         )
         executor.call(worker.init_kv, num_blocks)
-        tokenizer = Tokenizer.load(config.model_path)
+        tokenizer = load_tokenizer(config.model_path)
         tiers = opening.result()
     if tiers.store is not None:
         executor.call(worker.attach_host_pool, tiers.store.pool)
@@ -149,7 +149,7 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
     )
 
 
-def _public_ids(config: EngineConfig, tokenizer: Tokenizer, progress: Progress) -> list[int]:
+def _public_ids(config: EngineConfig, tokenizer: TextTokenizer, progress: Progress) -> list[int]:
     """What all prompts with the public system prompt begin with, whatever is asked. Raises EngineError if that does
     not fill a block, ChatFormatError if the model's template takes no system prompt."""
     chat_format, system = ChatFormat.load(config.model_path, tokenizer), Message("system", config.public_prompt)

@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,12 @@ class ChatFormat:
     """Renders conversations for one model."""
 
     def __init__(
-        self, template: str | None, tokenizer: Tokenizer, *, variables: dict[str, str], leading_id: int | None = None
+        self,
+        template: str | None,
+        tokenizer: TextTokenizer,
+        *,
+        variables: dict[str, str],
+        leading_id: int | None = None,
     ) -> None:
         """template: Jinja, or None for a model that has none. variables: bos_token and the like, by name.
 
@@ -46,7 +51,7 @@ class ChatFormat:
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
 
     @classmethod
-    def load(cls, path: Path, tokenizer: Tokenizer) -> "ChatFormat":
+    def load(cls, path: Path, tokenizer: TextTokenizer) -> "ChatFormat":
         """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json."""
         folder = ModelFolder(path)
         config = folder.tokenizer_config()

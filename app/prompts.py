@@ -9,6 +9,7 @@ from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.errors import ModelError
 from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
 
 LONG_TEXT = 1 << 15
 """Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
@@ -43,10 +44,12 @@ async def to_ids(
         raise InvalidRequestError(str(exc), param=param) from exc
 
 
-async def chat_ids(engine: Backend, messages: Sequence[Message], *, param: str) -> list[int]:
+async def chat_ids(
+    engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
+) -> list[int]:
     """The ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
     text = "".join(message.content for message in messages)
-    return await to_ids(engine, lambda: engine.chat_format.render(messages), text, param=param)
+    return await to_ids(engine, lambda: engine.chat_format.render(messages, thinking=thinking), text, param=param)
 
 
 def generate(

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+from app.deltas import Delta
 from app.records import Conversation, Message
 from app.sse import event_frame, farewell_frame
 
@@ -22,7 +23,7 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    Invariant: `_numbers` grow, and `_numbers[i]` is the number of the event with the text `_deltas[i]`.
+    Invariant: `_numbers` grow, and `_numbers[i]` is that of `_deltas[i]`.
     """
 
     def __init__(
@@ -32,18 +33,18 @@ class RunLog:
         opening: dict[str, Any],
         *,
         epoch: int = 0,
-        deltas: Sequence[tuple[int, str]] = (),
+        deltas: Sequence[Delta] = (),
     ) -> None:
         """message: the answer, in progress. opening: the data of event 1.
 
-        epoch: how many processes worked on the run before; deltas: what they said, as (number, text).
+        epoch: how many processes worked on the run before; deltas: what they said.
         """
         self.run_id = run_id
         self._message = message
         self._opening = opening
         self._epoch = epoch
-        self._numbers = array("q", (number for number, _ in deltas))
-        self._deltas = [text for _, text in deltas]
+        self._numbers = array("q", (delta.number for delta in deltas))
+        self._deltas = list(deltas)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
@@ -68,20 +69,26 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return "".join(self._deltas)
+        return "".join(delta.text for delta in self._deltas if not delta.is_thought)
 
-    def deltas_from(self, index: int) -> list[tuple[int, str]]:
-        """Number and text of all deltas but the first `index`."""
-        return list(zip(self._numbers[index:], self._deltas[index:], strict=True))
+    @property
+    def reasoning(self) -> str | None:
+        """The thoughts so far; None if there are none."""
+        return "".join(delta.text for delta in self._deltas if delta.is_thought) or None
+
+    def deltas_from(self, index: int) -> list[Delta]:
+        """All deltas but the first `index`."""
+        return self._deltas[index:]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
         self._opening = opening
 
-    def append(self, text: str, num_tokens: int) -> None:
+    def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        self._numbers.append(max(num_tokens, self._last_delta) + 1)
-        self._deltas.append(text)
+        delta = Delta(max(num_tokens, self._last_delta) + 1, text, is_thought)
+        self._numbers.append(delta.number)
+        self._deltas.append(delta)
         self._wake()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
@@ -107,8 +114,8 @@ class RunLog:
         is_known = int(epoch) == self._epoch or (int(epoch) < self._epoch and int(number) <= self._inherited_until)
         return int(number) if is_known else None
 
-    async def news(self, after: int) -> AsyncGenerator[list[tuple[int, str]], None]:
-        """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
+    async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
+        """All deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
             changed = self._changed
@@ -126,7 +133,8 @@ class RunLog:
         of the text so far."""
         if after is None or not self._is_event(after):
             seen = self._last_delta
-            yield self._frame("snapshot", {"message": {**self._message.to_json(), "content": self.text}}, seen)
+            so_far = {"content": self.text, "reasoning": self.reasoning}
+            yield self._frame("snapshot", {"message": {**self._message.to_json(), **so_far}}, seen)
         else:
             seen = after
         while True:
@@ -158,9 +166,9 @@ class RunLog:
         first, last = bisect_right(self._numbers, seen), self._last_delta
         if first == len(self._deltas) - 1:
             if self._newest_frame[0] != last:
-                self._newest_frame = (last, self._frame("delta", {"text": self._deltas[-1]}, last))
+                self._newest_frame = (last, self._frame("delta", _delta_json(self._deltas[-1:]), last))
             return self._newest_frame
-        return last, self._frame("delta", {"text": "".join(self._deltas[first:])}, last)
+        return last, self._frame("delta", _delta_json(self._deltas[first:]), last)
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
@@ -170,6 +178,13 @@ class RunLog:
         # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def _delta_json(deltas: Sequence[Delta]) -> dict[str, Any]:
+    """Thoughts have a field of their own, where there are any."""
+    text = "".join(delta.text for delta in deltas if not delta.is_thought)
+    reasoning = "".join(delta.text for delta in deltas if delta.is_thought)
+    return {"text": text, "reasoning": reasoning} if reasoning else {"text": text}
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

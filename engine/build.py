@@ -12,6 +12,7 @@ from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
+from engine.answer_text import AnswerFormat
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
@@ -32,6 +33,7 @@ from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import return_freed_memory
 from models.fingerprint import model_fingerprint
+from models.folder import ModelFolder
 from models.pangu.chat_format import ChatFormat, Message
 from models.text_tokenizer import TextTokenizer, load_tokenizer
 
@@ -49,6 +51,7 @@ class _Loaded:
 
     executor: Executor
     tokenizer: TextTokenizer
+    chat_format: ChatFormat
     tiers: OpenTiers
     layout: BlockLayout
     num_blocks: int
@@ -59,7 +62,7 @@ class _Loaded:
 
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack, trace: Trace = NO_TRACE
-) -> tuple[LLMEngine, TextTokenizer, OpenTiers]:
+) -> tuple[LLMEngine, TextTokenizer, ChatFormat, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
     Raises EngineError, ModelError.
@@ -74,7 +77,7 @@ def build_llm_engine(
         loaded.tokenizer.eos_token_ids,
     )
     clock = time.monotonic
-    public = _public_ids(config, loaded.tokenizer, progress) if config.public_prompt and config.prefix_cache else ()
+    public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
     processor = Processor(
         limits,
         loaded.namespace,
@@ -86,10 +89,10 @@ def build_llm_engine(
         queue_timeout=config.queue_timeout or inf,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
-    engine = LLMEngine(
-        processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock, block_nbytes=loaded.layout.nbytes)
-    )
-    return engine, loaded.tokenizer, loaded.tiers
+    tokenizer = loaded.tokenizer
+    answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
+    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.layout.nbytes))
+    return engine, tokenizer, loaded.chat_format, loaded.tiers
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
@@ -130,10 +133,11 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         )
         executor.call(worker.init_kv, num_blocks)
         tokenizer = load_tokenizer(config.model_path)
+        chat_format = ChatFormat.load(config.model_path, tokenizer)
         tiers = opening.result()
     if tiers.store is not None:
         executor.call(worker.attach_host_pool, tiers.store.pool)
-    return _Loaded(executor, tokenizer, tiers, layout, num_blocks, window, model.vocab_size, namespace)
+    return _Loaded(executor, tokenizer, chat_format, tiers, layout, num_blocks, window, model.vocab_size, namespace)
 
 
 def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
@@ -149,10 +153,10 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
     )
 
 
-def _public_ids(config: EngineConfig, tokenizer: TextTokenizer, progress: Progress) -> list[int]:
+def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progress) -> list[int]:
     """What all prompts with the public system prompt begin with, whatever is asked. Raises EngineError if that does
     not fill a block, ChatFormatError if the model's template takes no system prompt."""
-    chat_format, system = ChatFormat.load(config.model_path, tokenizer), Message("system", config.public_prompt)
+    system = Message("system", config.public_prompt)
     first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
     ids = first[: min(num_equal(first, other) for other in others)]
     blocks = len(ids) // config.block_size
@@ -187,8 +191,7 @@ def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int
 def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRACE) -> AsyncLLMEngine:
     """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
     with ExitStack() as closing:
-        engine, tokenizer, tiers = build_llm_engine(config, progress, closing, trace)
-        chat_format = ChatFormat.load(config.model_path, tokenizer)
+        engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
         to_close = closing.pop_all()
 
     def on_close(flush_seconds: float) -> None:
@@ -203,6 +206,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         config=config,
         tokenizer=tokenizer,
         chat_format=chat_format,
+        sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
         redis_note=tiers.redis_note,
         on_close=on_close,
     )

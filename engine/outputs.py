@@ -121,6 +121,7 @@ class RequestOutput:
     finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
     and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
     stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
+    reasoning: what the model thought before it answered, apart from `text`; if an output has both, it comes first.
     """
 
     request_id: str
@@ -131,6 +132,7 @@ class RequestOutput:
     error: str | None = None
     retry_after: int | None = None
     stop_string: str | None = None
+    reasoning: str = ""
 
     @property
     def finished(self) -> bool:

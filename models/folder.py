@@ -32,6 +32,21 @@ class ModelFolder:
         lists = (value if isinstance(value, list) else [value] for value in values)
         return tuple(dict.fromkeys(id_ for ids in lists for id_ in ids if isinstance(id_, int)))
 
+    def sampling_defaults(self) -> dict[str, float]:
+        """How its makers sample from it: temperature, top_p and top_k of generation_config.json, those that are there.
+
+        Empty where they say nothing, or not to sample.
+        """
+        config = self.generation_config()
+        if config.get("do_sample") is not True:
+            return {}
+        values = {name: config.get(name) for name in ("temperature", "top_p", "top_k")}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
     def weight_files(self) -> list[Path]:
         """The safetensors files in the order of their names. Raises ModelNotFoundError when there is none."""
         files = sorted(self.path.glob("*.safetensors"))

@@ -10,6 +10,7 @@ import tokenizers
 
 from models.errors import TokenizerError
 from models.folder import ModelFolder
+from models.thinking import MARKERS
 
 
 class Tokenizer:
@@ -23,8 +24,10 @@ class Tokenizer:
         self.eos_token_ids = eos_token_ids
         # Some folders keep the truncation and padding of their training: a prompt must arrive whole.
         spec = spec | {"truncation": None, "padding": None}
+        # The marks of a thought are often added as text; what people write must not become one.
+        marks = {text for pair in MARKERS for text in pair}
         for token in spec.get("added_tokens", []):
-            token["special"] = token["special"] or token["id"] in eos_token_ids
+            token["special"] = token["special"] or token["id"] in eos_token_ids or token["content"] in marks
         text = json.dumps(spec)
         try:
             self._full = tokenizers.Tokenizer.from_str(text)

@@ -15,6 +15,7 @@ from app.runs import Run, RunRegistry
 from app.schemas.responses import ResponseRequest
 from app.serving import check_model
 from app.storage.store import Store
+from app.thinking import preferred_mode
 from app.turn_prompt import Prompt, PromptMaker
 from app.turns import TurnDraft, Turns, with_seed
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -81,7 +82,7 @@ class Responses:
             place.conversation,
             new[-1],
             prompt,
-            sampling=with_seed(fields.sampling_params()),
+            sampling=with_seed(fields.sampling_params(engine.sampling_defaults)),
             urgency=fields.urgency(),
             new=new,
             check_head=place.is_named,
@@ -103,7 +104,7 @@ class Responses:
         """What its events come from. Raises NotReadyError where that takes a tokenizer and there is none."""
         if response.run is not None:
             return response.run
-        return Retold.of(response.answer, self._host.require().tokenizer)
+        return Retold.of(response.answer, self._host.require())
 
     async def cancel(self, response_id: str) -> StoredResponse:
         """Stop it, if it has not ended; returns it.
@@ -163,7 +164,8 @@ class Responses:
         new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
         prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
-        return await prompts.prompt(place.path, new)
+        effort = fields.reasoning.effort if fields.reasoning is not None else None
+        return await prompts.prompt(place.path, new, thinking=preferred_mode(engine, effort))
 
 
 def _check_fields(fields: ResponseRequest) -> None:

@@ -8,11 +8,13 @@ from starlette.routing import Route
 
 from app.anthropic_errors import ROUTE
 from app.anthropic_shapes import MessageShape
+from app.backend import Backend
 from app.prompts import chat_ids
 from app.request_body import read_body
 from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.thinking import preferred_mode
 
 
 async def messages(request: Request) -> Response:
@@ -20,8 +22,8 @@ async def messages(request: Request) -> Response:
     engine = services_of(request).host.require()
     fields = await read_body(request, MessagesRequest)
     check_model(engine, fields.model)
-    prompt = await chat_ids(engine, fields.turns(), param="messages")
-    params = fields.sampling_params()
+    prompt = await _prompt(engine, fields)
+    params = fields.sampling_params(engine.sampling_defaults)
     if fields.max_tokens > engine.max_model_len - len(prompt):
         # The field is required, so clients send a large number: the answer may go on to the end of the window.
         params = replace(params, max_tokens=None)
@@ -39,8 +41,14 @@ async def count_tokens(request: Request) -> Response:
     engine = services_of(request).host.require()
     fields = await read_body(request, CountTokensRequest)
     check_model(engine, fields.model)
-    prompt = await chat_ids(engine, fields.turns(), param="messages")
+    prompt = await _prompt(engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt)}))
+
+
+async def _prompt(engine: Backend, fields: CountTokensRequest) -> list[int]:
+    # With Anthropic a model thinks only where it is asked to, and to ask for it is not supported.
+    thinking = preferred_mode(engine, "none")
+    return await chat_ids(engine, fields.turns(), param="messages", thinking=thinking)
 
 
 def _named(request: Request, response: Response) -> Response:

@@ -18,9 +18,11 @@ async def chat_completions(request: Request) -> Response:
     engine = host.require()
     fields = await read_body(request, ChatCompletionRequest)
     check_model(engine, fields.model)
-    prompt = await chat_ids(engine, [message.turn() for message in fields.messages], param="messages")
+    turns = [message.turn() for message in fields.messages]
+    prompt = await chat_ids(engine, turns, param="messages", thinking=fields.thinking_mode(engine))
     shape = ChatShape(model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
-    return await answer(request, engine, fields, shape, prompt=prompt, params=fields.sampling_params())
+    params = fields.sampling_params(engine.sampling_defaults)
+    return await answer(request, engine, fields, shape, prompt=prompt, params=params)
 
 
 routes = [Route("/v1/chat/completions", chat_completions, methods=["POST"])]

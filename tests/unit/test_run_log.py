@@ -3,6 +3,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from app.deltas import Delta
 from app.records import Message
 from app.run_log import RunLog
 from app.sse import farewell_frame
@@ -10,7 +11,7 @@ from app.sse import farewell_frame
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 
 
-def new_log(epoch: int = 0, deltas: Sequence[tuple[int, str]] = ()) -> RunLog:
+def new_log(epoch: int = 0, deltas: Sequence[Delta] = ()) -> RunLog:
     return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()}, epoch=epoch, deltas=deltas)
 
 
@@ -137,7 +138,7 @@ async def test_a_number_counts_the_tokens_so_it_does_not_matter_how_the_text_was
 
 
 async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events() -> None:
-    log = new_log(1, [(2, "a"), (4, "bc")])
+    log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     log.append("d", 4)
     end(log)
     for event_id, first in (("run_1:0.2", "bcd"), ("run_1:0.4", "d"), ("run_1:1.5", None)):
@@ -148,7 +149,7 @@ async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events()
 
 
 async def test_what_was_said_but_not_stored_before_the_restart_is_no_cursor() -> None:
-    log = new_log(1, [(2, "a"), (4, "bc")])
+    log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     say(log, "d", "e")
     assert log.cursor("run_1:0.5") is None
     assert log.cursor("run_1:1.5") == 5

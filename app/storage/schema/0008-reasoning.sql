@@ -1,0 +1,7 @@
+-- What a model thought before it answered: apart from the text, never part of a later prompt.
+ALTER TABLE message ADD COLUMN reasoning TEXT;
+-- A view keeps the columns that its tables had when it was made.
+DROP VIEW shown_message;
+CREATE VIEW shown_message AS
+  SELECT message.* FROM message JOIN conversation ON conversation.id = message.conversation_id
+  WHERE message.deleted_at IS NULL AND conversation.deleted_at IS NULL;

@@ -33,7 +33,7 @@ class Said:
 
 
 class AnswerText:
-    """Reads one answer, token by token."""
+    """Reads one answer, token by token. num_thought: tokens of thoughts so far, without those around them."""
 
     def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int]) -> None:
         # An answer to a prompt that ends within a text goes on with it.
@@ -42,6 +42,7 @@ class AnswerText:
             how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
         )
         self._thoughts = Thoughts(how.thinking, prompt_ids) if how.thinking is not None else None
+        self.num_thought = 0
 
     def push(self, token_id: int) -> Said:
         """Text that this token completes."""
@@ -50,4 +51,5 @@ class AnswerText:
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
             return Said()
+        self.num_thought += self._thoughts.inside
         return Said(self._detokenizer.push(token_id), self._thoughts.inside)

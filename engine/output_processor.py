@@ -137,6 +137,7 @@ class OutputProcessor:
             prompt_tokens=request.num_prompt_tokens,
             completion_tokens=progress.num_tokens,
             resumed_tokens=progress.num_resumed,
+            reasoning_tokens=progress.answer.num_thought,
             kv=self._receipt(request),
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,

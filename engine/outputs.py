@@ -98,7 +98,8 @@ class Reuse:
 class Usage:
     """Token counts of one finished request, and its times in milliseconds since it came to this process.
 
-    resumed_tokens: of the completion's, those that another process had produced. reuse: None if it never had its turn,
+    resumed_tokens: of the completion's, those that another process had produced; reasoning_tokens: those that were
+    thought, and are no part of the text. reuse: None if it never had its turn,
     or if nothing is ever reused.
     """
 
@@ -110,6 +111,7 @@ class Usage:
     total_ms: float
     reuse: Reuse | None = None
     resumed_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ WORDS = [
     "系统：用户：助手：工具：方法：你好，世界。",
     "you are a helpful assistant /no_think /auto_think 1 2 3 4 5 6 7 8 9 0",
 ]
+THOUGHT, ANSWER = "the quick brown fox", "hello world 你好"
 PIECES = 600
 HEAD_DIM = 128
 INV_FREQ = HEAD_DIM // 2
@@ -113,6 +114,36 @@ def write_openpangu(path: Path, config: dict[str, Any], tensors: dict[str, torch
     _write(path / "tokenizer_config.json", _tokenizer_config(ids))
     _write_tensors(path, tensors, shards)
     return path
+
+
+def write_thinking_openpangu(path: Path) -> Path:
+    """One layer that says THOUGHT and ANSWER in openPangu's way to whatever it is asked; after /no_think the thought is
+    empty. Every token asks for the next one; attention looks for /no_think, and the MLP for it and the begin of a
+    thought together."""
+    config = pangu_config(layers=1)
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model())
+    start, end, stop = (int(pieces.piece_to_id(f"[unused{number}]")) for number in (16, 17, 10))
+    last = pieces.encode("助手：")[-1]
+    chain = [last, start, *pieces.encode(THOUGHT), end, *pieces.encode(ANSWER), stop]
+    assert len(set(chain)) == len(chain)
+    quiet = set(pieces.encode("a /no_think")) - set(pieces.encode("a /auto_think"))
+    tensors = {name: torch.zeros_like(tensor) for name, tensor in random_tensors(config).items()}
+    for name in tensors:
+        if name.endswith("norm.weight"):
+            tensors[name].fill_(1.0)
+    asked, seen, begun, both = range(4)
+    embedding, head = tensors["model.embed_tokens.weight"], tensors["lm_head.weight"]
+    embedding[:, 4:] = torch.randint(0, 2, embedding[:, 4:].shape, generator=torch.Generator().manual_seed(1)) * 2.0 - 1
+    embedding[list(quiet), asked] = 16.0
+    embedding[start, begun] = 16.0
+    head[chain[1:], 4:] = 0.2 * embedding[chain[:-1], 4:]
+    head[end, both] = 60.0
+    tensors["model.layers.0.self_attn.v_proj.weight"][0, asked] = 1.0
+    tensors["model.layers.0.self_attn.o_proj.weight"][seen, 0] = 20.0
+    tensors["model.layers.0.mlp.gate_proj.weight"][0, begun] = 1.0
+    tensors["model.layers.0.mlp.up_proj.weight"][0, seen] = 1.0
+    tensors["model.layers.0.mlp.down_proj.weight"][both, 0] = 0.1
+    return write_openpangu(path, config, tensors)
 
 
 def _tokenizer_config(ids: dict[str, int]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Turns:
             raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
         _check_parent(path, parent_id, conversation_id)
         params = _params(engine, conversation, fields.params)
-        thinking = required_mode(engine, params.thinking, param="params.thinking")
+        thinking = _thinking(engine, conversation, fields.params)
         new = [ChatMessage("user", fields.content)]
         prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
         now = time.time()
@@ -129,7 +129,7 @@ class Turns:
             raise InvalidRequestError("There is no question to answer again", param="id")
         conversation = await self._store.conversations.get(message.conversation_id)
         params = _params(engine, conversation, fields.params)
-        thinking = required_mode(engine, params.thinking, param="params.thinking")
+        thinking = _thinking(engine, conversation, fields.params)
         prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
@@ -279,6 +279,14 @@ def _params(engine: Backend, conversation: Conversation, params: ChatParams | No
 def with_seed(params: SamplingParams) -> SamplingParams:
     """A turn can be told again: where the client left the seed to us, one is drawn and stored."""
     return params if params.seed is not None else replace(params, seed=secrets.randbits(SEED_BITS))
+
+
+def _thinking(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ThinkingMode | None:
+    """What is asked for in this turn must be possible; what the conversation keeps may be of another model."""
+    if params is not None and params.thinking is not None:
+        return required_mode(engine, params.thinking, param="params.thinking")
+    thinking, kept = engine.chat_format.thinking, conversation.params.get("thinking")
+    return kept if thinking is not None and kept in thinking.modes else None
 
 
 def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_id: str) -> None:

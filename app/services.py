@@ -12,6 +12,7 @@ from app.deletions import Deletions
 from app.engine_host import EngineHost
 from app.kv_erasure import KVErasure
 from app.metrics import Metrics
+from app.next_prefix import NextPrefixes
 from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
@@ -36,6 +37,7 @@ class Services:
     continuation: Continuation
     responses: Responses
     titles: TitleMaker | None
+    next_prefixes: NextPrefixes
     metrics: Metrics
 
     @classmethod
@@ -49,10 +51,24 @@ class Services:
         deletions = Deletions(host, store, runs, erasure)
         turns = Turns(host, store, runs)
         titles = TitleMaker(host, store, turns) if model_titles else None
+        next_prefixes = NextPrefixes(host, store, turns)
         responses = Responses(host, store, runs, turns, erasure)
         metrics = Metrics(host, lambda: runs.live)
         continuation = Continuation(host, store, runs)
-        return cls(host, store, runs, erasure, deletions, turns, resumption, continuation, responses, titles, metrics)
+        return cls(
+            host,
+            store,
+            runs,
+            erasure,
+            deletions,
+            turns,
+            resumption,
+            continuation,
+            responses,
+            titles,
+            next_prefixes,
+            metrics,
+        )
 
     def begin(self) -> None:
         """Start what is done whether or not somebody asks for anything."""
@@ -66,6 +82,7 @@ class Services:
                 await self.runs.join()
         if self.titles is not None:
             await self.titles.stop()
+        await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()
         await self.store.close()

@@ -20,6 +20,8 @@ async def create_response(request: Request) -> Response:
     services.host.require()
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields)
+    if fields.is_stored:
+        services.next_prefixes.after(run)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:

@@ -13,6 +13,8 @@ from app.token_trails import TokenNode
 from engine.errors import ConflictError
 
 NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
+NEXT_PREFIX_COLUMNS = "'next_' || message_id, message_id, 'assistant', token_ids, '', 1"
+"""A prefix that was computed ahead is a prompt of its own, with one token behind it."""
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
       VALUES (?) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
@@ -25,6 +27,12 @@ BRANCH_AND_ABOVE = f"""
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
+    UNION ALL SELECT {NEXT_PREFIX_COLUMNS} FROM next_prefix WHERE message_id IN branch
+"""
+CONVERSATION_NODES = f"""
+    SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
+    UNION ALL SELECT {NEXT_PREFIX_COLUMNS} FROM next_prefix
+    WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
 """
 
 
@@ -144,9 +152,7 @@ async def _message(connection: aiosqlite.Connection, table: str, message_id: str
 
 
 async def _remove_conversation(connection: aiosqlite.Connection, conversation_id: str) -> list[TokenNode]:
-    nodes = await connection.execute_fetchall(
-        f"SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = ?", (conversation_id,)
-    )
+    nodes = await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id})
     cursor = await connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
     if not cursor.rowcount:
         raise no_conversation(conversation_id)

@@ -10,6 +10,7 @@ from app.storage.drafts import DraftStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
 from app.storage.messages import MessageStore
+from app.storage.next_prefixes import NextPrefixStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
@@ -33,6 +34,7 @@ class Store:
     tokens: TokenIndex
     items: ItemStore
     responses: ResponseStore
+    next_prefixes: NextPrefixStore
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
@@ -51,6 +53,7 @@ class Store:
             tokens=TokenIndex(database),
             items=ItemStore(database),
             responses=ResponseStore(database),
+            next_prefixes=NextPrefixStore(database),
         )
 
     async def close(self) -> None:

@@ -16,9 +16,11 @@ from tests.integration.conversations_client import created, error_of, said, show
 from tests.integration.engine_rig import engine_config
 from tests.integration.sse_events import all_events, text_of
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
+from tests.waiting import until
 
 Api = RunningServer[AsyncLLMEngine]
 
+SYSTEM = "you are a helpful assistant and think about what comes next " * 12
 QUESTION: Any = [{"role": "user", "content": "Hi"}]
 
 
@@ -110,3 +112,21 @@ async def test_a_conversation_keeps_thoughts_apart_and_never_shows_them_to_the_m
             f"/api/conversations/{conversation}/messages", json={"content": "x", "params": {"thinking": "loud"}}
         )
         assert (await error_of(refused, 400))["param"] == "params.thinking"
+
+
+async def test_the_next_turn_computes_its_question_alone_and_nothing_outlives_the_conversation(api: Api) -> None:
+    services = api.services
+    async with api_client(api.url) as http:
+        conversation = await created(http, system_prompt=SYSTEM)
+        first = await said(http, conversation, "Hi")
+        await services.next_prefixes.settled()
+        second = await said(http, conversation, "you are")
+        await services.next_prefixes.settled()
+        kv, prompt = second["usage"]["kv"], second["usage"]["prompt_tokens"]
+        question = prompt - first["usage"]["prompt_tokens"]
+        assert second["reasoning"] == THOUGHT
+        assert kv["computed"] < question, "the answer before it, without its thoughts, was computed ahead"
+        await asyncio.to_thread(until, lambda: api.engine.is_idle)
+        assert api.engine.stats().blocks_cached > 2
+        assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
+        await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)

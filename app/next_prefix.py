@@ -10,6 +10,7 @@ answer ends -> wait until the engine has nothing to do -> compute -> kept
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import replace
 
 from app.backend import Backend
 from app.engine_host import EngineHost
@@ -40,12 +41,15 @@ class NextPrefixes:
         self._tasks: set[asyncio.Task[None]] = set()
         self._computing = asyncio.Lock()
 
-    def after(self, run: Run) -> None:
-        """When `run` has ended: begin what follows it, if it was thought about."""
+    def after(self, run: Run, instructions: str | None = None) -> None:
+        """When `run` has ended: begin what follows it, if it was thought about.
+
+        instructions: in place of the conversation's system prompt; they are mostly said again.
+        """
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
             return
-        task = asyncio.create_task(self._begin(run), name="next-prefix")
+        task = asyncio.create_task(self._begin(run, instructions), name="next-prefix")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -61,7 +65,7 @@ class NextPrefixes:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _begin(self, run: Run) -> None:
+    async def _begin(self, run: Run, instructions: str | None) -> None:
         await run.ended.wait()
         engine = self._host.require()
         thinking = engine.chat_format.thinking
@@ -71,7 +75,7 @@ class NextPrefixes:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_SECONDS), self._computing:
                     while True:
-                        if not is_busy(engine) and await self._compute(engine, run):
+                        if not is_busy(engine) and await self._compute(engine, run, instructions):
                             return
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
@@ -80,11 +84,13 @@ class NextPrefixes:
         except Exception:
             logger.exception("%s: its next prompt is not begun", run.id)
 
-    async def _compute(self, engine: Backend, run: Run) -> bool:
+    async def _compute(self, engine: Backend, run: Run, instructions: str | None) -> bool:
         """False: somebody else came meanwhile."""
         conversation = await self._store.conversations.get(run.answer.conversation_id)
-        if conversation.head_id != run.answer.id:
-            return True  # It has gone on already, or elsewhere.
+        if await self._store.messages.first_answer(run.answer.id) is not None:
+            return True  # It has gone on already.
+        if instructions is not None:
+            conversation = replace(conversation, system_prompt=instructions)
         path = await self._store.messages.path(run.answer.id)
         ids = await self._turns.next_prefix_of(conversation, path)
         # A token has to be drawn for a prompt to be computed; nobody looks at it.

@@ -153,8 +153,8 @@ def table(rows: Sequence[Row]) -> str:
         met = "met" if is_met([each]) else "missed"
         verdict = f"at least {LEAST_REUSED:.0%}: {met}" if READING_SECONDS[each.arm] else ""
         lines.append(
-            f"| {each.arm} | {each.turns} | {each.thought_about} | {each.prompt:.0f} | {each.thought:.0f} | {each.answer:.0f} "
-            f"| {each.share:.1%} | {each.least_share:.1%} | {each.ttft_ms:.0f} | {verdict} |"
+            f"| {each.arm} | {each.turns} | {each.thought_about} | {each.prompt:.0f} | {each.thought:.0f} "
+            f"| {each.answer:.0f} | {each.share:.1%} | {each.least_share:.1%} | {each.ttft_ms:.0f} | {verdict} |"
         )
     return "\n".join(lines) + "\n"
 

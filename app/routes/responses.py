@@ -21,7 +21,7 @@ async def create_response(request: Request) -> Response:
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields)
     if fields.is_stored:
-        services.next_prefixes.after(run)
+        services.next_prefixes.after(run, fields.instructions)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:

@@ -6,6 +6,7 @@ import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.database import Database
+from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import message_of, no_conversation, no_message, node_of
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
@@ -13,8 +14,6 @@ from app.token_trails import TokenNode
 from engine.errors import ConflictError
 
 NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
-NEXT_PREFIX_COLUMNS = "'next_' || message_id, message_id, 'assistant', token_ids, '', 1"
-"""A prefix that was computed ahead is a prompt of its own, with one token behind it."""
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
       VALUES (?) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
@@ -27,12 +26,11 @@ BRANCH_AND_ABOVE = f"""
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
-    UNION ALL SELECT {NEXT_PREFIX_COLUMNS} FROM next_prefix WHERE message_id IN branch
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN branch
 """
 CONVERSATION_NODES = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
-    UNION ALL SELECT {NEXT_PREFIX_COLUMNS} FROM next_prefix
-    WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
 """
 
 

@@ -113,11 +113,11 @@ async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: S
     run_id = answer.run_id or ""
     await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [Delta(2, "a"), Delta(3, "ぷ")])])
     await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), [])])
-    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c")])])
+    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c", is_thought=True)])])
     (left,) = await store.runs.unfinished()
     assert (left.record, left.answer) == (record(answer), answer)
     assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
-    assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c")]
+    assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
 
 
 async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -> None:

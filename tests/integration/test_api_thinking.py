@@ -130,3 +130,20 @@ async def test_the_next_turn_computes_its_question_alone_and_nothing_outlives_th
         assert api.engine.stats().blocks_cached > 2
         assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
         await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)
+
+
+@pytest.mark.parametrize("tokens", [1, 3, 8])
+async def test_an_answer_that_is_cut_in_or_behind_its_thought_goes_on(api: Api, tokens: int) -> None:
+    async with api_client(api.url) as http:
+        conversation = await created(http)
+        cut = await said(http, conversation, "Hi", params={"max_tokens": tokens})
+        assert cut["status"] == "incomplete"
+        assert THOUGHT.startswith(cut["reasoning"] or "")
+        assert ANSWER.startswith(cut["content"])
+        events = await all_events(await http.post(f"/api/messages/{cut['id']}/continue"))
+        whole = events[-1].data["message"]
+        assert (whole["reasoning"], whole["content"], whole["status"]) == (THOUGHT, ANSWER, "complete")
+        told = "".join(event.data.get("reasoning", "") for event in events if event.kind == "delta")
+        assert (told, text_of(events)) == (THOUGHT, ANSWER)
+        numbers = [event.number for event in events]
+        assert numbers == sorted(set(numbers))

@@ -39,7 +39,8 @@ def test_an_effort_is_a_hint(thinking: Thinking | None, effort: str | None, mode
 def test_a_mode_by_name_is_refused_where_the_model_does_not_know_it() -> None:
     assert required_mode(engine(PANGU), "auto", param="thinking") == "auto"
     assert required_mode(engine(None), "off", param="thinking") is None
-    for thinking, mode in ((None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")):
+    impossible: list[tuple[Thinking | None, ThinkingMode]] = [(None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")]
+    for thinking, mode in impossible:
         with pytest.raises(InvalidRequestError, match="fake-1") as refused:
             required_mode(engine(thinking), mode, param="params.thinking")
         assert refused.value.param == "params.thinking"

@@ -16,9 +16,11 @@ from app.backend import Backend
 from app.engine_host import EngineHost
 from app.idle import behind_all, is_busy
 from app.ids import new_id
+from app.kv_erasure import KVErasure
 from app.runs import Run
 from app.storage.store import Store
-from app.token_history import pack_ids
+from app.token_history import MessageTokens, pack_ids
+from app.token_trails import TokenNode
 from app.turns import Turns
 from engine.errors import EbbError
 from engine.sampling_params import SamplingParams
@@ -32,11 +34,14 @@ logger = logging.getLogger(__name__)
 class NextPrefixes:
     """Owner of a task for each answer whose next prompt is to be begun; one of them computes at a time."""
 
-    def __init__(self, host: EngineHost, store: Store, turns: Turns, *, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(
+        self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
+    ) -> None:
         """poll_seconds: between two looks whether the engine has something to do."""
         self._host = host
         self._store = store
         self._turns = turns
+        self._erasure = erasure
         self._poll_seconds = poll_seconds
         self._tasks: set[asyncio.Task[None]] = set()
         self._computing = asyncio.Lock()
@@ -95,7 +100,8 @@ class NextPrefixes:
         ids = await self._turns.next_prefix_of(conversation, path)
         # A token has to be drawn for a prompt to be computed; nobody looks at it.
         params = SamplingParams(temperature=0.0, max_tokens=1)
-        if not ids or not await self._store.next_prefixes.keep(run.answer.id, pack_ids([*ids, ids[0]])):
+        kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
+        if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
         stream = engine.generate(ids, params, request_id=new_id("next"), urgency=behind_all(engine))
         try:
@@ -105,6 +111,10 @@ class NextPrefixes:
                 watch.cancel()
         finally:
             engine.abort(stream.request_id)
+        if await self._store.messages.find(run.answer.id) is None:
+            # Its KV was erased while this was computed.
+            self._erasure.begin([TokenNode(run.answer.id, None, "assistant", kept)])
+            return True
         return any(whole)
 
     async def _abort_when_busy(self, engine: Backend, request_id: str) -> None:

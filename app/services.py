@@ -51,7 +51,7 @@ class Services:
         deletions = Deletions(host, store, runs, erasure)
         turns = Turns(host, store, runs)
         titles = TitleMaker(host, store, turns) if model_titles else None
-        next_prefixes = NextPrefixes(host, store, turns)
+        next_prefixes = NextPrefixes(host, store, turns, erasure)
         responses = Responses(host, store, runs, turns, erasure)
         metrics = Metrics(host, lambda: runs.live)
         continuation = Continuation(host, store, runs)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from app.backend import Backend, GenerationStream
+from app.deltas import Delta
 from app.engine_host import EngineHost
 from app.ids import new_id
 from app.records import Conversation, Message
@@ -59,7 +60,7 @@ class Continuation:
             abort()
             raise
         # The text that it has comes as the first delta.
-        run.log.open(opening_event(changed, question, replace(run.answer, content="")))
+        run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))
         run.saved_ids, run.saved_deltas = len(run.token_ids), len(run.log.deltas_from(0))
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
@@ -97,6 +98,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
     begun = replace(
         answer,
         content=stream.text_before,
+        reasoning=stream.reasoning_before or None,
         status="in_progress",
         finish_reason=None,
         error=None,
@@ -105,7 +107,11 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         run_id=run_id,
         params=params_to_json(stream.params),
     )
-    deltas = [(OPENING + len(ids), stream.text_before)] if stream.text_before else []
+    # The last of them has the number that its tokens ask for, and numbers grow.
+    told = [(stream.reasoning_before, True), (stream.text_before, False)]
+    pieces = [(text, is_thought) for text, is_thought in told if text]
+    first = OPENING + len(ids) + 1 - len(pieces)
+    deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
     run = Run(run_id, tenant, begun, RunLog(run_id, begun, {}, deltas=deltas))
     run.token_ids.extend(ids)
     return run

@@ -10,6 +10,8 @@ from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.errors import ModelError
+from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
 
 T = TypeVar("T")
 
@@ -42,6 +44,14 @@ async def to_ids(engine: Backend, encode: Callable[[], T], text: str, *, param: 
         return encode() if len(text) < LONG_TEXT else await asyncio.to_thread(encode)
     except ModelError as exc:
         raise InvalidRequestError(str(exc), param=param) from exc
+
+
+async def chat_ids(
+    engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
+) -> list[int]:
+    """The ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
+    text = "".join(message.content for message in messages)
+    return await to_ids(engine, lambda: engine.chat_format.render(messages, thinking=thinking), text, param=param)
 
 
 def generate(

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+from app.deltas import Delta
 from app.records import Conversation, Message
 from app.sse import event_frame, farewell_frame
 
@@ -22,8 +23,9 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    The text is kept in one piece: a string for each token would be four times as large as what it says.
-    Invariant: `_numbers` grow, and the event with `_numbers[i]` says `_said[_ends[i - 1]:_ends[i]]`, which is UTF-8.
+    What was said is kept in two pieces: a string for each token would be four times as large as what it says.
+    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_text` and of `_thoughts`, one of
+    which is empty.
     """
 
     def __init__(
@@ -33,21 +35,21 @@ class RunLog:
         opening: dict[str, Any],
         *,
         epoch: int = 0,
-        deltas: Sequence[tuple[int, str]] = (),
+        deltas: Sequence[Delta] = (),
     ) -> None:
         """message: the answer, in progress. opening: the data of event 1.
 
-        epoch: how many processes worked on the run before; deltas: what they said, as (number, text).
+        epoch: how many processes worked on the run before; deltas: what they said.
         """
         self.run_id = run_id
         self._message = message
         self._opening = opening
         self._epoch = epoch
         self._numbers = array("I")
-        self._ends = array("I")
-        self._said = bytearray()
-        for number, text in deltas:
-            self._add(number, text)
+        self._text = _Pieces()
+        self._thoughts = _Pieces()
+        for delta in deltas:
+            self._add(delta)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
@@ -72,19 +74,24 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return self._said.decode()
+        return self._text.of(0, len(self._numbers))
 
-    def deltas_from(self, index: int) -> list[tuple[int, str]]:
-        """Number and text of all deltas but the first `index`."""
-        return [(self._numbers[at], self._text(at, at + 1)) for at in range(index, len(self._numbers))]
+    @property
+    def reasoning(self) -> str | None:
+        """The thoughts so far; None if there are none."""
+        return self._thoughts.of(0, len(self._numbers)) or None
+
+    def deltas_from(self, index: int) -> list[Delta]:
+        """All deltas but the first `index`."""
+        return [self._delta_at(at) for at in range(index, len(self._numbers))]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
         self._opening = opening
 
-    def append(self, text: str, num_tokens: int) -> None:
+    def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        self._add(max(num_tokens, self._last_delta) + 1, text)
+        self._add(Delta(max(num_tokens, self._last_delta) + 1, text, is_thought))
         self._wake()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
@@ -110,8 +117,8 @@ class RunLog:
         is_known = int(epoch) == self._epoch or (int(epoch) < self._epoch and int(number) <= self._inherited_until)
         return int(number) if is_known else None
 
-    async def news(self, after: int) -> AsyncGenerator[list[tuple[int, str]], None]:
-        """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
+    async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
+        """All deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
             if index < len(self._numbers):
@@ -128,7 +135,8 @@ class RunLog:
         of the text so far."""
         if after is None or not self._is_event(after):
             seen = self._last_delta
-            yield self._frame("snapshot", {"message": {**self._message.to_json(), "content": self.text}}, seen)
+            so_far = {"content": self.text, "reasoning": self.reasoning}
+            yield self._frame("snapshot", {"message": {**self._message.to_json(), **so_far}}, seen)
         else:
             seen = after
         while True:
@@ -164,16 +172,21 @@ class RunLog:
         return self._newest_frame
 
     def _delta(self, first: int, number: int) -> bytes:
-        return self._frame("delta", {"text": self._text(first, len(self._numbers))}, number)
+        """Thoughts have a field of their own, where there are any."""
+        end = len(self._numbers)
+        data = {"text": self._text.of(first, end)}
+        if reasoning := self._thoughts.of(first, end):
+            data["reasoning"] = reasoning
+        return self._frame("delta", data, number)
 
-    def _text(self, first: int, last: int) -> str:
-        """Of the deltas from index `first` to before `last`."""
-        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
+    def _delta_at(self, at: int) -> Delta:
+        thought = self._thoughts.of(at, at + 1)
+        return Delta(self._numbers[at], thought or self._text.of(at, at + 1), bool(thought))
 
-    def _add(self, number: int, text: str) -> None:
-        self._numbers.append(number)
-        self._said += text.encode()
-        self._ends.append(len(self._said))
+    def _add(self, delta: Delta) -> None:
+        self._numbers.append(delta.number)
+        self._text.add("" if delta.is_thought else delta.text)
+        self._thoughts.add(delta.text if delta.is_thought else "")
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
@@ -191,6 +204,25 @@ class RunLog:
             # It is done if its cursor was cancelled.
             if not change.done():
                 change.set_result(None)
+
+
+class _Pieces:
+    """Pieces of text, end to end: UTF-8, and where each ends."""
+
+    def __init__(self) -> None:
+        self._said = bytearray()
+        self._ends = array("I")
+
+    def add(self, text: str) -> None:
+        """One more."""
+        self._said += text.encode()
+        self._ends.append(len(self._said))
+
+    def of(self, first: int, last: int) -> str:
+        """Those from index `first` to before `last`."""
+        if first >= last:
+            return ""
+        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

@@ -59,7 +59,11 @@ class Run:
     @property
     def answer_so_far(self) -> Message:
         """The answer with the text that has come until now."""
-        return self.answer if self.ended.is_set() else replace(self.answer, content=self.log.text)
+        return (
+            self.answer
+            if self.ended.is_set()
+            else replace(self.answer, content=self.log.text, reasoning=self.log.reasoning)
+        )
 
     def unsaved(self) -> RunProgress:
         """What the store does not have of it."""
@@ -142,7 +146,7 @@ class RunRegistry:
 
     async def close(self, run: Run, status: MessageStatus, finish_reason: str | None) -> None:
         """End a run that nobody works on, with what it has."""
-        end = MessageEnd(run.log.text, status, finish_reason, pack_ids(run.token_ids))
+        end = MessageEnd(run.log.text, status, finish_reason, pack_ids(run.token_ids), reasoning=run.log.reasoning)
         await self._store_end(run, end)
         run.log.close(*closing_event(run.answer), len(run.token_ids))
         self._has_ended(run)
@@ -171,6 +175,8 @@ class RunRegistry:
         try:
             async for output in stream:
                 run.token_ids.extend(output.token_ids)
+                if output.reasoning:
+                    run.log.append(output.reasoning, len(run.token_ids), is_thought=True)
                 if output.text:
                     run.log.append(output.text, len(run.token_ids))
                 last = output
@@ -249,6 +255,8 @@ def ended_run(answer: Message, tenant: str, opening: dict[str, Any] | None = Non
     assert answer.run_id is not None
     num_tokens = len(answer.tokens.ids) // ID_BYTES
     log = RunLog(answer.run_id, answer, opening or {"message": answer.to_json()})
+    if answer.reasoning:
+        log.append(answer.reasoning, num_tokens, is_thought=True)
     if answer.content:
         log.append(answer.content, num_tokens)
     log.close(*closing_event(answer), num_tokens)
@@ -266,6 +274,7 @@ def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
         token_ids=pack_ids(run.token_ids),
         usage=message_usage(last.usage) if last.usage is not None else None,
         error=error_body(failure) if failure is not None else None,
+        reasoning=run.log.reasoning,
     )
 
 

@@ -18,6 +18,7 @@ from app.key_ring import KeyRing
 from app.kv_erasure import KVErasure
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
+from app.next_prefix import NextPrefixes
 from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
@@ -52,6 +53,7 @@ class Services:
     answers: AnswerMemory
     prompts: WholePrompts
     titles: TitleMaker | None
+    next_prefixes: NextPrefixes
     metrics: Metrics
     loop_lag: LoopLag
     administration: Administration
@@ -75,6 +77,7 @@ class Services:
         deletions = Deletions(host, store, runs, erasure)
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns) if model_titles else None
+        next_prefixes = NextPrefixes(host, store, turns, erasure)
         answers = AnswerMemory(store.answers)
         prompts = WholePrompts(host, answers)
         responses = Responses(host, store, runs, turns, prompts, erasure)
@@ -95,6 +98,7 @@ class Services:
             answers,
             prompts,
             titles,
+            next_prefixes,
             metrics,
             loop_lag,
             Administration(host, store, ring, gates, runs),
@@ -129,6 +133,7 @@ class Services:
         if self.titles is not None:
             await self.titles.stop()
         self.loop_lag.stop()
+        await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()
         await self.answers.stop()

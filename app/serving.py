@@ -33,13 +33,16 @@ class AnswerShape(Protocol):
     def text(self, text: str) -> bytes:
         """One step's text."""
 
+    def reasoning(self, text: str, /) -> bytes:
+        """What one step added to the thoughts before the answer."""
+
     def ending(self, last: RequestOutput) -> bytes:
         """All that follows the text of an answer. `last` has a reason and usage."""
 
     def failure(self, error: EbbError) -> bytes:
         """The end of a stream that breaks off."""
 
-    def whole(self, text: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, text: str, reasoning: str, last: RequestOutput, /) -> dict[str, Any]:
         """The answer that is not streamed. `last` has a reason and usage."""
 
 
@@ -118,6 +121,8 @@ def _streamed(
                     log_finished(request_id, output)
                 frame = b"" if opened else shape.opening()
                 opened = True
+                if output.reasoning:
+                    frame += shape.reasoning(output.reasoning)
                 if output.text:
                     frame += shape.text(output.text)
                 if output.finished:
@@ -151,17 +156,19 @@ async def _collected(
         gone.cancel()
         # A request that has ended is not touched by this.
         engine.abort(stream.request_id)
-    text, last = await reading
+    text, reasoning, last = await reading
     log_finished(request_id, last)
     if (failure := failure_of(last)) is not None:
         raise failure
-    return JSONResponse(shape.whole(text, last))
+    return JSONResponse(shape.whole(text, reasoning, last))
 
 
-async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> tuple[str, RequestOutput]:
-    texts: list[str] = []
+async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> tuple[str, str, RequestOutput]:
+    """Text, reasoning and the last output."""
+    texts, thoughts = list[str](), list[str]()
     async for output in outputs:
         texts.append(output.text)
+        thoughts.append(output.reasoning)
         if output.finished:
-            return "".join(texts), output
+            return "".join(texts), "".join(thoughts), output
     raise EngineError("The engine ended the answer without a reason")

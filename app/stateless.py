@@ -26,6 +26,7 @@ from app.prompts import LONG_TEXT, to_ids
 from app.token_history import pack_ids, unpack_ids
 from models.errors import ModelError
 from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
 
 T = TypeVar("T")
 
@@ -67,8 +68,16 @@ class WholePrompts:
         self._host = host
         self._memory = memory
 
-    async def prompt(self, engine: Backend, tenant: str, messages: Sequence[Message], *, param: str) -> WholePrompt:
-        """For the answer to `messages`; changes nothing. param: what clients call them.
+    async def prompt(
+        self,
+        engine: Backend,
+        tenant: str,
+        messages: Sequence[Message],
+        *,
+        param: str,
+        thinking: ThinkingMode | None = None,
+    ) -> WholePrompt:
+        """For the answer to `messages`; changes nothing. param: what clients call them. thinking: the answer's mode.
 
         Raises:
             InvalidRequestError: too long, or the template refuses the messages.
@@ -81,7 +90,7 @@ class WholePrompts:
         history = await _apart_if(is_long, lambda: longest_history(seals, found))
         begun, added = await to_ids(
             engine,
-            lambda: _continued(engine.chat_format, history, messages),
+            lambda: _continued(engine.chat_format, history, messages, thinking),
             "".join(message.content for message in messages[history.num_messages :]),
             param=param,
         )
@@ -126,16 +135,18 @@ def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> 
     return History(unpack_ids(b"".join(reversed(pieces))), num_messages, last)
 
 
-def _continued(chat_format: PromptFormat, history: History, messages: Sequence[Message]) -> tuple[History, list[int]]:
+def _continued(
+    chat_format: PromptFormat, history: History, messages: Sequence[Message], thinking: ThinkingMode | None
+) -> tuple[History, list[int]]:
     """What of `history` the prompt begins with, and the ids behind that."""
     if history.num_messages:
         try:
             num_new = len(messages) - history.num_messages
-            return history, chat_format.extend(history.ids, messages, num_new=num_new)
+            return history, chat_format.extend(history.ids, messages, num_new=num_new, thinking=thinking)
         except ModelError:
             # Not every template can go on behind every answer. Then it writes all of the messages, or refuses them.
             pass
-    return NOTHING, chat_format.render(messages)
+    return NOTHING, chat_format.render(messages, thinking=thinking)
 
 
 async def _apart_if(is_long: bool, work: Callable[[], T]) -> T:

@@ -109,6 +109,7 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         self.request_id = stream.request_id
         self.params = stream.params
         self.text_before = stream.text_before
+        self.reasoning_before = stream.reasoning_before
         self._outputs = aiter(stream)
         self._count = count
 

@@ -21,13 +21,14 @@ from app.runs import Run, RunRegistry
 from app.sampling_json import params_to_json
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
-from app.schemas.sampling import SamplingFields
+from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
 from app.stateless import Remember
 from app.storage.runs import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenant_gate import TenantGate
+from app.thinking import required_mode
 from app.titles import title_from
 from app.token_history import MessageTokens, pack_ids
 from app.turn_prompt import Prompt, PromptMaker
@@ -35,9 +36,11 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.pangu.chat_format import Message as ChatMessage
+from models.thinking import ThinkingMode
 
 CALM = {"temperature": 0.2, "top_p": 0.9}
-"""How a conversation samples unless it says otherwise: at OpenAI's 1.0 a small model wanders off."""
+"""How a conversation samples unless it, or who made the model, says otherwise: at OpenAI's 1.0 a small model wanders
+off."""
 
 SEED_BITS = 53
 """So that a drawn seed survives a browser, whose numbers are doubles."""
@@ -80,7 +83,10 @@ class Turns:
         if fields.follows_head and path and path[-1].role == "user" and path[-1].tokens.prompt_key:
             raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
         _check_parent(path, parent_id, conversation_id)
-        prompt = await self._prompts(engine, conversation).prompt(path, [ChatMessage("user", fields.content)])
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        new = [ChatMessage("user", fields.content)]
+        prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
         now = time.time()
         question = Message(
             id=fields.id or new_id("msg"),
@@ -97,7 +103,8 @@ class Turns:
             conversation,
             question,
             prompt,
-            sampling=_sampling(conversation, fields.params),
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
             urgency=fields.urgency(),
             new=(question,),
             check_head=fields.follows_head,
@@ -124,13 +131,15 @@ class Turns:
         if not path or path[-1].role != "user":
             raise InvalidRequestError("There is no question to answer again", param="id")
         conversation = await self._store.conversations.get(message.conversation_id)
-        prompt = await self._prompts(engine, conversation).prompt(path)
-        sampling = _sampling(conversation, fields.params)
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
             path[-1],
             prompt,
-            sampling=sampling,
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
             urgency=fields.urgency(),
             answer_id=fields.id,
             expected=expected,
@@ -161,6 +170,10 @@ class Turns:
         """The ids with which `content` would be asked after `path`. Raises as `ask`."""
         prompts = self._prompts(self._host.require(), conversation)
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
+
+    async def next_prefix_of(self, conversation: Conversation, path: Sequence[Message]) -> list[int]:
+        """What the prompt of the next turn begins with, if it follows `path`. Raises as `ask`."""
+        return await self._prompts(self._host.require(), conversation).next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """The messages on the current path, unfinished answers with the text that has come until now."""
@@ -214,7 +227,8 @@ class TurnDraft:
     """A turn that the engine has not accepted yet.
 
     question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. answer_id: chosen by the client. remember: as in `Run`. The rest is as in `Turn`.
+    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. The rest is as in
+    `Turn`.
     """
 
     conversation: Conversation
@@ -225,6 +239,7 @@ class TurnDraft:
     new: tuple[Message, ...] = ()
     check_head: bool = False
     moves_head: bool = True
+    thinking: ThinkingMode | None = None
     is_kept: bool = True
     makes_conversation: bool = False
     response: ResponseRecord | None = None
@@ -243,7 +258,7 @@ class TurnDraft:
             status="in_progress",
             created_at=time.time(),
             run_id=run_id,
-            params=params_to_json(params),
+            params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
         )
 
@@ -274,14 +289,22 @@ class TurnDraft:
         )
 
 
-def _sampling(conversation: Conversation, params: SamplingFields | None) -> SamplingParams:
-    chosen = parse_object(SamplingFields, {**CALM, **conversation.params, **given_params(params)})
-    return with_seed(chosen.sampling_params())
+def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:
+    defaults = engine.sampling_defaults or CALM
+    return parse_object(ChatParams, {**defaults, **conversation.params, **given_params(params)})
 
 
 def with_seed(params: SamplingParams) -> SamplingParams:
     """A turn can be told again: where the client left the seed to us, one is drawn and stored."""
     return params if params.seed is not None else replace(params, seed=secrets.randbits(SEED_BITS))
+
+
+def _thinking(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ThinkingMode | None:
+    """What is asked for in this turn must be possible; what the conversation keeps may be of another model."""
+    if params is not None and params.thinking is not None:
+        return required_mode(engine, params.thinking, param="params.thinking")
+    thinking, kept = engine.chat_format.thinking, conversation.params.get("thinking")
+    return kept if thinking is not None and kept in thinking.modes else None
 
 
 def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_id: str) -> None:

@@ -17,6 +17,7 @@ from app.schemas.responses import ResponseRequest
 from app.serving import check_model
 from app.stateless import Remember, WholePrompts
 from app.storage.store import Store
+from app.thinking import preferred_mode
 from app.token_history import MessageTokens, pack_ids, prompt_key
 from app.turn_prompt import Prompt, PromptMaker, chat_messages
 from app.turns import TurnDraft, Turns, with_seed
@@ -93,7 +94,7 @@ class Responses:
             place.conversation,
             new[-1],
             prompt,
-            sampling=with_seed(fields.sampling_params()),
+            sampling=with_seed(fields.sampling_params(engine.sampling_defaults)),
             urgency=fields.urgency(),
             new=new,
             check_head=place.is_named,
@@ -116,7 +117,7 @@ class Responses:
         """What its events come from. Raises NotReadyError where that takes a tokenizer and there is none."""
         if response.run is not None:
             return response.run
-        return Retold.of(response.answer, self._host.require().tokenizer)
+        return Retold.of(response.answer, self._host.require())
 
     async def cancel(self, response_id: str) -> StoredResponse:
         """Stop it, if it has not ended; returns it.
@@ -178,10 +179,12 @@ class Responses:
         """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
         new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
+        thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
         if place.path:
             prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
-            return await prompts.prompt(place.path, new), None
-        whole = await self._prompts.prompt(engine, tenant, chat_messages(system_prompt, (), new), param="input")
+            return await prompts.prompt(place.path, new, thinking=thinking), None
+        messages = chat_messages(system_prompt, (), new)
+        whole = await self._prompts.prompt(engine, tenant, messages, param="input", thinking=thinking)
         tokens = MessageTokens(
             pack_ids(whole.ids), prompt_key(self._host.prompt_identity, system_prompt), starts_prompt=True
         )

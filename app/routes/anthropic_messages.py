@@ -9,11 +9,14 @@ from starlette.routing import Route
 
 from app.anthropic_errors import ROUTE
 from app.anthropic_shapes import MessageShape
+from app.backend import Backend
 from app.request_body import read_body
 from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.stateless import WholePrompt
 from app.tenancy import tenant_of
+from app.thinking import preferred_mode
 
 
 async def messages(request: Request) -> Response:
@@ -22,8 +25,8 @@ async def messages(request: Request) -> Response:
     engine = services.host.require()
     fields = await read_body(request, MessagesRequest)
     check_model(engine, fields.model)
-    prompt = await services.prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages")
-    params = fields.sampling_params()
+    prompt = await _prompt(request, engine, fields)
+    params = fields.sampling_params(engine.sampling_defaults)
     if fields.max_tokens > engine.max_model_len - len(prompt.ids):
         # The field is required, so clients send a large number: the answer may go on to the end of the window.
         params = replace(params, max_tokens=None)
@@ -51,8 +54,15 @@ async def count_tokens(request: Request) -> Response:
     engine = services.host.require()
     fields = await read_body(request, CountTokensRequest)
     check_model(engine, fields.model)
-    prompt = await services.prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages")
+    prompt = await _prompt(request, engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
+
+
+async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
+    # With Anthropic a model thinks only where it is asked to, and to ask for it is not supported.
+    thinking = preferred_mode(engine, "none")
+    prompts = services_of(request).prompts
+    return await prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking)
 
 
 def _named(request: Request, response: Response) -> Response:

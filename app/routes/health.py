@@ -64,11 +64,13 @@ def _reason(host: EngineHost) -> str | None:
 
 
 def _model(engine: Backend) -> dict[str, Any]:
+    thinking = engine.chat_format.thinking
     return {
         "name": engine.model_name,
         "dtype": engine.config.dtype,
         "device": engine.config.device,
         "max_model_len": engine.max_model_len,
+        "thinking": list(thinking.modes) if thinking is not None else [],
     }
 
 

@@ -21,7 +21,8 @@ async def chat_completions(request: Request) -> Response:
     fields = await read_body(request, ChatCompletionRequest)
     check_model(engine, fields.model)
     turns = [message.turn() for message in fields.messages]
-    prompt = await services.prompts.prompt(engine, tenant_of(request), turns, param="messages")
+    thinking = fields.thinking_mode(engine)
+    prompt = await services.prompts.prompt(engine, tenant_of(request), turns, param="messages", thinking=thinking)
     shape = ChatShape(
         model=engine.model_name, fingerprint=services.host.fingerprint, include_usage=fields.include_usage
     )
@@ -31,7 +32,7 @@ async def chat_completions(request: Request) -> Response:
         fields,
         shape,
         prompt=prompt.ids,
-        params=fields.sampling_params(),
+        params=fields.sampling_params(engine.sampling_defaults),
         remember=partial(services.prompts.remember, engine, prompt),
     )
 

@@ -21,6 +21,8 @@ async def create_response(request: Request) -> Response:
     services.host.require()
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields, tenant_of(request))
+    if fields.is_stored:
+        services.next_prefixes.after(run, fields.instructions)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:

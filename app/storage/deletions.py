@@ -7,6 +7,7 @@ import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.database import Database
+from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import message_of, no_conversation, no_message, node_of
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
@@ -26,6 +27,11 @@ BRANCH_AND_ABOVE = f"""
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN branch
+"""
+CONVERSATION_NODES = f"""
+    SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
 """
 OWN_MESSAGE = """
     SELECT message.* FROM message JOIN conversation ON conversation.id = conversation_id
@@ -172,9 +178,7 @@ async def _shown_message(connection: aiosqlite.Connection, tenant: str, message_
 
 
 async def _remove_conversation(connection: aiosqlite.Connection, tenant: str, conversation_id: str) -> list[TokenNode]:
-    nodes = await connection.execute_fetchall(
-        f"SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = ?", (conversation_id,)
-    )
+    nodes = await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id})
     sql = "DELETE FROM conversation WHERE id = ? AND tenant = ?"
     cursor = await connection.execute(sql, (conversation_id, tenant))
     if not cursor.rowcount:

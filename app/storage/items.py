@@ -9,15 +9,15 @@ import aiosqlite
 from app.ids import new_id
 from app.records import Message, Role
 from app.storage.database import Database
+from app.storage.deletions import CONVERSATION_NODES
 from app.storage.messages import PATH_QUERY
+from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.token_trails import TokenNode
 from engine.errors import ConflictError, NotFoundError
 
 REMOVED_ABOVE = "removed above"
 """A prompt_key that no prompt has."""
-
-NODES = "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM message WHERE conversation_id = ?"
 
 
 class ItemStore:
@@ -67,7 +67,8 @@ class ItemStore:
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
-            nodes = list(await connection.execute_fetchall(NODES, (conversation_id,)))
+            nodes = list(await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id}))
+            await forget_next_prefixes(connection, conversation_id)
             parent_id = found[0]["parent_id"]
             await _disown(connection, message_id)
             await connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))

@@ -8,6 +8,7 @@ import aiosqlite
 from app.responses.record import ResponseRecord, message_id_of
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
+from app.storage.next_prefixes import next_prefixes_behind
 from app.storage.rows import dump, node_of
 from app.token_trails import TokenNode
 from engine.errors import NotFoundError
@@ -69,8 +70,9 @@ class ResponseStore:
             if not cursor.rowcount:
                 raise no_response(response_id)
             path = list(await connection.execute_fetchall(PATH_QUERY, (message_id, self._tenant)))
+            ahead = await next_prefixes_behind(connection, [row["id"] for row in path])
             # There is no path to what was hidden meanwhile; it goes in its time.
-            return path if path and await _prune(connection, path) else []
+            return [*path, *ahead] if path and await _prune(connection, path) else []
 
         return [node_of(row) for row in await self._database.write(remove)]
 

@@ -16,7 +16,7 @@ from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
-    "token_ids, prompt_key, starts_prompt, created_at, completed_at"
+    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning"
 )
 
 
@@ -28,7 +28,7 @@ async def insert_message(connection: aiosqlite.Connection, message: Message) -> 
 async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[Message]) -> None:
     """Inside the transaction of the caller; a message comes after the one that it follows."""
     await connection.executemany(
-        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 message.id,
@@ -47,6 +47,7 @@ async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[M
                 message.tokens.starts_prompt,
                 message.created_at,
                 message.completed_at,
+                message.reasoning,
             )
             for message in messages
         ],

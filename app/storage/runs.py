@@ -9,6 +9,7 @@ from typing import Any
 
 import aiosqlite
 
+from app.deltas import Delta
 from app.records import Conversation, Message, MessageStatus
 from app.responses.record import ResponseRecord
 from app.storage.database import Database
@@ -44,10 +45,6 @@ class RunRecord:
     deadline: float | None = None
     epoch: int = 0
     fruitless: int = 0
-
-
-Delta = tuple[int, str]
-"""The number of an event, and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +101,7 @@ class MessageEnd:
     token_ids: bytes
     usage: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+    reasoning: str | None = None
 
 
 class RunStore:
@@ -215,6 +213,7 @@ class RunStore:
             finish_reason=end.finish_reason,
             error=end.error,
             usage=end.usage,
+            reasoning=end.reasoning,
             tokens=replace(message.tokens, ids=end.token_ids),
             completed_at=time.time(),
         )
@@ -222,7 +221,7 @@ class RunStore:
         async def update(connection: aiosqlite.Connection) -> None:
             await connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
-                "completed_at = ? WHERE id = ?",
+                "reasoning = ?, completed_at = ? WHERE id = ?",
                 (
                     end.content,
                     end.status,
@@ -230,6 +229,7 @@ class RunStore:
                     dump_optional(end.error),
                     dump_optional(end.usage),
                     end.token_ids,
+                    end.reasoning,
                     finished.completed_at,
                     message.id,
                 ),
@@ -283,7 +283,7 @@ class RunStore:
             record,
             message_of(row),
             b"".join(event["token_ids"] for event in events),
-            [(number, text) for event in events for number, text in json.loads(event["deltas"])],
+            [Delta(*delta) for event in events for delta in json.loads(event["deltas"])],
         )
 
 

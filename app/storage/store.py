@@ -13,6 +13,7 @@ from app.storage.items import ItemStore
 from app.storage.keys import KeyStore
 from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
+from app.storage.next_prefixes import NextPrefixStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
@@ -42,6 +43,7 @@ class Store:
     keys: KeyStore
     limits: LimitStore
     answers: AnswerStore
+    next_prefixes: NextPrefixStore
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
@@ -71,6 +73,7 @@ class Store:
             keys=KeyStore(database),
             limits=LimitStore(database),
             answers=AnswerStore(database),
+            next_prefixes=NextPrefixStore(database),
         )
 
     async def close(self) -> None:

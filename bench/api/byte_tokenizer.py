@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
+from models.thinking import Thinking, ThinkingMode
 
 END, SAID = 256, 257
 VOCABULARY = 258
@@ -13,6 +14,7 @@ class ByteTokenizer:
     """What `app.backend.TextTokenizer` asks for."""
 
     vocab_size = VOCABULARY
+    drops_first_space = False
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         """No text is a control token."""
@@ -35,20 +37,35 @@ class ByteTokenizer:
 class ByteChatFormat:
     """Role, newline, content, END. What `app.backend.PromptFormat` asks for."""
 
-    def render(self, messages: Sequence[Message]) -> list[int]:
+    thinking: Thinking | None = None
+
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """As most templates do, it takes a system message at the beginning only."""
+        del thinking
         if any(message.role == "system" for message in messages[1:]):
             raise ChatFormatError("a system message may only come first")
         return [id_ for message in messages for id_ in _turn(message)] + list(b"assistant\n")
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
         """What follows an answer."""
+        del thinking
         closed = [] if prior_ids[-1] == END else [END]
         return [
             *closed,
             *(id_ for message in messages[len(messages) - num_new :] for id_ in _turn(message)),
             *b"assistant\n",
         ]
+
+    def next_prefix(self, messages: Sequence[Message]) -> list[int]:
+        """All that was said."""
+        return [id_ for message in messages for id_ in _turn(message)]
 
 
 def _turn(message: Message) -> list[int]:

@@ -52,6 +52,7 @@ class ReplayEngine:
         self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
         self.redis_note = "off"
         self.is_broken = False
+        self.sampling_defaults: dict[str, float] = {}
         self.tokenizer = ByteTokenizer()
         self.chat_format = ByteChatFormat()
         self._processor = Processor(

@@ -20,6 +20,7 @@ from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
+from models.thinking import Thinking, ThinkingMode
 
 START, END, WORDS = 256, 257, 300
 ANSWER_WORDS = 12
@@ -32,6 +33,7 @@ class FakeTokenizer:
 
     longest = 0
     vocab_size = WORDS + WINDOW
+    drops_first_space = False
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         self.longest = max(self.longest, len(text))
@@ -56,7 +58,9 @@ class FakeTokenizer:
 class FakeChatFormat:
     """START role newline content END, for each message."""
 
-    def render(self, messages: Sequence[Message]) -> list[int]:
+    thinking: Thinking | None = None
+
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         if any(message.role == "system" for message in messages[1:]):
             raise ChatFormatError("a system message may only come first")
         ids: list[int] = []
@@ -64,7 +68,17 @@ class FakeChatFormat:
             ids += _turn(message)
         return [*ids, START, *b"assistant\n"]
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+    def next_prefix(self, messages: Sequence[Message]) -> list[int]:
+        return self.render(messages)[: -len(b"assistant\n")]
+
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
         new = len(messages) - num_new
         assert messages[new - 1].role == "assistant"
         closed = [] if prior_ids[-1] == END else [END]
@@ -95,6 +109,7 @@ class FakeStream:
     produced: list[int] = field(default_factory=list)
     text: str = ""
     text_before: str = ""
+    reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
 
     async def __aiter__(self) -> AsyncIterator[RequestOutput]:
@@ -117,6 +132,7 @@ class FakeEngine:
         self.is_broken = False
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
+        self.sampling_defaults: dict[str, float] = {}
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []

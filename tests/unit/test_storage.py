@@ -12,6 +12,7 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
+from app.deltas import Delta
 from app.records import Conversation
 from app.responses.record import ResponseRecord
 from app.storage.database import Database, UnusableDatabaseError, migrations
@@ -113,19 +114,19 @@ async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: S
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     run_id = answer.run_id or ""
-    await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [(2, "a"), (3, "ぷ")])])
+    await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [Delta(2, "a"), Delta(3, "ぷ")])])
     await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), [])])
-    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [(5, "c")])])
+    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c", is_thought=True)])])
     (left,) = await store.runs.unfinished()
     assert (left.record, left.answer) == (record(answer), answer)
     assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
-    assert left.deltas == [(2, "a"), (3, "ぷ"), (5, "c")]
+    assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
 
 
 async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
-    progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [(2, "half")])
+    progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [Delta(2, "half")])
     await store.runs.save_progress([progress])
     await store.runs.finish(answer, MessageEnd("whole", "complete", "stop", pack_ids([5, 6])))
     await store.runs.save_progress([progress])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.deltas import Delta
 from app.engine_host import EngineHost
 from app.records import Conversation, Message
 from app.runs import Run, RunRegistry
@@ -310,7 +311,7 @@ async def test_a_stopping_server_leaves_its_answers_to_the_next_one_and_says_far
     frames = [frame async for frame in run.log.follow(1)]
     assert b"event: server_restart" in frames[-1]
     (left,) = await services.store.runs.unfinished()
-    assert left.deltas == [(2, " w0"), (3, " w1")]
+    assert left.deltas == [Delta(2, " w0"), Delta(3, " w1")]
     with pytest.raises(NotReadyError):
         await ask(services, conversation, "two")
 
@@ -336,7 +337,7 @@ async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
         async with asyncio.timeout(5):
             await watched.saved.wait()
     (left,) = await store.runs.unfinished()
-    assert left.deltas == [(2, " w0"), (3, " w1"), (4, " w2")]
+    assert left.deltas == [Delta(2, " w0"), Delta(3, " w1"), Delta(4, " w2")]
     assert len(unpack_ids(left.token_ids)) == 3
     engine.allow(None)
     await runs.join()

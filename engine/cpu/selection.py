@@ -85,6 +85,8 @@ def _prepare(
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
+    if config.attention != "auto":
+        raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
     if not isinstance(model, PanguForCausalLM):
         raise _NotNativeError(f"there is no native step for a {type(model).__name__}")

@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.layout import BlockLayout, PoolOrder
+from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec
 from engine.attention.selector import load_backend
 
 POISON = (float("nan"), float("inf"), float("-inf"), 1e30)
@@ -26,11 +27,18 @@ class PagedHistory:
     def __init__(self, spec: AttentionSpec, names: Sequence[str], *, layers: int, blocks: int, block_size: int) -> None:
         self.spec = spec
         self.layers, self.block_size = layers, block_size
+        self.by_layer: dict[str, bool] = {}
         self.random = random.Random(f"{spec} {layers} {blocks}")
         self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
-        shape = (blocks, layers, 2, spec.num_kv_heads, block_size, spec.head_dim)
-        self.pools = {name: torch.zeros(shape, dtype=spec.dtype) for name in names}
-        self.backends = {name: load_backend(name)(spec, self.pools[name]) for name in names}
+        layout = BlockLayout(layers, spec.num_kv_heads, block_size, spec.head_dim, spec.dtype.itemsize)
+        self.pools: dict[str, torch.Tensor] = {}
+        self.backends: dict[str, AttentionBackend] = {}
+        for name in names:
+            backend = load_backend(name)
+            self.by_layer[name] = backend.order is PoolOrder.LAYERS
+            shape = replace(layout, order=backend.order).pool_shape(blocks)
+            self.pools[name] = torch.zeros(shape, dtype=spec.dtype)
+            self.backends[name] = backend(spec, self.pools[name], check=True)
         self.free = list(range(blocks))
         self.random.shuffle(self.free)
         self.poison(self.free)
@@ -38,8 +46,12 @@ class PagedHistory:
     def poison(self, block_ids: Sequence[int]) -> None:
         for block_id in block_ids:
             value = self.random.choice(POISON)
-            for pool in self.pools.values():
-                pool[block_id] = value
+            for name in self.pools:
+                self.block(name, block_id).fill_(value)
+
+    def block(self, name: str, block_id: int) -> torch.Tensor:
+        """One block of a backend's pool, all layers."""
+        return self.pools[name][:, :, block_id] if self.by_layer[name] else self.pools[name][block_id]
 
     def retire(self, life: Life) -> None:
         self.poison(life.blocks)

@@ -47,6 +47,8 @@ def pack_for_native(
         if config.quantization != "none":
             raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
         packed = _prepack(config, model)
+        if config.device != "cpu":
+            return None
         logger.log(
             logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
             "the torch model computes%s, because %s; on a CPU decoding takes %s times as long as with the native step, "

@@ -31,7 +31,8 @@ def pangu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(
         tmp_path_factory.mktemp("contract") / "pangu",
         architecture="PanguEmbeddedForCausalLM",
-        hidden=768,
+        hidden=96,
+        head_dim=128,
         heads=6,
         kv_heads=2,
         layers=2,

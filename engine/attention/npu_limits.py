@@ -91,7 +91,9 @@ def _check_paging(
     for tensor in cache:
         require(tensor.dtype is query.dtype, _ATTENTION, f"the cache is {tensor.dtype}, the query {query.dtype}")
         require(tensor.is_contiguous(), _ATTENTION, "the cache is not contiguous")
-        require(tensor.shape[1:] == (block_size, width), _ATTENTION, f"a block of the cache is {list(tensor.shape[1:])}")
+        require(
+            tensor.shape[1:] == (block_size, width), _ATTENTION, f"a block of the cache is {list(tensor.shape[1:])}"
+        )
 
 
 def _check_lengths(query_ends: Sequence[int], seq_lens: Sequence[int], rows: int) -> None:

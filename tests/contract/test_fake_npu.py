@@ -91,9 +91,7 @@ def test_a_store_that_does_not_wait_for_the_model(scene: Scene, monkeypatch: pyt
         scene.copies.start([STORE])
 
 
-def test_a_load_into_a_block_that_the_model_may_still_be_reading(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_into_a_block_that_the_model_may_still_be_reading(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.read(4)
     with pytest.raises(MissingEventFault, match="stream 2 writes what the model's stream read"):

@@ -61,7 +61,9 @@ def test_a_gate(fused: LayerKinds, npu_operators: NpuOperators) -> None:
     assert npu_operators.calls == ["npu_swiglu"]
 
 
-def test_a_check_that_is_off_leaves_it_to_the_operator(npu_operators: NpuOperators, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_is_off_leaves_it_to_the_operator(
+    npu_operators: NpuOperators, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checked: list[object] = []
     monkeypatch.setattr(npu.limits, "check_swiglu", checked.append)
     npu_layers(check=False).swiglu(random(5, 64))
@@ -78,12 +80,15 @@ def test_a_checked_layer_refuses_before_the_operator_is_called(fused: LayerKinds
 
 @pytest.mark.parametrize(
     ("missing", "kind"),
-    [("npu_rms_norm", "rms_norm"), ("npu_add_rms_norm", "rms_norm"), ("npu_rotary_mul", "rotary"), ("npu_swiglu", "swiglu")],
+    [
+        ("npu_rms_norm", "rms_norm"),
+        ("npu_add_rms_norm", "rms_norm"),
+        ("npu_rotary_mul", "rotary"),
+        ("npu_swiglu", "swiglu"),
+    ],
 )
 @pytest.mark.usefixtures("npu_operators")
-def test_a_missing_operator_leaves_its_layer_to_torch(
-    missing: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_operator_leaves_its_layer_to_torch(missing: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npu, "_exist", lambda *names: missing not in names)
     kinds = npu_layers(check=True)
     for name in ("rms_norm", "rotary", "swiglu"):

@@ -124,7 +124,11 @@ def test_slots_outside_a_limit_are_refused(slots: torch.Tensor, sentence: str) -
         (zeros(3, 2, 128), zeros(4, 128, 256), "key_cache has 3 dimensions"),
         (zeros(3, 3, 128), zeros(4, 128, 2, 128), "a slot of the cache holds"),
         (zeros(3, 2, 128), zeros(4, 128, 2, 128, dtype=torch.float16), "key_cache is torch.float16"),
-        (zeros(3, 2, 128, dtype=torch.float32), zeros(4, 128, 2, 128, dtype=torch.float32), "torch.float32 is not supported on A2"),
+        (
+            zeros(3, 2, 128, dtype=torch.float32),
+            zeros(4, 128, 2, 128, dtype=torch.float32),
+            "torch.float32 is not supported on A2",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -146,9 +150,7 @@ def test_keys_and_caches_outside_a_limit_are_refused(key: torch.Tensor, cache: t
     ],
     ids=str,
 )
-def test_rotations_outside_a_limit_are_refused(
-    shape: tuple[int, ...], table: tuple[int, ...], sentence: str
-) -> None:
+def test_rotations_outside_a_limit_are_refused(shape: tuple[int, ...], table: tuple[int, ...], sentence: str) -> None:
     with pytest.raises(OperatorLimitError, match=f"npu_rotary_mul: .*{sentence}"):
         layer_limits.check_rotary_mul(zeros(*shape), zeros(*table), zeros(*table))
 

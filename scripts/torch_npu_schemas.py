@@ -1,4 +1,4 @@
-"""Prints the operator schemas that the installed torch_npu registers, as tests/contract/torch_npu_schemas.json has them.
+"""Prints the operator schemas that the installed torch_npu registers: tests/contract/torch_npu_schemas.json.
 
 Needs no NPU and no CANN: torch_npu links to libraries of CANN, and where those are missing, stand-ins that carry the
 names and do nothing are compiled (cc, nm) and loaded in their place. That is enough to import it, and for nothing else.

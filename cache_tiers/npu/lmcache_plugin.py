@@ -48,7 +48,8 @@ class EbbNpuSpec(DeviceSpec):  # type: ignore[misc]
     @property
     def pin_memory_backend(self) -> type[PinMemoryBackend]:
         """aclrtHostRegister, from LMCache's own NPU platform."""
-        return NpuPinMemoryBackend
+        backend: type[PinMemoryBackend] = NpuPinMemoryBackend
+        return backend
 
     def is_available(self) -> bool:
         """Whether torch_npu is loaded and sees a device."""

@@ -36,7 +36,7 @@ class NpuAttention:
     )
     order: ClassVar[PoolOrder] = PoolOrder.LAYERS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
         self._kv_cache = kv_cache
         self._check = check
         side = (limits.MASK_SIDE, limits.MASK_SIDE)

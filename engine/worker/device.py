@@ -1,4 +1,4 @@
-"""What the worker needs of a device, and how one is opened. With `accelerator`, all that knows cpu, cuda and npu apart."""
+"""What the worker needs of a device. This and `accelerator` are all that knows cpu, cuda and npu apart."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.layers import npu
+from models.layers import npu, npu_limits
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.npu import npu_layers
 from models.layers.npu_limits import OperatorLimitError
@@ -65,7 +65,7 @@ def test_a_check_that_is_off_leaves_it_to_the_operator(
     npu_operators: NpuOperators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[object] = []
-    monkeypatch.setattr(npu.limits, "check_swiglu", checked.append)
+    monkeypatch.setattr(npu_limits, "check_swiglu", checked.append)
     npu_layers(check=False).swiglu(random(5, 64))
     assert len(checked) == 1, "the operator's own check, and no other"
     npu_layers(check=True).swiglu(random(5, 64))

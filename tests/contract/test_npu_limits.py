@@ -157,20 +157,20 @@ def test_rotations_outside_a_limit_are_refused(shape: tuple[int, ...], table: tu
 
 def test_cos_and_sin_of_another_dtype_are_refused() -> None:
     table = zeros(1, 4, 1, 128, dtype=torch.float32)
-    with pytest.raises(OperatorLimitError, match="npu_rotary_mul: r1 and r2 are torch.float32"):
+    with pytest.raises(OperatorLimitError, match=r"npu_rotary_mul: r1 and r2 are torch\.float32"):
         layer_limits.check_rotary_mul(zeros(1, 4, 6, 128), table, table)
 
 
 def test_norms_and_gates_outside_a_limit_are_refused() -> None:
-    with pytest.raises(OperatorLimitError, match="npu_rms_norm: gamma is torch.float32"):
+    with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma is torch\.float32"):
         layer_limits.check_rms_norm(zeros(4, 64), zeros(64, dtype=torch.float32))
-    with pytest.raises(OperatorLimitError, match="npu_rms_norm: gamma .* is no end of"):
+    with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma .* is no end of"):
         layer_limits.check_rms_norm(zeros(4, 64), zeros(32))
-    with pytest.raises(OperatorLimitError, match="npu_add_rms_norm: x1 .* differ in shape"):
+    with pytest.raises(OperatorLimitError, match=r"npu_add_rms_norm: x1 .* differ in shape"):
         layer_limits.check_add_rms_norm(zeros(4, 64), zeros(1, 64), zeros(64))
-    with pytest.raises(OperatorLimitError, match="npu_add_rms_norm: x1 is torch.bfloat16 but x2 torch.float32"):
+    with pytest.raises(OperatorLimitError, match=r"npu_add_rms_norm: x1 is torch\.bfloat16 but x2 torch\.float32"):
         layer_limits.check_add_rms_norm(zeros(4, 64), zeros(4, 64, dtype=torch.float32), zeros(64))
     with pytest.raises(OperatorLimitError, match="npu_swiglu: the last dimension 63"):
         layer_limits.check_swiglu(zeros(4, 63))
-    with pytest.raises(OperatorLimitError, match="npu_swiglu: torch.int32"):
+    with pytest.raises(OperatorLimitError, match=r"npu_swiglu: torch\.int32"):
         layer_limits.check_swiglu(zeros(4, 64, dtype=torch.int32))

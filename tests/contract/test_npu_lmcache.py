@@ -3,9 +3,12 @@
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+
+from tests.contract.lmcache_platform import detected_spec
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -41,24 +44,35 @@ print("stored")
 """
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """The entry points of pyproject.toml as an installed package would publish them."""
+def entry_points() -> dict[str, str]:
+    """LMCache's plug-ins that an installed Ebb publishes."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    plugins: dict[str, str] = project["entry-points"]["lmcache.device_plugins"]
+    return plugins
+
+
+def test_lmcache_takes_our_plug_in_where_torch_has_an_npu_and_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugins = [EntryPoint(name, value, "lmcache.device_plugins") for name, value in entry_points().items()]
+    spec = detected_spec(monkeypatch, plugins, backend="ebb-npu")
+    assert type(spec).__module__ == "cache_tiers.npu.lmcache_plugin"
+    assert spec.get_ops().device_type == "npu"
+
+
+def test_lmcache_s_own_platform_asks_for_kernels_that_we_do_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day that this fails, the plug-in may not be needed any more."""
+    spec = detected_spec(monkeypatch, [], backend="npu")
+    with pytest.raises(ImportError, match="LMCache-Ascend"):
+        spec.get_ops()
+
+
+@pytest.mark.torch_npu
+def test_lmcache_keeps_blocks_where_torch_has_an_npu(tmp_path: Path) -> None:
+    """In a process of its own, from the import of LMCache on."""
     metadata = tmp_path / "ebb_plugin-0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ebb-plugin\nVersion: 0\n")
-    plugins = project["entry-points"]["lmcache.device_plugins"]
-    lines = [f"{name} = {target}" for name, target in plugins.items()]
+    lines = [f"{name} = {target}" for name, target in entry_points().items()]
     (metadata / "entry_points.txt").write_text("[lmcache.device_plugins]\n" + "\n".join(lines) + "\n")
-    return tmp_path
-
-
-def run(*paths: Path) -> subprocess.CompletedProcess[str]:
-    code = f"import sys\nsys.path[:0] = {[str(path) for path in paths]!r}\n{SCRIPT}"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_lmcache_keeps_blocks_where_torch_has_an_npu(installed: Path) -> None:
-    ran = run(installed, ROOT)
+    code = f"import sys\nsys.path[:0] = {[str(tmp_path), str(ROOT)]!r}\n{SCRIPT}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert ran.stdout.strip() == "stored", ran.stderr[-3000:]

@@ -14,6 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from models.dense_context import DenseContext
 from models.errors import TokenizerError, UnsupportedModelError
+from models.layers.kinds import TORCH_LAYERS
 from models.layers.rope import RotaryTable
 from models.pangu.chat_format import ChatFormat, Message
 from models.pangu.config import PanguConfig
@@ -137,7 +138,7 @@ def test_the_partial_sums_of_two_ranks_are_the_whole_and_have_each_bias_once() -
     def outputs(rank: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
         shape = rank_config(config, size)
         attention = Attention(shape, 0, dtype=torch.float32, device=torch.device("cpu"))
-        mlp = MLP(shape, dtype=torch.float32, device=torch.device("cpu"))
+        mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
             slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))
         return attention(x, rope, rope.rows(torch.arange(20)), DenseContext()), mlp(x)

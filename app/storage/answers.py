@@ -1,9 +1,8 @@
 """Sealed answers of clients that send whole conversations, by name. What was not used for long goes."""
 
+import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-
-import aiosqlite
 
 from app.storage.database import Database
 
@@ -32,12 +31,12 @@ class AnswerStore:
     async def save(self, new: Mapping[bytes, SealedAnswer], used: Mapping[bytes, float]) -> None:
         """Add or replace the new ones; note when others were used."""
 
-        async def write(connection: aiosqlite.Connection) -> None:
-            await connection.executemany(
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(
                 "INSERT OR REPLACE INTO answer(name, sealed, nbytes, used_at) VALUES (?, ?, ?, ?)",
                 [(name, answer.sealed, len(answer.sealed), answer.used_at) for name, answer in new.items()],
             )
-            await connection.executemany(
+            connection.executemany(
                 "UPDATE answer SET used_at = ? WHERE name = ?", [(when, name) for name, when in used.items()]
             )
 
@@ -46,12 +45,12 @@ class AnswerStore:
     async def trim(self, *, unused_since: float, max_bytes: int) -> None:
         """Remove what was last used before that time, then what was used longest ago while the rest is too large."""
 
-        async def remove(connection: aiosqlite.Connection) -> None:
-            await connection.execute("DELETE FROM answer WHERE used_at < ?", (unused_since,))
-            [(nbytes,)] = await connection.execute_fetchall("SELECT total(nbytes) FROM answer")
+        def remove(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM answer WHERE used_at < ?", (unused_since,))
+            [(nbytes,)] = connection.execute("SELECT total(nbytes) FROM answer").fetchall()
             if nbytes > max_bytes:
                 # Some more than needed, so that this is rare.
-                await connection.execute(
+                connection.execute(
                     "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM (SELECT rowid, sum(nbytes) OVER "
                     "(ORDER BY used_at DESC) AS kept FROM answer) WHERE kept > ?)",
                     (max_bytes * 9 // 10,),

@@ -1,11 +1,10 @@
 """The list of conversations."""
 
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import aiosqlite
 
 from app.ids import new_id
 from app.records import Conversation
@@ -100,14 +99,14 @@ class ConversationStore:
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError."""
 
-        async def update(connection: aiosqlite.Connection) -> Conversation:
-            before = await about_to_change(connection, self._tenant, conversation_id, expected)
+        def update(connection: sqlite3.Connection) -> Conversation:
+            before = about_to_change(connection, self._tenant, conversation_id, expected)
             after = _changed(before, given)
             if after == before:
                 return before
             now = before.updated_at if given.keys() <= MARKS else time.time()
             after = replace(after, version=before.version + 1, updated_at=now)
-            await connection.execute(
+            connection.execute(
                 "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "
                 "archived = ?, metadata = ?, version = ?, updated_at = ? WHERE id = ?",
                 (
@@ -133,8 +132,8 @@ class ConversationStore:
         The version stays: no person did anything.
         """
 
-        async def update(connection: aiosqlite.Connection) -> bool:
-            cursor = await connection.execute(
+        def update(connection: sqlite3.Connection) -> bool:
+            cursor = connection.execute(
                 "UPDATE conversation SET title = ?, title_source = 'model' "
                 "WHERE id = ? AND tenant = ? AND title_source = 'first_message' AND deleted_at IS NULL",
                 (title, conversation_id, self._tenant),

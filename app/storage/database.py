@@ -9,12 +9,12 @@ would wait for its turn on the event loop, and all other writers with it: with a
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Row
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import aiosqlite
 
@@ -37,25 +37,6 @@ PRAGMAS = """
 
 class UnusableDatabaseError(Exception):
     """The file was written by a later version of Ebb, is damaged, or cannot be opened. Says what to do."""
-
-
-class _Statements:
-    """The writer's connection inside of a transaction: what `aiosqlite.Connection` has, each call done at once."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    async def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
-        """One statement."""
-        return self._connection.execute(sql, parameters)
-
-    async def executemany(self, sql: str, parameters: Iterable[Any]) -> sqlite3.Cursor:
-        """One statement with many rows."""
-        return self._connection.executemany(sql, parameters)
-
-    async def execute_fetchall(self, sql: str, parameters: Any = ()) -> list[Row]:
-        """All rows of one statement."""
-        return self._connection.execute(sql, parameters).fetchall()
 
 
 class Database:
@@ -107,18 +88,16 @@ class Database:
         """Rows of one SELECT over committed data."""
         return list(await self._reader.execute_fetchall(sql, parameters))
 
-    async def write(self, work: Callable[[aiosqlite.Connection], Awaitable[T]]) -> T:
-        """Run `work` in a transaction of its own. It ends as a whole even if the caller is cancelled meanwhile.
-
-        `work` runs in the writer's thread and may await nothing but its statements.
-        """
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction of its own, in the writer's thread. It ends as a whole even if the caller is
+        cancelled meanwhile."""
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
         return await asyncio.shield(running)
 
-    def _transaction(self, work: Callable[[aiosqlite.Connection], Awaitable[T]]) -> T:
+    def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            result = _done(work(cast(aiosqlite.Connection, _Statements(self._writer))))
+            result = work(self._writer)
             self._writer.execute("COMMIT")
         except BaseException:
             # A failed COMMIT may have rolled back by itself; then there is nothing to roll back.
@@ -126,16 +105,6 @@ class Database:
                 self._writer.execute("ROLLBACK")
             raise
         return result
-
-
-def _done(work: Awaitable[T]) -> T:
-    """What `work` returns, which nothing makes wait."""
-    steps = work.__await__()
-    try:
-        next(steps)
-    except StopIteration as end:
-        return cast(T, end.value)
-    raise RuntimeError("a transaction waits for something else than its statements")
 
 
 def migrations() -> list[str]:

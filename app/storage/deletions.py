@@ -1,9 +1,8 @@
 """What was deleted: hidden at once, removed later, and shown again if that is asked for in between."""
 
+import sqlite3
 import time
 from dataclasses import dataclass
-
-import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.database import Database
@@ -62,9 +61,9 @@ class DeletionStore:
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
         """It can be shown again. Raises NotFoundError, VersionMismatchError."""
 
-        async def update(connection: aiosqlite.Connection) -> None:
-            await about_to_change(connection, self._tenant, conversation_id, expected)
-            await connection.execute(
+        def update(connection: sqlite3.Connection) -> None:
+            about_to_change(connection, self._tenant, conversation_id, expected)
+            connection.execute(
                 "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id = ?",
                 (time.time(), conversation_id),
             )
@@ -74,13 +73,13 @@ class DeletionStore:
     async def show_conversation(self, conversation_id: str) -> Conversation:
         """As it was, also if it had not been deleted. Raises NotFoundError: it was never here, or is removed."""
 
-        async def update(connection: aiosqlite.Connection) -> Conversation:
-            await connection.execute(
+        def update(connection: sqlite3.Connection) -> Conversation:
+            connection.execute(
                 "UPDATE conversation SET deleted_at = NULL, version = version + 1 "
                 "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL",
                 (conversation_id, self._tenant),
             )
-            return await about_to_change(connection, self._tenant, conversation_id)
+            return about_to_change(connection, self._tenant, conversation_id)
 
         return await self._database.write(update)
 
@@ -91,16 +90,16 @@ class DeletionStore:
         Raises NotFoundError, VersionMismatchError.
         """
 
-        async def update(connection: aiosqlite.Connection) -> tuple[Conversation, list[str]]:
-            message = await _shown_message(connection, self._tenant, message_id)
-            conversation = await about_to_change(connection, self._tenant, message.conversation_id, expected)
-            hidden = await connection.execute_fetchall(HIDE_BRANCH, (message_id, time.time(), message_id))
+        def update(connection: sqlite3.Connection) -> tuple[Conversation, list[str]]:
+            message = _shown_message(connection, self._tenant, message_id)
+            conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
+            hidden = connection.execute(HIDE_BRANCH, (message_id, time.time(), message_id)).fetchall()
             runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             head = conversation.head_id
-            shown = await connection.execute_fetchall("SELECT 1 FROM shown_message WHERE id = ?", (head,))
+            shown = connection.execute("SELECT 1 FROM shown_message WHERE id = ?", (head,)).fetchall()
             if not list(shown):
-                head = await newest_leaf(connection, conversation.id, message.parent_id)
-            return await move_head(connection, conversation, head), runs
+                head = newest_leaf(connection, conversation.id, message.parent_id)
+            return move_head(connection, conversation, head), runs
 
         return await self._database.write(update)
 
@@ -112,42 +111,42 @@ class DeletionStore:
             ConflictError: it went with a message above it, or what it follows was deleted after it.
         """
 
-        async def update(connection: aiosqlite.Connection) -> Conversation:
-            rows = list(await connection.execute_fetchall(OWN_MESSAGE, (message_id, self._tenant)))
+        def update(connection: sqlite3.Connection) -> Conversation:
+            rows = list(connection.execute(OWN_MESSAGE, (message_id, self._tenant)).fetchall())
             if not rows:
                 raise no_message(message_id)
             message, deleted_with = message_of(rows[0]), rows[0]["deleted_with"]
-            conversation = await about_to_change(connection, self._tenant, message.conversation_id)
+            conversation = about_to_change(connection, self._tenant, message.conversation_id)
             if deleted_with is None:
                 return conversation
             # What went with a message above it has a parent that did so too.
             if message.parent_id is not None:
                 parent = "SELECT deleted_with FROM message WHERE id = ?"
-                [[above]] = await connection.execute_fetchall(parent, (message.parent_id,))
+                [[above]] = connection.execute(parent, (message.parent_id,)).fetchall()
                 if above is not None:
                     raise _deleted_above(above)
-            await connection.execute(
+            connection.execute(
                 "UPDATE message SET deleted_at = NULL, deleted_with = NULL WHERE deleted_with = ?", (message_id,)
             )
-            leaf = await newest_leaf(connection, conversation.id, message_id)
-            return await move_head(connection, conversation, leaf)
+            leaf = newest_leaf(connection, conversation.id, message_id)
+            return move_head(connection, conversation, leaf)
 
         return await self._database.write(update)
 
     async def remove_conversation(self, conversation_id: str) -> list[TokenNode]:
         """For good, whether it is hidden or not; returns what tokens its messages had. Raises NotFoundError."""
 
-        async def remove(connection: aiosqlite.Connection) -> list[TokenNode]:
-            return await _remove_conversation(connection, self._tenant, conversation_id)
+        def remove(connection: sqlite3.Connection) -> list[TokenNode]:
+            return _remove_conversation(connection, self._tenant, conversation_id)
 
         return await self._database.write(remove)
 
     async def remove_all(self) -> int:
         """Every conversation and draft of the tenant, for good; returns how many conversations there were."""
 
-        async def remove(connection: aiosqlite.Connection) -> int:
-            await connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
-            cursor = await connection.execute("DELETE FROM conversation WHERE tenant = ?", (self._tenant,))
+        def remove(connection: sqlite3.Connection) -> int:
+            connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
+            cursor = connection.execute("DELETE FROM conversation WHERE tenant = ?", (self._tenant,))
             return cursor.rowcount
 
         return await self._database.write(remove)
@@ -155,32 +154,32 @@ class DeletionStore:
     async def remove_oldest(self, until: float) -> Removed | None:
         """One of what any tenant hid at that time or before, for good; None if there is nothing to remove."""
 
-        async def remove(connection: aiosqlite.Connection) -> Removed | None:
+        def remove(connection: sqlite3.Connection) -> Removed | None:
             sql = "SELECT id, tenant FROM conversation WHERE deleted_at <= ? LIMIT 1"
-            for row in await connection.execute_fetchall(sql, (until,)):
-                return Removed(row["tenant"], await _remove_conversation(connection, row["tenant"], row["id"]))
+            for row in connection.execute(sql, (until,)).fetchall():
+                return Removed(row["tenant"], _remove_conversation(connection, row["tenant"], row["id"]))
             # Those below come before those above, which take along what is still there.
-            for row in await connection.execute_fetchall(OLDEST_BRANCH, (until,)):
-                nodes = await connection.execute_fetchall(BRANCH_AND_ABOVE, {"id": row["id"]})
-                await connection.execute("DELETE FROM message WHERE id = ?", (row["id"],))
+            for row in connection.execute(OLDEST_BRANCH, (until,)).fetchall():
+                nodes = connection.execute(BRANCH_AND_ABOVE, {"id": row["id"]}).fetchall()
+                connection.execute("DELETE FROM message WHERE id = ?", (row["id"],))
                 return Removed(row["tenant"], [node_of(node) for node in nodes])
             return None
 
         return await self._database.write(remove)
 
 
-async def _shown_message(connection: aiosqlite.Connection, tenant: str, message_id: str) -> Message:
+def _shown_message(connection: sqlite3.Connection, tenant: str, message_id: str) -> Message:
     sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
-    rows = list(await connection.execute_fetchall(sql, (message_id, tenant)))
+    rows = list(connection.execute(sql, (message_id, tenant)).fetchall())
     if not rows:
         raise no_message(message_id)
     return message_of(rows[0])
 
 
-async def _remove_conversation(connection: aiosqlite.Connection, tenant: str, conversation_id: str) -> list[TokenNode]:
-    nodes = await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id})
+def _remove_conversation(connection: sqlite3.Connection, tenant: str, conversation_id: str) -> list[TokenNode]:
+    nodes = connection.execute(CONVERSATION_NODES, {"id": conversation_id}).fetchall()
     sql = "DELETE FROM conversation WHERE id = ? AND tenant = ?"
-    cursor = await connection.execute(sql, (conversation_id, tenant))
+    cursor = connection.execute(sql, (conversation_id, tenant))
     if not cursor.rowcount:
         raise no_conversation(conversation_id)
     return [node_of(node) for node in nodes]

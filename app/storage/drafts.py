@@ -1,10 +1,9 @@
 """What people have typed and not sent yet: one text for each conversation, and one for the empty page."""
 
+import sqlite3
 import time
 from dataclasses import dataclass
 from typing import Any
-
-import aiosqlite
 
 from app.storage.database import Database
 from app.storage.versions import about_to_change
@@ -42,12 +41,12 @@ class DraftStore:
         """Keep it in place of the former one; an empty text is none. Raises NotFoundError."""
         draft = Draft(text, time.time()) if text else Draft()
 
-        async def replace(connection: aiosqlite.Connection) -> None:
+        def replace(connection: sqlite3.Connection) -> None:
             if conversation_id is not None:
-                await about_to_change(connection, self._tenant, conversation_id)
-            await connection.execute(f"DELETE FROM draft WHERE {PLACE}", (self._tenant, conversation_id))
+                about_to_change(connection, self._tenant, conversation_id)
+            connection.execute(f"DELETE FROM draft WHERE {PLACE}", (self._tenant, conversation_id))
             if text:
-                await connection.execute(
+                connection.execute(
                     "INSERT INTO draft(tenant, conversation_id, text, updated_at) VALUES (?, ?, ?, ?)",
                     (self._tenant, conversation_id, draft.text, draft.updated_at),
                 )
@@ -56,10 +55,10 @@ class DraftStore:
         return draft
 
 
-async def forget_sent(connection: aiosqlite.Connection, tenant: str, conversation_id: str, content: str) -> None:
+def forget_sent(connection: sqlite3.Connection, tenant: str, conversation_id: str, content: str) -> None:
     """`content` is being sent: it is no draft any more, also not on the empty page, from which it may have come."""
     blanks = "char(9, 10, 13, 32)"
-    await connection.execute(
+    connection.execute(
         f"DELETE FROM draft WHERE tenant = ? AND (conversation_id = ? "
         f"OR (conversation_id IS NULL AND trim(text, {blanks}) = trim(?, {blanks})))",
         (tenant, conversation_id, content),

@@ -1,9 +1,8 @@
 """Conversations that were exported, here or elsewhere, come in: all of a file or nothing."""
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.database import Database
@@ -33,22 +32,22 @@ class ImportStore:
         conversation here, or of one that was imported, is left out. Raises LimitReachedError.
         """
 
-        async def insert(connection: aiosqlite.Connection) -> list[Imported]:
-            taken = [one for one in given if duplicates or not await _is_here(connection, self._tenant, one.source)]
+        def insert(connection: sqlite3.Connection) -> list[Imported]:
+            taken = [one for one in given if duplicates or not _is_here(connection, self._tenant, one.source)]
             # A second copy has no name but its own: an export holds both.
             named = [(one.conversation, None if duplicates else one.source) for one in taken]
-            await insert_conversations(connection, self._tenant, named)
+            insert_conversations(connection, self._tenant, named)
             for one in taken:
-                await insert_messages(connection, one.messages)
+                insert_messages(connection, one.messages)
             return taken
 
         return await self._database.write(insert)
 
 
-async def _is_here(connection: aiosqlite.Connection, tenant: str, source: str) -> bool:
-    rows = await connection.execute_fetchall(
+def _is_here(connection: sqlite3.Connection, tenant: str, source: str) -> bool:
+    rows = connection.execute(
         "SELECT 1 FROM shown_conversation WHERE id = :source AND tenant = :tenant "
         "UNION ALL SELECT 1 FROM shown_conversation WHERE origin = :source AND tenant = :tenant",
         {"source": source, "tenant": tenant},
-    )
+    ).fetchall()
     return bool(list(rows))

@@ -1,10 +1,9 @@
 """Messages that are put into a conversation, or taken out of it, without an answer."""
 
+import sqlite3
 import time
 from collections.abc import Sequence
 from sqlite3 import Row
-
-import aiosqlite
 
 from app.ids import new_id
 from app.records import Message, Role
@@ -35,17 +34,17 @@ class ItemStore:
             ConflictError: its head is still being generated.
         """
 
-        async def insert(connection: aiosqlite.Connection) -> list[Message]:
-            head = await _head_of(connection, self._tenant, conversation_id)
+        def insert(connection: sqlite3.Connection) -> list[Message]:
+            head = _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
             for role, content in items:
                 added.append(
                     Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", now, completed_at=now)
                 )
-                await insert_message(connection, added[-1])
+                insert_message(connection, added[-1])
                 parent_id = added[-1].id
-            await _move_head(connection, conversation_id, parent_id)
+            _move_head(connection, conversation_id, parent_id)
             return added
 
         return await self._database.write(insert)
@@ -57,35 +56,33 @@ class ItemStore:
         conversation as it is shown.
         """
 
-        async def remove(connection: aiosqlite.Connection) -> list[Row]:
-            head = await _head_of(connection, self._tenant, conversation_id)
+        def remove(connection: sqlite3.Connection) -> list[Row]:
+            head = _head_of(connection, self._tenant, conversation_id)
             path = (
-                list(await connection.execute_fetchall(PATH_QUERY, (head["id"], self._tenant)))
-                if head is not None
-                else []
+                list(connection.execute(PATH_QUERY, (head["id"], self._tenant)).fetchall()) if head is not None else []
             )
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
-            nodes = list(await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id}))
-            await forget_next_prefixes(connection, conversation_id)
+            nodes = list(connection.execute(CONVERSATION_NODES, {"id": conversation_id}).fetchall())
+            forget_next_prefixes(connection, conversation_id)
             parent_id = found[0]["parent_id"]
-            await _disown(connection, message_id)
-            await connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))
-            await connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
-            await _move_head(connection, conversation_id, parent_id if head["id"] == message_id else head["id"])
+            _disown(connection, message_id)
+            connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))
+            connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
+            _move_head(connection, conversation_id, parent_id if head["id"] == message_id else head["id"])
             return nodes
 
         return [node_of(row) for row in await self._database.write(remove)]
 
 
-async def _head_of(connection: aiosqlite.Connection, tenant: str, conversation_id: str) -> Row | None:
+def _head_of(connection: sqlite3.Connection, tenant: str, conversation_id: str) -> Row | None:
     rows = list(
-        await connection.execute_fetchall(
+        connection.execute(
             "SELECT message.id, message.status FROM conversation LEFT JOIN message ON message.id = head_id "
             "WHERE conversation.id = ? AND tenant = ?",
             (conversation_id, tenant),
-        )
+        ).fetchall()
     )
     if not rows:
         raise no_conversation(conversation_id)
@@ -94,15 +91,15 @@ async def _head_of(connection: aiosqlite.Connection, tenant: str, conversation_i
     return rows[0] if rows[0]["id"] is not None else None
 
 
-async def _move_head(connection: aiosqlite.Connection, conversation_id: str, message_id: str | None) -> None:
-    await connection.execute(
+def _move_head(connection: sqlite3.Connection, conversation_id: str, message_id: str | None) -> None:
+    connection.execute(
         "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, time.time(), conversation_id)
     )
 
 
-async def _disown(connection: aiosqlite.Connection, message_id: str) -> None:
+def _disown(connection: sqlite3.Connection, message_id: str) -> None:
     """Whatever follows was made from a prompt with this message in it: its ids are of no use, and tell what it said."""
-    await connection.execute(
+    connection.execute(
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
         "UNION ALL SELECT message.id FROM message JOIN below ON message.parent_id = below.id) "
         "UPDATE message SET token_ids = x'', starts_prompt = 0, prompt_key = ? WHERE id IN below AND prompt_key <> ''",

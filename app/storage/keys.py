@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiosqlite
-
 from app.api_key import ApiKey, digest_of, new_key
 from app.principal import Scope
 from app.storage.database import Database
@@ -46,8 +44,8 @@ class KeyStore:
         key_id, secret = new_key()
         key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
 
-        async def insert(connection: aiosqlite.Connection) -> None:
-            await connection.execute(
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.execute(
                 "INSERT INTO api_key(id, name, tenant, scope, digest, created_at) VALUES (?, ?, ?, ?, ?, ?)",
                 (key.id, name, tenant, scope, key.digest, key.created_at),
             )
@@ -63,25 +61,25 @@ class KeyStore:
     async def revoke(self, key_id: str) -> None:
         """From now on it opens nothing, and the logins that were made with it are over. Raises NotFoundError."""
 
-        async def update(connection: aiosqlite.Connection) -> None:
-            cursor = await connection.execute(
+        def update(connection: sqlite3.Connection) -> None:
+            cursor = connection.execute(
                 "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (time.time(), key_id)
             )
             if not cursor.rowcount:
                 raise NotFoundError(f"There is no key {key_id}", param="id", code="key_not_found")
-            await connection.execute("DELETE FROM login WHERE key_id = ?", (key_id,))
+            connection.execute("DELETE FROM login WHERE key_id = ?", (key_id,))
 
         await self._database.write(update)
 
     async def revoke_all_of(self, tenant: str) -> int:
         """All keys of a tenant; returns how many were valid until now."""
 
-        async def update(connection: aiosqlite.Connection) -> int:
-            cursor = await connection.execute(
+        def update(connection: sqlite3.Connection) -> int:
+            cursor = connection.execute(
                 "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", (time.time(), tenant)
             )
             of_tenant = "SELECT id FROM api_key WHERE tenant = ?"
-            await connection.execute(f"DELETE FROM login WHERE key_id IN ({of_tenant})", (tenant,))
+            connection.execute(f"DELETE FROM login WHERE key_id IN ({of_tenant})", (tenant,))
             return cursor.rowcount
 
         return await self._database.write(update)
@@ -89,8 +87,8 @@ class KeyStore:
     async def used(self, key_ids: Collection[str], at: float) -> None:
         """Note when keys were last used."""
 
-        async def update(connection: aiosqlite.Connection) -> None:
-            await connection.executemany(
+        def update(connection: sqlite3.Connection) -> None:
+            connection.executemany(
                 "UPDATE api_key SET last_used_at = ? WHERE id = ?", [(at, key_id) for key_id in key_ids]
             )
 
@@ -99,14 +97,14 @@ class KeyStore:
     async def log_in(self, digest: bytes, login: Login) -> None:
         """Keep a login; those of its key that are over, or too many, go."""
 
-        async def insert(connection: aiosqlite.Connection) -> None:
-            await connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
-            await connection.execute(
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
+            connection.execute(
                 "DELETE FROM login WHERE digest IN (SELECT digest FROM login WHERE key_id = ? "
                 "ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
                 (login.key_id, MOST_LOGINS - 1),
             )
-            await connection.execute(
+            connection.execute(
                 "INSERT INTO login(digest, key_id, expires_at) VALUES (?, ?, ?)",
                 (digest, login.key_id, login.expires_at),
             )
@@ -116,8 +114,8 @@ class KeyStore:
     async def log_out(self, digest: bytes) -> None:
         """End a login, if there is one."""
 
-        async def delete(connection: aiosqlite.Connection) -> None:
-            await connection.execute("DELETE FROM login WHERE digest = ?", (digest,))
+        def delete(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM login WHERE digest = ?", (digest,))
 
         await self._database.write(delete)
 

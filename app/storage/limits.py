@@ -1,6 +1,6 @@
 """Limits of tenants, and the one that only a transaction can hold: how many conversations are stored."""
 
-import aiosqlite
+import sqlite3
 
 from app.storage.database import Database
 from app.tenant_limits import LIMIT_NAMES, LimitReachedError, TenantLimits
@@ -26,26 +26,26 @@ class LimitStore:
         """In place of those that it had."""
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
-        async def replace(connection: aiosqlite.Connection) -> None:
-            await connection.execute(
+        def replace(connection: sqlite3.Connection) -> None:
+            connection.execute(
                 f"INSERT OR REPLACE INTO tenant_limits(tenant, {COLUMNS}) VALUES (?, ?, ?, ?, ?)", values
             )
 
         await self._database.write(replace)
 
 
-async def check_room(connection: aiosqlite.Connection, tenant: str, num_new: int) -> None:
+def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> None:
     """For some more conversations, inside the transaction that makes them. Raises LimitReachedError.
 
     Deleted ones do not count while they can be restored, up to as many again: else a loop that makes and deletes
     would store without end.
     """
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
         "(SELECT count(*) FROM conversation WHERE tenant = :tenant AND deleted_at IS NULL) AS shown "
         "FROM tenant_limits WHERE tenant = :tenant AND conversations IS NOT NULL",
         {"tenant": tenant},
-    )
+    ).fetchall()
     for row in rows:
         if row["shown"] + num_new > row["most"] or row["stored"] + num_new > 2 * row["most"]:
             raise LimitReachedError(

@@ -1,9 +1,8 @@
 """What was computed ahead of the next question, so that it can be erased with the answer that it follows."""
 
+import sqlite3
 from collections.abc import Iterable
 from sqlite3 import Row
-
-import aiosqlite
 
 from app.storage.database import Database
 
@@ -23,8 +22,8 @@ class NextPrefixStore:
     async def keep(self, message_id: str, token_ids: bytes) -> bool:
         """token_ids: packed. False, and nothing is kept, if the message was deleted."""
 
-        async def insert(connection: aiosqlite.Connection) -> int:
-            cursor = await connection.execute(
+        def insert(connection: sqlite3.Connection) -> int:
+            cursor = connection.execute(
                 "INSERT OR REPLACE INTO next_prefix(message_id, token_ids) "
                 "SELECT id, ? FROM shown_message WHERE id = ?",
                 (token_ids, message_id),
@@ -34,16 +33,16 @@ class NextPrefixStore:
         return await self._database.write(insert) > 0
 
 
-async def next_prefixes_behind(connection: aiosqlite.Connection, message_ids: Iterable[str]) -> list[Row]:
+def next_prefixes_behind(connection: sqlite3.Connection, message_ids: Iterable[str]) -> list[Row]:
     """Those behind any of these messages."""
     ids = list(message_ids)
     sql = f"{NEXT_PREFIXES} WHERE message_id IN ({', '.join('?' * len(ids))})"
-    return list(await connection.execute_fetchall(sql, ids))
+    return list(connection.execute(sql, ids).fetchall())
 
 
-async def forget_next_prefixes(connection: aiosqlite.Connection, conversation_id: str) -> None:
+def forget_next_prefixes(connection: sqlite3.Connection, conversation_id: str) -> None:
     """Those of a conversation in which something else is said now."""
-    await connection.execute(
+    connection.execute(
         "DELETE FROM next_prefix WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",
         (conversation_id,),
     )

@@ -1,9 +1,8 @@
 """What responses have beyond the messages that they are."""
 
 import json
+import sqlite3
 from sqlite3 import Row
-
-import aiosqlite
 
 from app.responses.record import ResponseRecord, message_id_of
 from app.storage.database import Database
@@ -19,9 +18,9 @@ OWN = (
 )
 
 
-async def insert_response(connection: aiosqlite.Connection, message_id: str, record: ResponseRecord) -> None:
+def insert_response(connection: sqlite3.Connection, message_id: str, record: ResponseRecord) -> None:
     """Inside the transaction of the caller."""
-    await connection.execute(
+    connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
         "max_output_tokens, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -64,34 +63,34 @@ class ResponseStore:
         """
         message_id = message_id_of(response_id)
 
-        async def remove(connection: aiosqlite.Connection) -> list[Row]:
+        def remove(connection: sqlite3.Connection) -> list[Row]:
             own = {"id": message_id, "tenant": self._tenant}
-            cursor = await connection.execute(f"DELETE FROM response WHERE {OWN}", own)
+            cursor = connection.execute(f"DELETE FROM response WHERE {OWN}", own)
             if not cursor.rowcount:
                 raise no_response(response_id)
-            path = list(await connection.execute_fetchall(PATH_QUERY, (message_id, self._tenant)))
-            ahead = await next_prefixes_behind(connection, [row["id"] for row in path])
+            path = list(connection.execute(PATH_QUERY, (message_id, self._tenant)).fetchall())
+            ahead = next_prefixes_behind(connection, [row["id"] for row in path])
             # There is no path to what was hidden meanwhile; it goes in its time.
-            return [*path, *ahead] if path and await _prune(connection, path) else []
+            return [*path, *ahead] if path and _prune(connection, path) else []
 
         return [node_of(row) for row in await self._database.write(remove)]
 
 
-async def _prune(connection: aiosqlite.Connection, path: list[Row]) -> bool:
+def _prune(connection: sqlite3.Connection, path: list[Row]) -> bool:
     """Delete what is not needed any more from the end of `path`; returns whether anything was."""
     conversation_id, kept = path[0]["conversation_id"], len(path)
     while kept:
         message = {"id": path[kept - 1]["id"], "conversation_id": conversation_id}
-        needed = await connection.execute_fetchall(
+        needed = connection.execute(
             "SELECT 1 FROM message WHERE parent_id = :id UNION ALL SELECT 1 FROM response WHERE message_id = :id "
             "UNION ALL SELECT 1 FROM conversation WHERE id = :conversation_id AND head_id = :id LIMIT 1",
             message,
-        )
+        ).fetchall()
         if list(needed):
             break
-        await connection.execute("DELETE FROM message WHERE id = :id", message)
+        connection.execute("DELETE FROM message WHERE id = :id", message)
         kept -= 1
-    await connection.execute(
+    connection.execute(
         "DELETE FROM conversation WHERE id = ? AND source = 'response' "
         "AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id)",
         (conversation_id,),

@@ -1,12 +1,11 @@
 """Rows of the database from and to records."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from sqlite3 import Row
 from typing import Any
-
-import aiosqlite
 
 from app.records import Conversation, Message
 from app.storage.limits import check_room
@@ -20,14 +19,14 @@ MESSAGE_COLUMNS = (
 )
 
 
-async def insert_message(connection: aiosqlite.Connection, message: Message) -> None:
+def insert_message(connection: sqlite3.Connection, message: Message) -> None:
     """Inside the transaction of the caller."""
-    await insert_messages(connection, [message])
+    insert_messages(connection, [message])
 
 
-async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[Message]) -> None:
+def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message]) -> None:
     """Inside the transaction of the caller; a message comes after the one that it follows."""
-    await connection.executemany(
+    connection.executemany(
         f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
@@ -54,28 +53,26 @@ async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[M
     )
 
 
-async def insert_conversation(
-    connection: aiosqlite.Connection, tenant: str, made: Conversation, origin: str | None = None
+def insert_conversation(
+    connection: sqlite3.Connection, tenant: str, made: Conversation, origin: str | None = None
 ) -> None:
     """Inside the transaction of the caller. origin: its name where it was exported. Raises LimitReachedError."""
-    await insert_conversations(connection, tenant, [(made, origin)])
+    insert_conversations(connection, tenant, [(made, origin)])
 
 
-async def insert_conversations(
-    connection: aiosqlite.Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]]
+def insert_conversations(
+    connection: sqlite3.Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]]
 ) -> None:
     """All of them or none; otherwise as `insert_conversation`."""
-    await check_room(connection, tenant, len(made))
+    check_room(connection, tenant, len(made))
     for conversation, origin in made:
-        await _insert_conversation(connection, tenant, conversation, origin)
+        _insert_conversation(connection, tenant, conversation, origin)
 
 
-async def _insert_conversation(
-    connection: aiosqlite.Connection, tenant: str, made: Conversation, origin: str | None
-) -> None:
+def _insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conversation, origin: str | None) -> None:
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
     values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
-    await connection.execute(
+    connection.execute(
         f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
     )
 

@@ -1,13 +1,12 @@
 """What a run writes: its turn at the start, its progress, its end; and what another process needs to go on with it."""
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from sqlite3 import IntegrityError, Row
 from typing import Any
-
-import aiosqlite
 
 from app.deltas import Delta
 from app.records import Conversation, Message, MessageStatus
@@ -125,24 +124,25 @@ class RunStore:
             LimitReachedError: it makes a conversation, and the tenant has as many as it may.
         """
 
-        async def insert(connection: aiosqlite.Connection) -> Row:
+        def insert(connection: sqlite3.Connection) -> Row:
             if turn.conversation is not None:
-                await insert_conversation(connection, self._tenant, turn.conversation)
-            await _check_turn(connection, self._tenant, turn)
+                insert_conversation(connection, self._tenant, turn.conversation)
+            _check_turn(connection, self._tenant, turn)
             for question in turn.questions:
-                await forget_sent(connection, self._tenant, question.conversation_id, question.content)
+                forget_sent(connection, self._tenant, question.conversation_id, question.content)
             if turn.restarted_user is not None:
                 message_id, tokens = turn.restarted_user
-                await connection.execute(
+                connection.execute(
                     "UPDATE message SET token_ids = ?, prompt_key = ?, starts_prompt = ? WHERE id = ?",
                     (tokens.ids, tokens.prompt_key, tokens.starts_prompt, message_id),
                 )
             for message in (*turn.questions, turn.answer):
-                await insert_message(connection, message)
-            await _insert_run(connection, turn.run)
+                insert_message(connection, message)
+            _insert_run(connection, turn.run)
             if turn.response is not None:
-                await insert_response(connection, turn.answer.id, turn.response)
-            (changed,) = await connection.execute_fetchall(
+                insert_response(connection, turn.answer.id, turn.response)
+            changed: Row
+            (changed,) = connection.execute(
                 "UPDATE conversation SET head_id = iif(?, ?, head_id), title = coalesce(title, ?), "
                 "title_source = iif(title IS NULL AND ? IS NOT NULL, 'first_message', title_source), updated_at = ?, "
                 "version = version + 1 WHERE id = ? RETURNING *",
@@ -154,7 +154,7 @@ class RunStore:
                     turn.answer.created_at,
                     turn.answer.conversation_id,
                 ),
-            )
+            ).fetchall()
             return changed
 
         try:
@@ -172,9 +172,9 @@ class RunStore:
             ConflictError: somebody else was first.
         """
 
-        async def update(connection: aiosqlite.Connection) -> Row:
-            await about_to_change(connection, self._tenant, answer.conversation_id, expected)
-            cursor = await connection.execute(
+        def update(connection: sqlite3.Connection) -> Row:
+            about_to_change(connection, self._tenant, answer.conversation_id, expected)
+            cursor = connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
                 "error = NULL, usage = NULL, completed_at = NULL "
                 "WHERE id = ? AND status IN ('incomplete', 'cancelled')",
@@ -182,12 +182,13 @@ class RunStore:
             )
             if not cursor.rowcount:
                 raise ConflictError("This answer is still being generated", code="answer_not_cut")
-            await _insert_run(connection, record)
-            await _insert_progress(connection, [so_far] if so_far.token_ids else [])
-            (changed,) = await connection.execute_fetchall(
+            _insert_run(connection, record)
+            _insert_progress(connection, [so_far] if so_far.token_ids else [])
+            changed: Row
+            (changed,) = connection.execute(
                 "UPDATE conversation SET version = version + 1, updated_at = ? WHERE id = ? RETURNING *",
                 (time.time(), answer.conversation_id),
-            )
+            ).fetchall()
             return changed
 
         return conversation_of(await self._database.write(update))
@@ -196,9 +197,9 @@ class RunStore:
         """Keep what runs have said since the last time; of runs that have ended nothing is kept."""
         pieces = list(progress)
 
-        async def insert(connection: aiosqlite.Connection) -> None:
-            await _insert_progress(connection, pieces)
-            await connection.executemany(
+        def insert(connection: sqlite3.Connection) -> None:
+            _insert_progress(connection, pieces)
+            connection.executemany(
                 "UPDATE run SET fruitless = 0 WHERE id = ? AND fruitless", [(each.run_id,) for each in pieces]
             )
 
@@ -218,8 +219,8 @@ class RunStore:
             completed_at=time.time(),
         )
 
-        async def update(connection: aiosqlite.Connection) -> None:
-            await connection.execute(
+        def update(connection: sqlite3.Connection) -> None:
+            connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
                 "reasoning = ?, completed_at = ? WHERE id = ?",
                 (
@@ -234,7 +235,7 @@ class RunStore:
                     message.id,
                 ),
             )
-            await connection.execute("DELETE FROM run WHERE message_id = ?", (message.id,))
+            connection.execute("DELETE FROM run WHERE message_id = ?", (message.id,))
 
         await self._database.write(update)
         return finished
@@ -248,8 +249,8 @@ class RunStore:
         """Note that this process goes on with a run; returns what is stored of it now."""
         now = replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + 1)
 
-        async def update(connection: aiosqlite.Connection) -> None:
-            await connection.execute(
+        def update(connection: sqlite3.Connection) -> None:
+            connection.execute(
                 "UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", (now.epoch, now.fruitless, now.id)
             )
 
@@ -260,9 +261,9 @@ class RunStore:
         """Mark answers in progress that nobody goes on with as incomplete: those that were deleted, and those of older
         versions, which kept no runs. Returns how many there were."""
 
-        async def update(connection: aiosqlite.Connection) -> int:
-            await connection.execute("DELETE FROM run WHERE message_id NOT IN (SELECT id FROM shown_message)")
-            cursor = await connection.execute(
+        def update(connection: sqlite3.Connection) -> int:
+            connection.execute("DELETE FROM run WHERE message_id NOT IN (SELECT id FROM shown_message)")
+            cursor = connection.execute(
                 "UPDATE message SET status = 'incomplete', completed_at = ? WHERE status = 'in_progress' "
                 "AND id NOT IN (SELECT message_id FROM run)",
                 (time.time(),),
@@ -287,35 +288,35 @@ class RunStore:
         )
 
 
-async def _check_turn(connection: aiosqlite.Connection, tenant: str, turn: Turn) -> None:
+def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None:
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
-        if list(await connection.execute_fetchall("SELECT 1 FROM message WHERE id = ?", (message.id,))):
+        if list(connection.execute("SELECT 1 FROM message WHERE id = ?", (message.id,)).fetchall()):
             raise ConflictError(f"There is a message {message.id} already", code="message_exists")
-    conversation = await about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
+    conversation = about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
         raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
-    await _check_parent(connection, tenant, first.parent_id)
+    _check_parent(connection, tenant, first.parent_id)
 
 
-async def _check_parent(connection: aiosqlite.Connection, tenant: str, parent_id: str | None) -> None:
+def _check_parent(connection: sqlite3.Connection, tenant: str, parent_id: str | None) -> None:
     """What is deleted can be restored, so the database would let a message follow it."""
     if parent_id is None:
         return
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
-    if not list(await connection.execute_fetchall(sql, (parent_id, tenant))):
+    if not list(connection.execute(sql, (parent_id, tenant)).fetchall()):
         raise no_message(parent_id)
 
 
-async def _insert_progress(connection: aiosqlite.Connection, progress: Iterable[RunProgress]) -> None:
-    await connection.executemany(
+def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:
+    connection.executemany(
         "INSERT INTO run_event(run_id, first_token, token_ids, deltas) SELECT id, ?, ?, ? FROM run WHERE id = ?",
         [(each.first_token, each.token_ids, json.dumps(each.deltas), each.run_id) for each in progress],
     )
 
 
-async def _insert_run(connection: aiosqlite.Connection, record: RunRecord) -> None:
-    await connection.execute(
+def _insert_run(connection: sqlite3.Connection, record: RunRecord) -> None:
+    connection.execute(
         "INSERT INTO run(id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (

@@ -1,11 +1,10 @@
 """Branches: which messages stand beside each other, which path is shown, and copies of one."""
 
+import sqlite3
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
-
-import aiosqlite
 
 from app.ids import new_id
 from app.records import Conversation, Message, MessageStatus, Role
@@ -77,11 +76,11 @@ class TreeStore:
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
         """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
 
-        async def update(connection: aiosqlite.Connection) -> Conversation:
-            conversation = await about_to_change(connection, self._tenant, conversation_id, expected)
-            await _path_within(connection, self._tenant, conversation_id, message_id)
-            leaf = await newest_leaf(connection, conversation_id, message_id)
-            return conversation if leaf == conversation.head_id else await move_head(connection, conversation, leaf)
+        def update(connection: sqlite3.Connection) -> Conversation:
+            conversation = about_to_change(connection, self._tenant, conversation_id, expected)
+            _path_within(connection, self._tenant, conversation_id, message_id)
+            leaf = newest_leaf(connection, conversation_id, message_id)
+            return conversation if leaf == conversation.head_id else move_head(connection, conversation, leaf)
 
         return await self._database.write(update)
 
@@ -94,9 +93,9 @@ class TreeStore:
             LimitReachedError: the tenant has as many conversations as it may.
         """
 
-        async def copy(connection: aiosqlite.Connection) -> Conversation:
-            source = await about_to_change(connection, self._tenant, conversation_id)
-            path = await _path_within(connection, self._tenant, conversation_id, message_id)
+        def copy(connection: sqlite3.Connection) -> Conversation:
+            source = about_to_change(connection, self._tenant, conversation_id)
+            path = _path_within(connection, self._tenant, conversation_id, message_id)
             if path[-1].status == "in_progress":
                 raise ConflictError("This answer is still being generated", code="run_in_progress")
             now = time.time()
@@ -105,32 +104,30 @@ class TreeStore:
             )
             copies = _copies(path, made.id)
             made = replace(made, head_id=copies[-1].id)
-            await insert_conversation(connection, self._tenant, made)
-            await insert_messages(connection, copies)
+            insert_conversation(connection, self._tenant, made)
+            insert_messages(connection, copies)
             return made
 
         return await self._database.write(copy)
 
 
-async def newest_leaf(connection: aiosqlite.Connection, conversation_id: str, above: str | None) -> str | None:
+def newest_leaf(connection: sqlite3.Connection, conversation_id: str, above: str | None) -> str | None:
     """The newest message below `above` (None: of the conversation) that nothing follows; `above` if there is none."""
-    rows = list(await connection.execute_fetchall(NEWEST_LEAF_QUERY, (conversation_id, above)))
+    rows = list(connection.execute(NEWEST_LEAF_QUERY, (conversation_id, above)).fetchall())
     return rows[0]["id"] if rows else above
 
 
-async def move_head(connection: aiosqlite.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
+def move_head(connection: sqlite3.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
     """A person's act: it raises the version, but does not make the conversation newer."""
     moved = replace(conversation, head_id=head_id, version=conversation.version + 1)
-    await connection.execute(
+    connection.execute(
         "UPDATE conversation SET head_id = ?, version = ? WHERE id = ?", (head_id, moved.version, moved.id)
     )
     return moved
 
 
-async def _path_within(
-    connection: aiosqlite.Connection, tenant: str, conversation_id: str, message_id: str
-) -> list[Message]:
-    path = [message_of(row) for row in await connection.execute_fetchall(PATH_QUERY, (message_id, tenant))]
+def _path_within(connection: sqlite3.Connection, tenant: str, conversation_id: str, message_id: str) -> list[Message]:
+    path = [message_of(row) for row in connection.execute(PATH_QUERY, (message_id, tenant)).fetchall()]
     if not path or path[-1].conversation_id != conversation_id:
         raise no_message(message_id)
     return path

@@ -5,7 +5,7 @@ another branch. What the server adds by itself does not: the text and the end of
 draft. So a person who has seen the newest act of a person is never refused.
 """
 
-import aiosqlite
+import sqlite3
 
 from app.records import Conversation
 from app.storage.rows import conversation_of, no_conversation
@@ -29,12 +29,12 @@ class VersionMismatchError(ClientError):
         self.current = current
 
 
-async def about_to_change(
-    connection: aiosqlite.Connection, tenant: str, conversation_id: str, expected: Versions = None
+def about_to_change(
+    connection: sqlite3.Connection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
     """The tenant's conversation that a transaction will change. Raises NotFoundError, VersionMismatchError."""
     sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
-    rows = list(await connection.execute_fetchall(sql, (conversation_id, tenant)))
+    rows = list(connection.execute(sql, (conversation_id, tenant)).fetchall())
     if not rows:
         raise no_conversation(conversation_id)
     conversation = conversation_of(rows[0])

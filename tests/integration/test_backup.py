@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-import aiosqlite
 import pytest
 
 from app.cli import main
@@ -94,9 +93,9 @@ async def test_a_backup_under_writes_holds_each_transaction_whole_and_stops_none
     written = 0
     begun = asyncio.Event()
 
-    async def pair(connection: aiosqlite.Connection) -> None:
+    def pair(connection: sqlite3.Connection) -> None:
         for half in "ab":
-            await connection.execute(
+            connection.execute(
                 "INSERT INTO conversation(id, title, created_at, updated_at) VALUES (?, ?, 0, 0)",
                 (f"{written}{half}", "x" * 500),
             )

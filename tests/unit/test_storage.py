@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import aiosqlite
 import pytest
 
 from app.deltas import Delta
@@ -196,9 +195,9 @@ async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) 
 async def test_a_transaction_does_not_wait_for_the_event_loop(path: Path) -> None:
     database, written = await Database.open(path), threading.Event()
 
-    async def work(connection: aiosqlite.Connection) -> None:
-        await connection.execute("CREATE TABLE of_the_test(number)")
-        await connection.execute("INSERT INTO of_the_test VALUES (1)")
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE of_the_test(number)")
+        connection.execute("INSERT INTO of_the_test VALUES (1)")
         written.set()
 
     writing = asyncio.create_task(database.write(work))

@@ -1,6 +1,7 @@
 """The `ebb` command. Each subcommand imports what it needs when it runs, so that `ebb --help` answers at once."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from app.config import OPTIONS, Settings, load_settings
 from app.options import Option, did_you_mean, parse_option, switch
 from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
+from engine.device_choice import choose_device
 from engine.errors import EbbError
 
 CACHE_ACTIONS = ("stat", "clear", "verify")
@@ -56,7 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
     try:
         run, flags, config_file = _parse(argv)
-        return run(load_settings(flags, config_file=config_file))
+        settings = load_settings(flags, config_file=config_file)
+        if choose_device(settings.device) != "npu":
+            # torch would load torch_npu, and fail with it where CANN is missing, to compute on something else.
+            os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        return run(settings)
     except EbbError as error:
         print(f"ebb: {error.message}", file=sys.stderr)
         return 2 if error.code == "invalid_setting" else 1

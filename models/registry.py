@@ -12,9 +12,7 @@ from models.pangu.model import PanguForCausalLM
 from models.weights import load_weights
 
 
-def load_model(
-    path: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds = TORCH_LAYERS
-) -> CausalLM:
+def load_model(path: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds = TORCH_LAYERS) -> CausalLM:
     """Load the model in the folder `path`; every weight is converted to `dtype` and put on `device`.
 
     layers: how norms, rotation and activation are computed.

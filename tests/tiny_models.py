@@ -102,9 +102,7 @@ def tiny_tensors(
         tensors[f"{layer}.input_layernorm.weight"] = vector(hidden, 1.0)
         tensors[f"{layer}.post_attention_layernorm.weight"] = vector(hidden, 1.0)
         for name, size in rows.items():
-            tensors[f"{layer}.self_attn.{name}_proj.weight"] = matrix(
-                size, heads * head_dim if name == "o" else hidden
-            )
+            tensors[f"{layer}.self_attn.{name}_proj.weight"] = matrix(size, heads * head_dim if name == "o" else hidden)
             if bias:
                 tensors[f"{layer}.self_attn.{name}_proj.bias"] = vector(size, 0.0)
         for name in ("gate", "up"):

@@ -36,7 +36,7 @@ class NpuAttention:
     )
     order: ClassVar[PoolOrder] = PoolOrder.LAYERS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
         self._kv_cache = kv_cache
         self._check = check
         side = (limits.MASK_SIDE, limits.MASK_SIDE)
@@ -49,8 +49,7 @@ class NpuAttention:
         width = max(used)
         # Columns behind a sequence's end are never read; block 0 is always there.
         lines = [
-            [*table[:count], *[0] * (width - count)]
-            for table, count in zip(metadata.block_tables, used, strict=True)
+            [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
         ]
         tables = torch.tensor(lines, dtype=torch.int32).to(self._mask.device)
         return self._context(tables, metadata.slot_mapping, metadata.query_lens, metadata.seq_lens)

@@ -1,7 +1,7 @@
 """What the attention operators of an Ascend NPU accept, for the calls that we make: paged, TND, causal.
 
 From Ascend/op-plugin, docs/zh/custom_APIs/torch_npu: the pages of npu_fused_infer_attention_score and
-npu_scatter_pa_kv_cache. Where the first contradicts what deployed engines do, the engines were followed, and it says so.
+npu_scatter_pa_kv_cache. Where the first contradicts what deployed engines do, they were followed, and it says so.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _SCATTER = "npu_scatter_pa_kv_cache"
 def check_scatter(
     key: torch.Tensor, value: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor, slots: torch.Tensor
 ) -> None:
-    """key, value [T, kv_heads, head_dim] to slots [T] of caches [blocks, slot, kv_heads, head_dim]; cache_mode "Norm"."""
+    """key, value [T, kv_heads, head_dim] to slots [T] of caches [blocks, slot, kv_heads, head_dim], mode "Norm"."""
     for name, tensor in (("key", key), ("value", value), ("key_cache", key_cache), ("value_cache", value_cache)):
         require(tensor.is_contiguous(), _SCATTER, f"{name} is not contiguous")
         require(tensor.dtype is key.dtype, _SCATTER, f"{name} is {tensor.dtype} but key {key.dtype}")
@@ -91,7 +91,9 @@ def _check_paging(
     for tensor in cache:
         require(tensor.dtype is query.dtype, _ATTENTION, f"the cache is {tensor.dtype}, the query {query.dtype}")
         require(tensor.is_contiguous(), _ATTENTION, "the cache is not contiguous")
-        require(tensor.shape[1:] == (block_size, width), _ATTENTION, f"a block of the cache is {list(tensor.shape[1:])}")
+        require(
+            tensor.shape[1:] == (block_size, width), _ATTENTION, f"a block of the cache is {list(tensor.shape[1:])}"
+        )
 
 
 def _check_lengths(query_ends: Sequence[int], seq_lens: Sequence[int], rows: int) -> None:

@@ -26,6 +26,7 @@ class AcceleratorDevice:
         self.name = name
         self.torch_device = torch.device(name, torch.accelerator.current_device_index())
         self.memory = TorchMemory(self.torch_device)
+        self._graph_pool: object = None
 
     def prepare(self) -> None:
         """The host's threads only feed the device."""
@@ -51,7 +52,11 @@ class AcceleratorDevice:
 
     def new_graph(self) -> Graph | None:
         """An ACL graph on an npu."""
-        return NpuGraph() if self.name == "npu" else None
+        if self.name != "npu":
+            return None
+        if self._graph_pool is None:
+            self._graph_pool = torch.npu.graph_pool_handle()  # type: ignore[attr-defined]
+        return NpuGraph(self._graph_pool)
 
 
 class TorchMemory:
@@ -123,15 +128,17 @@ class NpuGraph:
     """An ACL graph. torch_npu notes every operator with lengths on the host while it records, and changes them in place
     before a replay; nothing else of what was recorded can change but the contents of tensors."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: object) -> None:
+        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
+        self._pool = pool
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """See Graph."""
         # Once without recording: operators choose their plans and allocate what they keep.
         compute()
         torch.accelerator.synchronize()
-        with torch.npu.graph(self._graph, auto_dispatch_capture=True):  # type: ignore[attr-defined]
+        with torch.npu.graph(self._graph, pool=self._pool, auto_dispatch_capture=True):  # type: ignore[attr-defined]
             return compute()
 
     def replay(self, seq_lens: Sequence[int]) -> None:

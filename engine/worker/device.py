@@ -1,4 +1,4 @@
-"""What the worker needs of a device, and how one is opened. With `accelerator`, all that knows cpu, cuda and npu apart."""
+"""What the worker needs of a device. This and `accelerator` are all that knows cpu, cuda and npu apart."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -46,7 +46,7 @@ class Device(Protocol):
         """How a model's small layers are computed best. check: hold fused operators to their documented limits."""
 
     def new_graph(self) -> Graph | None:
-        """None where work is not recorded."""
+        """None where work is not recorded. Graphs may share memory: a replay overwrites what others resulted in."""
 
 
 class CpuDevice:

@@ -157,7 +157,8 @@ class Worker:
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
-        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then; its block moves may not have ended.
+        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then, while
+        its block moves may still be under way.
 
         Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
         must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.

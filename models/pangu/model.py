@@ -44,9 +44,7 @@ class Attention:
 class MLP:
     """down(silu(gate(x)) * up(x)) with gate and up merged."""
 
-    def __init__(
-        self, config: PanguConfig, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device
-    ) -> None:
+    def __init__(self, config: PanguConfig, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device) -> None:
         hidden, inner = config.hidden_size, config.intermediate_size
         self._swiglu = layers.swiglu
         self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)

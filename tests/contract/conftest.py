@@ -1,6 +1,7 @@
 """Everything here runs the NPU's own code, on the operators of torch_npu as its schemas declare them."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ _HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _HERE in item.path.parents:
+        if _HERE in item.path.parents and not item.get_closest_marker("torch_npu"):
             item.add_marker(pytest.mark.contract)
 
 
@@ -41,14 +42,22 @@ def pangu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-@pytest.fixture
-def npu(npu_operators: NpuOperators, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNpu]:
-    """The device that `--device npu` opens."""
+@contextmanager
+def npu_opened(operators: NpuOperators) -> Iterator[FakeNpu]:
+    """The device that `device="npu"` opens meanwhile."""
     threads = torch.get_num_threads()
     device = FakeNpu()
-    npu_operators.watchers.append(device.fake.computed)
-    npu_operators.calls.clear()
-    monkeypatch.setattr("engine.worker.worker.open_device", lambda name: device)
-    yield device
-    npu_operators.watchers.remove(device.fake.computed)
+    operators.watchers.append(device.fake.computed)
+    operators.calls.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.worker.worker.open_device", lambda name: device)
+        yield device
+    operators.watchers.remove(device.fake.computed)
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def npu(npu_operators: NpuOperators) -> Iterator[FakeNpu]:
+    """A fresh one."""
+    with npu_opened(npu_operators) as device:
+        yield device

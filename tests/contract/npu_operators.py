@@ -160,8 +160,11 @@ class NpuOperators:
         start = 0
         for end, length, line in zip(actual_seq_lengths, actual_seq_lengths_kv, block_table, strict=True):
             pages = [(side, line[: -(-length // block_size)]) for side in (key, value)]
-            touched = [side[block].flatten()[: _left(length, at, block_size) * side.shape[2]]
-                       for side, blocks in pages for at, block in enumerate(blocks.tolist())]
+            touched = [
+                side[block].flatten()[: _left(length, at, block_size) * side.shape[2]]
+                for side, blocks in pages
+                for at, block in enumerate(blocks.tolist())
+            ]
             self._report("npu_fused_infer_attention_score", touched)
             keys, values = (
                 side[blocks].flatten(0, 1)[:length].unflatten(1, (num_key_value_heads, -1)).transpose(0, 1).float()

@@ -51,5 +51,5 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[Comp
 def fill_device(llm: LLM) -> None:
     """Compute other prompts until nothing of before is left on the device."""
     blocks = llm.engine.core.scheduler.blocks.pool.num_blocks
-    for salt in range(100, 100 + -(-blocks // 4) + 1):
-        answers(llm, [prompt(salt, 4 * BLOCK)], 1)
+    for salt in range(100, 100 + -(-blocks // 2)):
+        answers(llm, [prompt(salt, 2 * BLOCK)], 1)

@@ -11,7 +11,7 @@ from cache_tiers.npu.streams import Event
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from tests.fake_npu.device import FakeMemory
 from tests.fake_npu.device_tensor import plain
-from tests.fake_npu.faults import HostAccessFault, MissingEventFault, UnpinnedMemoryFault, UseAfterFreeFault
+from tests.fake_npu.faults import HostAccessError, MissingEventError, UnpinnedMemoryError, UseAfterFreeError
 from tests.fake_npu.spans import spans_of
 from tests.fake_npu.streams import FakeStream
 
@@ -73,36 +73,34 @@ def test_what_a_copy_will_write_is_poison_until_somebody_waits(scene: Scene) -> 
 def test_a_model_that_does_not_wait_for_a_load(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, is_compute)
     scene.copies.start([LOAD])
-    with pytest.raises(MissingEventFault, match="the model's stream reads what stream 2 wrote"):
+    with pytest.raises(MissingEventError, match="the model's stream reads what stream 2 wrote"):
         scene.read(4)
 
 
 def test_a_model_that_overwrites_what_a_load_is_writing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, is_compute)
     scene.copies.start([LOAD])
-    with pytest.raises(MissingEventFault, match="the model's stream writes what stream 2 wrote"):
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 2 wrote"):
         scene.write(4, 1.0)
 
 
 def test_a_store_that_does_not_wait_for_the_model(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.write(2, 1.5)
-    with pytest.raises(MissingEventFault, match="stream 1 reads what the model's stream wrote"):
+    with pytest.raises(MissingEventError, match="stream 1 reads what the model's stream wrote"):
         scene.copies.start([STORE])
 
 
-def test_a_load_into_a_block_that_the_model_may_still_be_reading(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_into_a_block_that_the_model_may_still_be_reading(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.read(4)
-    with pytest.raises(MissingEventFault, match="stream 2 writes what the model's stream read"):
+    with pytest.raises(MissingEventError, match="stream 2 writes what the model's stream read"):
         scene.copies.start([LOAD])
 
 
 def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
     results = scene.copies.start([STORE])
-    with pytest.raises(MissingEventFault, match="the model's stream writes what stream 1 read"):
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
         scene.write(2, 1.0)
     results()
     scene.write(2, 1.0)
@@ -110,29 +108,29 @@ def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
 
 def test_a_copy_within_the_device_onto_a_block_under_a_store(scene: Scene) -> None:
     scene.copies.start([STORE])
-    with pytest.raises(MissingEventFault, match="the model's stream writes what stream 1 read"):
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
         scene.copies.copy_within([BlockCopy(0, 2)])
 
 
 def test_a_load_of_a_slot_whose_store_nobody_waited_for(scene: Scene) -> None:
     scene.copies.start([STORE])
-    with pytest.raises(MissingEventFault, match="stream 2 reads what stream 1 wrote"):
+    with pytest.raises(MissingEventError, match="stream 2 reads what stream 1 wrote"):
         scene.copies.start([TransferJob(3, Direction.LOAD, 5, 0)])
 
 
 def test_host_memory_that_is_not_pinned(scene: Scene) -> None:
     loose = torch.zeros(LAYOUT.nbytes, dtype=torch.uint8)
     staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
-    with pytest.raises(UnpinnedMemoryFault):
+    with pytest.raises(UnpinnedMemoryError):
         scene.memory.new_stream().copy(staging, loose)
-    with pytest.raises(UnpinnedMemoryFault):
+    with pytest.raises(UnpinnedMemoryError):
         scene.memory.new_stream().copy(loose, staging)
 
 
 def test_host_memory_that_is_freed_under_a_copy(scene: Scene) -> None:
     results = scene.copies.start([STORE])
     scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
-    with pytest.raises(UseAfterFreeFault):
+    with pytest.raises(UseAfterFreeError):
         results()
 
 
@@ -158,16 +156,16 @@ def test_closing_waits_so_that_the_host_memory_can_be_freed(scene: Scene) -> Non
     ids=["tolist", "cpu", "item", "to", "bool", "repr"],
 )
 def test_a_host_that_looks_into_the_device_s_memory(scene: Scene, look: Callable[[torch.Tensor], object]) -> None:
-    with pytest.raises(HostAccessFault):
+    with pytest.raises(HostAccessError):
         look(scene.pool)
 
 
 def test_a_copy_between_host_and_device_behind_the_streams_back(scene: Scene) -> None:
     slot = scene.memory.pinned(memoryview(scene.host))[: LAYOUT.nbytes]
     staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
-    with pytest.raises(HostAccessFault):
+    with pytest.raises(HostAccessError):
         staging.copy_(slot)
-    with pytest.raises(HostAccessFault):
+    with pytest.raises(HostAccessError):
         slot.copy_(staging)
 
 

@@ -21,12 +21,12 @@ def tiers(state_dir: Path, redis_url: str = "off", cpu_memory: int = 64 * MIB) -
 
 @pytest.fixture
 def llm(npu: FakeNpu, pangu: Path, tmp_path: Path) -> Iterator[LLM]:
-    with LLM(npu_config(pangu, tiers=tiers(tmp_path / "state"), blocks=10)) as llm:
+    with LLM(npu_config(pangu, tiers=tiers(tmp_path / "state"), blocks=6)) as llm:
         yield llm
 
 
 def test_a_batch_of_prompts_gets_the_tokens_of_the_oracle(npu: FakeNpu, pangu: Path) -> None:
-    prompts = [prompt(1, 300), prompt(2, 40), prompt(3, 129), prompt(4, 5), prompt(5, 200)]
+    prompts = [prompt(1, 260), prompt(2, 40), prompt(3, 129), prompt(4, 5), prompt(5, 64)]
     tokens = []
     for attention in ("npu", "reference"):
         with LLM(npu_config(pangu, attention=attention, blocks=20)) as llm:
@@ -56,7 +56,7 @@ def test_a_prefix_comes_back_from_redis_but_never_to_another_attention(
     question = prompt(1, 2 * BLOCK + 30)
     told = []
     for attention in ("npu", "reference", "npu"):
-        config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", "auto"), blocks=10)
+        config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", "auto"), blocks=6)
         with LLM(config) as llm:
             told.append(answers(llm, [question], 6)[0])
     assert [each.usage.kv.redis for each in told] == [0, 0, 2 * BLOCK]
@@ -80,7 +80,7 @@ def test_a_head_size_that_the_operators_do_not_take_is_computed_in_torch_and_say
     llama = make_tiny_model(tmp_path / "llama", hidden=128, heads=2, kv_heads=1, max_positions=1024)
     caplog.set_level("INFO")
     question = prompt(1, BLOCK + 30)
-    with LLM(npu_config(llama, tiers=tiers(tmp_path / "state"), blocks=10)) as llm:
+    with LLM(npu_config(llama, tiers=tiers(tmp_path / "state"), blocks=6)) as llm:
         computed = answers(llm, [question], 4)[0]
         fill_device(llm)
         restored = answers(llm, [question], 4)[0]

@@ -9,9 +9,9 @@ import pytest
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import NewRequestData
+from tests.contract.conftest import npu_opened
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt
-from tests.fake_npu.device import FakeNpu
 from tests.integration.worker_driver import WorkerDriver, tokens_of
 
 PROMPT = prompt(1, 300)
@@ -19,18 +19,18 @@ DRAWN = SamplingParams(temperature=1.0, top_p=0.95, seed=99)
 BLOCKS = tuple(range(4))
 
 
-@pytest.fixture
-def driver(npu: FakeNpu, pangu: Path) -> Iterator[WorkerDriver]:
-    driver = npu_driver(npu_config(pangu))
-    yield driver
-    driver.executor.close()
+@pytest.fixture(scope="module")
+def driver(npu_operators: NpuOperators, pangu: Path) -> Iterator[WorkerDriver]:
+    with npu_opened(npu_operators):
+        driver = npu_driver(npu_config(pangu))
+        yield driver
+        driver.executor.close()
 
 
 @pytest.fixture(scope="module")
 def expected(npu_operators: NpuOperators, pangu: Path) -> list[int]:
     """What the oracle computes with the same layers, without graphs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.worker.worker.open_device", lambda name: FakeNpu())
+    with npu_opened(npu_operators):
         oracle = npu_driver(npu_config(pangu, attention="reference"))
         tokens = oracle.generate(PROMPT, 12, blocks=BLOCKS)
         oracle.executor.close()
@@ -46,9 +46,11 @@ def test_greedy_tokens_equal_those_of_the_oracle(driver: WorkerDriver, expected:
 def test_the_cut_of_the_prompt_does_not_change_the_tokens(
     driver: WorkerDriver, expected: list[int], chunk: int
 ) -> None:
-    shared = PROMPT[:150] if chunk == 1 else PROMPT
-    whole = driver.generate(shared, 4, blocks=BLOCKS)
-    assert driver.generate(shared, 4, blocks=range(4, 8), chunk=chunk) == whole
+    if chunk == 1:
+        short = PROMPT[:131]
+        assert driver.generate(short, 2, blocks=range(4, 8), chunk=1) == driver.generate(short, 2, blocks=BLOCKS)
+    else:
+        assert driver.generate(PROMPT, 4, blocks=range(4, 8), chunk=chunk) == expected[:4]
 
 
 def test_every_operator_of_the_model_is_the_fused_one(driver: WorkerDriver, npu_operators: NpuOperators) -> None:
@@ -77,6 +79,7 @@ def test_prompts_and_decodes_in_one_batch_change_nothing_for_each_other(driver: 
         computed = {name: computed[name] + count for name, count in scheduled.items()}
         for name, sampled in result.sampled_token_ids.items():
             together[name] += sampled
+    driver.run(driver.plan(dropped=prompts))
     assert {name: tokens[:4] for name, tokens in together.items()} == alone
 
 
@@ -87,25 +90,26 @@ def test_a_preempted_request_goes_on_with_the_same_tokens(driver: WorkerDriver) 
     assert whole[:3] + tail == whole
 
 
-def test_several_passes_of_a_step_are_so_many_steps(driver: WorkerDriver) -> None:
-    expected = driver.generate(PROMPT, 6, blocks=BLOCKS)
+def test_several_passes_of_a_step_are_so_many_steps(driver: WorkerDriver, expected: list[int]) -> None:
     new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     tokens = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
     tokens += tokens_of(driver.run(replace(driver.plan({"r": 1}, cached={"r": len(PROMPT)}), passes=5)))
-    assert tokens == expected
+    driver.run(driver.plan(dropped=["r"]))
+    assert tokens == expected[:6]
 
 
 def moves(direction: Direction, blocks: range) -> list[TransferJob]:
     return [TransferJob(at, direction, block, at * BLOCK_NBYTES) for at, block in enumerate(blocks)]
 
 
-def test_a_prefix_that_went_to_the_host_and_back_to_other_blocks_is_the_prefix(driver: WorkerDriver) -> None:
+def test_a_prefix_that_went_to_the_host_and_back_to_other_blocks_is_the_prefix(
+    driver: WorkerDriver, expected: list[int]
+) -> None:
     new = NewRequestData("first", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     stored = driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=moves(Direction.STORE, range(2))))
     assert [(result.job_id, result.error) for result in stored.transfers] == [(0, None), (1, None)]
     assert stored.transfers[0].seconds > 0
     driver.run(driver.plan(dropped=["first"]))
-    on_device = driver.generate(PROMPT, 6, blocks=BLOCKS, computed=2 * BLOCK)
 
     back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (8, 9, 10), 2 * BLOCK, GREEDY)
     rest = {"back": len(PROMPT) - 2 * BLOCK}
@@ -113,15 +117,17 @@ def test_a_prefix_that_went_to_the_host_and_back_to_other_blocks_is_the_prefix(d
     restored = tokens_of(result)
     for done in range(len(PROMPT), len(PROMPT) + 5):
         restored += tokens_of(driver.run(driver.plan({"back": 1}, cached={"back": done})))
-    assert restored == on_device
+    driver.run(driver.plan(dropped=["back"]))
+    assert restored == expected[:6]
 
 
-def test_a_block_that_is_copied_within_the_device_is_the_block(driver: WorkerDriver) -> None:
-    expected = driver.generate(PROMPT, 4, blocks=BLOCKS)
+def test_a_block_that_is_copied_within_the_device_is_the_block(driver: WorkerDriver, expected: list[int]) -> None:
+    driver.generate(PROMPT, 1, blocks=BLOCKS)
     copies = tuple(BlockCopy(block, block + 10) for block in range(3))
     driver.run(replace(driver.plan(), copies=copies))
     new = NewRequestData("r", tuple(PROMPT), len(PROMPT), tuple(range(10, 14)), len(PROMPT) - 1, GREEDY)
     assert tokens_of(driver.run(driver.plan({"r": 1}, new=[new]))) == expected[:1]
+    driver.run(driver.plan(dropped=["r"]))
 
 
 def test_a_move_that_cannot_be_is_reported_and_the_step_goes_on(driver: WorkerDriver) -> None:
@@ -131,6 +137,7 @@ def test_a_move_that_cannot_be_is_reported_and_the_step_goes_on(driver: WorkerDr
     errors = [str(transfer.error) for transfer in result.transfers]
     assert "outside the CPU tier's pool" in errors[0]
     assert "outside the device pool of 16 blocks" in errors[1]
+    driver.run(driver.plan(dropped=["r"]))
     assert set(result.sampled_token_ids) == {"r"}
 
 

@@ -1,4 +1,4 @@
-"""A device for tests that calls itself npu, computes on the CPU, and punishes at once what hardware punishes at times."""
+"""A device for tests that calls itself npu, computes on the CPU, and punishes at once what hardware does at times."""
 
 from collections.abc import Sequence
 from threading import RLock

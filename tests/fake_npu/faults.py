@@ -1,28 +1,28 @@
 """What the fake device refuses. Each is a mistake that real hardware answers with wrong numbers, seldom, or a crash.
 
-DeviceFault
-├── HostAccessFault      the host read or wrote the device's memory itself
-├── UnpinnedMemoryFault  a stream was given host memory that the device cannot reach
-├── UseAfterFreeFault    a copy ran over memory that was freed before it
-└── MissingEventFault    two streams touched the same bytes, and nothing orders them
+DeviceError
+├── HostAccessError      the host read or wrote the device's memory itself
+├── UnpinnedMemoryError  a stream was given host memory that the device cannot reach
+├── UseAfterFreeError    a copy ran over memory that was freed before it
+└── MissingEventError    two streams touched the same bytes, and nothing orders them
 """
 
 
-class DeviceFault(Exception):
+class DeviceError(Exception):
     """See the module."""
 
 
-class HostAccessFault(DeviceFault):
+class HostAccessError(DeviceError):
     """See the module."""
 
 
-class UnpinnedMemoryFault(DeviceFault):
+class UnpinnedMemoryError(DeviceError):
     """See the module."""
 
 
-class UseAfterFreeFault(DeviceFault):
+class UseAfterFreeError(DeviceError):
     """See the module."""
 
 
-class MissingEventFault(DeviceFault):
+class MissingEventError(DeviceError):
     """See the module."""

@@ -50,7 +50,7 @@ class _Call:
 
 class _Recorder(TorchDispatchMode):
     def __init__(self, calls: list[_Call]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._calls = calls
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -10,7 +10,7 @@ import torch
 
 from cache_tiers.npu.streams import Event
 from tests.fake_npu.device_tensor import DeviceTensor, plain
-from tests.fake_npu.faults import UnpinnedMemoryFault, UseAfterFreeFault
+from tests.fake_npu.faults import UnpinnedMemoryError, UseAfterFreeError
 from tests.fake_npu.spans import Spans, spans_of
 from tests.fake_npu.timeline import HOST, Clock, Timeline
 
@@ -35,11 +35,11 @@ class HostMemory:
             return
         spans = spans_of(tensor)
         if not any(each.first <= spans.first and spans.end <= each.end for each in self._pinned):
-            raise UnpinnedMemoryFault("a stream was given host memory that is not pinned")
+            raise UnpinnedMemoryError("a stream was given host memory that is not pinned")
 
     def require_alive(self, tensor: torch.Tensor) -> None:
         if any(each.overlap(spans_of(plain(tensor))) for each in self._freed):
-            raise UseAfterFreeFault("a copy ran over memory that had been freed")
+            raise UseAfterFreeError("a copy ran over memory that had been freed")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ whatever it has waited for happens before whatever it queues next.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.fake_npu.faults import MissingEventFault
+from tests.fake_npu.faults import MissingEventError
 from tests.fake_npu.spans import Spans
 
 HOST = "host"
@@ -34,7 +34,7 @@ class Timeline:
     accesses: list[Access] = field(default_factory=list)
 
     def operate(self, stream: str, reads: Sequence[Spans], writes: Sequence[Spans]) -> None:
-        """The next operation of `stream`. Raises MissingEventFault."""
+        """The next operation of `stream`. Raises MissingEventError."""
         clock = self.seen.setdefault(stream, {})
         merge(clock, self.seen[HOST])
         for spans, writing in [*((spans, False) for spans in reads), *((spans, True) for spans in writes)]:
@@ -61,7 +61,7 @@ class Timeline:
             unordered = other.stream != stream and other.at > clock.get(other.stream, 0)
             if unordered and (writing or other.writes) and spans.overlap(other.spans):
                 did, does = ("wrote", "read")[not other.writes], ("writes", "reads")[not writing]
-                raise MissingEventFault(f"{stream} {does} what {other.stream} {did}, and did not wait for it")
+                raise MissingEventError(f"{stream} {does} what {other.stream} {did}, and did not wait for it")
 
 
 def merge(clock: Clock, other: Clock) -> None:

@@ -24,8 +24,18 @@ class Life:
 class PagedHistory:
     """Plays the same steps to each named backend, over pools whose free blocks are full of NaN and Inf."""
 
-    def __init__(self, spec: AttentionSpec, names: Sequence[str], *, layers: int, blocks: int, block_size: int) -> None:
-        self.spec = spec
+    def __init__(
+        self,
+        spec: AttentionSpec,
+        names: Sequence[str],
+        *,
+        layers: int,
+        blocks: int,
+        block_size: int,
+        device: torch.device | None = None,
+    ) -> None:
+        """device: None is the CPU, also for backends of other devices, whose operators must be played there."""
+        self.spec, self.device = spec, device
         self.layers, self.block_size = layers, block_size
         self.by_layer: dict[str, bool] = {}
         self.random = random.Random(f"{spec} {layers} {blocks}")
@@ -37,7 +47,7 @@ class PagedHistory:
             backend = load_backend(name)
             self.by_layer[name] = backend.order is PoolOrder.LAYERS
             shape = replace(layout, order=backend.order).pool_shape(blocks)
-            self.pools[name] = torch.zeros(shape, dtype=spec.dtype)
+            self.pools[name] = torch.zeros(shape, dtype=spec.dtype, device=device)
             self.backends[name] = backend(spec, self.pools[name], check=True)
         self.free = list(range(blocks))
         self.random.shuffle(self.free)
@@ -74,7 +84,7 @@ class PagedHistory:
             query_lens=tuple(count for _, count in work),
             seq_lens=tuple(life.length for life, _ in work),
             block_tables=tuple(tuple(life.blocks) for life, _ in work),
-            slot_mapping=torch.tensor(slots),
+            slot_mapping=torch.tensor(slots, device=self.device),
         )
         inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
         outputs: dict[str, torch.Tensor] = {}
@@ -87,5 +97,5 @@ class PagedHistory:
         """As a model gives them: slices of one tensor, so not contiguous."""
         heads, kv_heads = self.spec.num_heads, self.spec.num_kv_heads
         merged = torch.randn(rows, heads + 2 * kv_heads, self.spec.head_dim, generator=self.generator)
-        q, k, v = merged.to(self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
+        q, k, v = merged.to(self.device, self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
         return q, k, v

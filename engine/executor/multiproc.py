@@ -164,6 +164,12 @@ class MultiprocExecutor:
             self._serve()
 
     @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the processes, by rank; none between two starts."""
+        processes = self._processes
+        return processes.pids if processes is not None else ()
+
+    @property
     def state(self) -> WorkersState:
         """For whoever watches."""
         with self._lock:

@@ -7,6 +7,7 @@ from typing import Final
 
 import torch
 from torch import distributed
+from torch._C._distributed_c10d import FileStore
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})
 """By device."""
@@ -27,7 +28,7 @@ class TorchRanks:
         else:
             torch.accelerator.set_device_index(rank)
             self._device = torch.device(device, rank)
-        store = distributed.FileStore(str(meeting_place), size)
+        store = FileStore(str(meeting_place), size)
         distributed.init_process_group(BACKENDS[device], store=store, rank=rank, world_size=size)
 
     def sum(self, x: torch.Tensor) -> torch.Tensor:

@@ -130,7 +130,8 @@ class RequestStates:
         self.num_preemptions += 1
 
     def lose_device(self, now: float) -> None:
-        """RUNNING -> PREEMPTED for all, and nobody who waits has blocks. Loads end by themselves."""
+        """RUNNING -> PREEMPTED for all, and nobody who waits has blocks. Who had not run yet does not ask the tiers a
+        second time, but computes. Loads end by themselves."""
         for request in list(self.running):
             # Nobody shall find a tail that it left.
             request.num_confirmed_tokens = 0
@@ -138,7 +139,7 @@ class RequestStates:
         for request in self._restored.values():
             request.num_confirmed_tokens = 0
             self._take_blocks(request)
-            request.tiers_asked, request.restored = False, None
+            request.restored = None
         self._restored.clear()
 
     def reclaim_restored(self, *, but: Request) -> bool:

@@ -314,7 +314,7 @@ class Tiering:
         self.tiers.cancel_load(request.request_id)
 
     def lose_device(self) -> None:
-        """What was loaded is lost: loads end with nothing, and their requests will ask again."""
+        """What was loaded is lost: loads end with nothing."""
         for request_id, restoring in self._restoring.items():
             restoring.lost = True
             if not restoring.aborted:
@@ -366,7 +366,6 @@ class Tiering:
     def _give_up(self, restoring: _Restoring) -> None:
         request = restoring.request
         request.num_computed_tokens = request.num_confirmed_tokens = 0
-        request.tiers_asked = False
         self._blocks.free(request)
 
     def _add_to_receipt(

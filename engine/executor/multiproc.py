@@ -13,11 +13,15 @@ from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.transfer import TransferResult
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.executor.messages import StepEnded
+from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
 from engine.executor.rank_processes import RankDiedError, RankProcesses
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
+from models.errors import UnsupportedModelError
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+from models.pangu.tensor_parallel import rank_config
 
 MOST_RESTARTS: Final = 3
 """Within `RESTART_SECONDS`: whatever kills the ranks more often than that is not cured by a restart."""
@@ -39,6 +43,8 @@ class MultiprocExecutor:
     """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
+        """Raises EngineError if the model cannot be cut into so many parts, ModelError if it cannot be read."""
+        _check_size(config)
         self._config = config
         self._progress = progress
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ranks")
@@ -63,26 +69,26 @@ class MultiprocExecutor:
     def _load(self, progress: Callable[[str], None]) -> LoadedModel:
         self._processes = RankProcesses(self._config, progress)
         logger.info("%d processes compute the model: %s", len(self._processes.pids), self._processes.pids)
-        return of_all_ranks(self._processes.call("load"))
+        return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
 
     def init_kv(self, num_blocks: int) -> None:
         """See Worker."""
         self._num_blocks = num_blocks
-        self._thread.submit(self._call, "init_kv", num_blocks).result()
+        self._thread.submit(self._call, InitKV(num_blocks)).result()
 
     def attach_host_pool(self, _pool: memoryview, shared: SharedPool | None) -> None:
         """The CPU tier's arena, which the ranks map by its name."""
         assert shared is not None
         self._pool = shared
-        self._thread.submit(self._call, "attach_host_pool", shared).result()
+        self._thread.submit(self._call, AttachHostPool(shared)).result()
 
     def begin(self) -> None:
         """Steps may come."""
         self._thread.submit(self._serve)
 
-    def _call(self, method: str, argument: object) -> None:
+    def _call(self, call: Call) -> None:
         assert self._processes is not None
-        self._processes.call(method, argument)
+        self._processes.call(call)
 
     # Steps
 
@@ -99,7 +105,7 @@ class MultiprocExecutor:
                 self._unsent.append(step)
             else:
                 assert self._processes is not None
-                self._processes.send(step)
+                self._processes.send(Step(step))
         return future
 
     def _serve(self) -> None:
@@ -108,7 +114,7 @@ class MultiprocExecutor:
         with self._lock:
             unsent, self._unsent = self._unsent, None
             for step in unsent or ():
-                self._processes.send(step)
+                self._processes.send(Step(step))
         try:
             for ended in self._processes.steps():
                 with self._lock:
@@ -154,9 +160,9 @@ class MultiprocExecutor:
         logger.info("starting %d worker processes again", self._config.tensor_parallel_size)
         try:
             self._load(logger.info)
-            self._call("init_kv", self._num_blocks)
+            self._call(InitKV(self._num_blocks))
             if self._pool is not None:
-                self._call("attach_host_pool", self._pool)
+                self._call(AttachHostPool(self._pool))
         except Exception as error:  # whatever a start raises: it is counted as one more death
             self._lose(f"they could not be started again: {error}")
         else:
@@ -187,10 +193,18 @@ class MultiprocExecutor:
             self._processes.close()
 
 
+def _check_size(config: EngineConfig) -> None:
+    shape = PanguConfig.from_json(ModelFolder(config.model_path).config())
+    try:
+        rank_config(shape, config.tensor_parallel_size)
+    except UnsupportedModelError as error:
+        raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error
+
+
 def _settle(future: Future[ModelRunnerOutput], ended: list[StepEnded]) -> None:
-    error = next((rank.error for rank in ended if rank.error is not None), None)
-    if error is not None:
-        future.set_exception(error)
+    error = next((rank.error for rank in ended if rank.error), "")
+    if error:
+        future.set_exception(EngineError(error))
         return
     outputs = [rank.output for rank in ended if rank.output is not None]
     future.set_result(replace(outputs[0], transfers=_whole([output.transfers for output in outputs])))

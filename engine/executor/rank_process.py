@@ -3,25 +3,40 @@
 import ctypes
 import logging
 import os
-import pickle
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
-from cache_tiers.cpu.shared_pool import SharedPool
 from engine.config import EngineConfig
-from engine.executor.messages import Answer, Call, Logged, Note, StepEnded, Up
+from engine.errors import EngineError
+from engine.executor.messages import (
+    Answer,
+    AttachHostPool,
+    Call,
+    InitKV,
+    Load,
+    LogLine,
+    Note,
+    Refusal,
+    Step,
+    StepEnded,
+    Up,
+    decode_down,
+    encode,
+)
 from engine.executor.uniproc import UniProcExecutor
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.torch_ranks import TorchRanks
 from engine.worker.worker import Worker
+from models.errors import ModelError
+
+logger = logging.getLogger(__name__)
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -45,47 +60,46 @@ class RankServer:
         self._order = order
         self._send = send
         self._executor: UniProcExecutor | None = None
-        self._worker: Worker | None = None
 
-    def load(self) -> LoadedModel:
-        """Meet the others and read this rank's weights."""
-        config, rank = self._order.config, self._order.rank
-        ranks = TorchRanks(rank, config.tensor_parallel_size, config.device, self._order.meeting_place)
-        self._worker = Worker(config, progress=self._progress, ranks=ranks)
-        self._executor = UniProcExecutor(self._worker)
-        self._executor.call(self._worker.load)
-        return self._executor.call(self._worker.describe)
-
-    def init_kv(self, num_blocks: int) -> None:
-        """See Worker."""
-        assert self._executor is not None
-        assert self._worker is not None
-        self._executor.call(self._worker.init_kv, num_blocks)
-
-    def attach_host_pool(self, pool: SharedPool) -> None:
-        """See Worker."""
-        assert self._executor is not None
-        assert self._worker is not None
-        self._executor.call(self._worker.attach_host_pool, pool.map())
-
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: Call) -> Answer | Refusal:
         """Whatever it raises goes back too."""
         try:
-            return Answer(getattr(self, call.method)(*call.arguments))
+            return Answer(self._do(call))
         except Exception as error:
-            logging.getLogger(__name__).debug("%s failed", call.method, exc_info=True)
-            return Answer(error=_sendable(error))
+            logger.debug("%s failed", call, exc_info=True)
+            return Refusal(_in_words(error))
+
+    def _do(self, call: Call) -> LoadedModel | None:
+        match call:
+            case Load():
+                self._executor = UniProcExecutor(self._make_worker())
+                return self._executor.load()
+            case InitKV(num_blocks):
+                self._loaded().init_kv(num_blocks)
+            case AttachHostPool(pool):
+                self._loaded().attach_host_pool(pool.map(), None)
+        return None
+
+    def _make_worker(self) -> Worker:
+        config = self._order.config
+        ranks = TorchRanks(self._order.rank, config.tensor_parallel_size, config.device, self._order.meeting_place)
+        return Worker(config, progress=self._progress, ranks=ranks)
+
+    def _loaded(self) -> UniProcExecutor:
+        if self._executor is None:
+            raise EngineError("the model is not loaded")
+        return self._executor
 
     def execute(self, step: SchedulerOutput) -> None:
         """Queue a step."""
-        assert self._executor is not None
-        future = self._executor.execute(step)
+        future = self._loaded().execute(step)
         future.add_done_callback(lambda ended: self._send(self._ended(step.step_id, ended)))
 
     def _ended(self, step_id: int, future: Future[ModelRunnerOutput]) -> StepEnded:
         error = future.exception()
         if error is not None:
-            return StepEnded(step_id, None, _sendable(error))
+            logger.error("rank %d failed at step %d", self._order.rank, step_id, exc_info=error)
+            return StepEnded(step_id, error=_in_words(error))
         output = future.result()
         return StepEnded(step_id, output if self._order.rank == 0 else replace(output, sampled_token_ids={}))
 
@@ -94,15 +108,15 @@ class RankServer:
             self._send(Note(sentence))
 
 
-class _PipeLog(QueueHandler):
-    """Hands log records over, so that one process formats and writes them."""
+class _PipeLog(logging.Handler):
+    """Hands log lines over, so that one process writes them."""
 
     def __init__(self, send: Callable[[Up], None]) -> None:
-        super().__init__(None)  # type: ignore[arg-type]
+        super().__init__()
         self._send = send
 
-    def enqueue(self, record: logging.LogRecord) -> None:
-        self._send(Logged(record))
+    def emit(self, record: logging.LogRecord) -> None:
+        self._send(LogLine(record.name, record.levelno, self.format(record)))
 
 
 def run_rank(order: RankOrder, pipe: Connection) -> None:
@@ -116,7 +130,7 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
     def send(message: Up) -> None:
         with lock:
             try:
-                pipe.send_bytes(pickle.dumps(message, protocol=5))
+                pipe.send_bytes(encode(message))
             except OSError:
                 os._exit(1)
 
@@ -124,11 +138,11 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
     server = RankServer(order, send)
     while True:
         try:
-            message: Any = pickle.loads(pipe.recv_bytes())
+            message = decode_down(pipe.recv_bytes())
         except (EOFError, OSError):
             os._exit(0)
-        if isinstance(message, SchedulerOutput):
-            server.execute(message)
+        if isinstance(message, Step):
+            server.execute(message.output)
         else:
             send(server.answer(message))
 
@@ -142,10 +156,5 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _sendable(error: BaseException) -> BaseException:
-    """Errors with arguments of their own cannot be unpickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+def _in_words(error: BaseException) -> str:
+    return str(error) if isinstance(error, EngineError | ModelError) else f"{type(error).__name__}: {error}"

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import pickle
 import shutil
 import tempfile
 import time
@@ -10,12 +9,24 @@ from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.executor.messages import Answer, Call, Down, Logged, Note, StepEnded, Up
+from engine.executor.messages import (
+    Answer,
+    Call,
+    Down,
+    LogLine,
+    Note,
+    Refusal,
+    StepEnded,
+    Up,
+    decode_up,
+    encode,
+)
 from engine.executor.rank_process import RankOrder, run_rank
+from engine.worker.loaded_model import LoadedModel
 
 _STRAGGLER_SECONDS: Final = 10.0
 """How long the other ranks may take to fail at what one of them failed at; they may wait for it for ever."""
@@ -56,36 +67,37 @@ class RankProcesses:
 
     def send(self, message: Down) -> None:
         """To every rank; a rank that has died is noticed when its answer is read."""
-        frame = pickle.dumps(message, protocol=5)
+        frame = encode(message)
         for pipe in self._pipes:
             try:
                 pipe.send_bytes(frame)
             except OSError:
                 return
 
-    def call(self, method: str, *arguments: object) -> list[Any]:
-        """Of `RankServer`, on every rank at once; returns what they returned. Raises what the first of them raised, and
+    def call(self, call: Call) -> list[LoadedModel | None]:
+        """On every rank at once; returns what they answered. Raises EngineError with what the first of them raised, and
         RankDiedError."""
-        self.send(Call(method, arguments))
-        answers: dict[int, Answer] = {}
+        self.send(call)
+        answers: dict[int, LoadedModel | None] = {}
         for rank, message in self._messages():
-            assert isinstance(message, Answer), message
-            answers[rank] = message
-            if message.error is not None:
-                raise message.error
+            if isinstance(message, Refusal):
+                raise EngineError(message.error)
+            if isinstance(message, Answer):
+                answers[rank] = message.model
             if len(answers) == self._size:
                 break
-        return [answers[rank].value for rank in range(self._size)]
+        return [answers[rank] for rank in range(self._size)]
 
     def steps(self) -> Iterator[list[StepEnded]]:
         """What became of each step, by rank, in the order of the steps, until a rank dies: RankDiedError."""
         ended: dict[int, dict[int, StepEnded]] = {}
         limits: dict[int, float] = {}
         for rank, message in self._messages(limits):
-            assert isinstance(message, StepEnded), message
+            if not isinstance(message, StepEnded):
+                continue
             of_step = ended.setdefault(message.step_id, {})
             of_step[rank] = message
-            if message.error is not None:
+            if message.error:
                 limits.setdefault(message.step_id, time.monotonic() + _STRAGGLER_SECONDS)
             if len(of_step) == self._size:
                 del ended[message.step_id]
@@ -118,12 +130,12 @@ class RankProcesses:
                 assert isinstance(pipe, Connection)
                 rank = self._pipes.index(pipe)
                 try:
-                    message: Up = pickle.loads(pipe.recv_bytes())
+                    message = decode_up(pipe.recv_bytes())
                 except (EOFError, OSError):
                     raise RankDiedError(self._last_words(rank)) from None
                 match message:
-                    case Logged(record):
-                        logging.getLogger(record.name).handle(record)
+                    case LogLine(name, level, text):
+                        logging.getLogger(name).log(level, "%s", text)
                     case Note(sentence):
                         self._progress(sentence)
                     case _:

@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 

@@ -265,6 +265,8 @@ class AsyncLLMEngine:
             if not ended.done():
                 following = self._engine.core.begin_step()
         await asyncio.wait([ended])
+        # Whoever finishes the step sees it too; asyncio only has to know that somebody does.
+        ended.exception()
         return following
 
     async def _rest(self) -> None:

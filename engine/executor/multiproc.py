@@ -14,7 +14,7 @@ from cache_tiers.transfer import TransferResult
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
-from engine.executor.rank_processes import RankDiedError, RankProcesses
+from engine.executor.rank_processes import RankProcesses
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
@@ -68,6 +68,8 @@ class MultiprocExecutor:
 
     def _load(self, progress: Callable[[str], None]) -> LoadedModel:
         self._processes = RankProcesses(self._config, progress)
+        if self._closing.is_set():
+            self._processes.end()
         logger.info("%d processes compute the model: %s", len(self._processes.pids), self._processes.pids)
         return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
 
@@ -120,14 +122,14 @@ class MultiprocExecutor:
                 with self._lock:
                     future = self._pending.pop(ended[0].step_id)
                 _settle(future, ended)
-        except RankDiedError as error:
-            self._lose(error.message)
+        except Exception as error:  # whatever it is: nobody may wait for a step for ever
+            self._lose(str(error))
 
     def _lose(self, how: str) -> None:
-        assert self._processes is not None
-        # Before anybody hears of it: their blocks in host memory are somebody else's then.
-        self._processes.close()
-        self._processes = None
+        if self._processes is not None:
+            # Before anybody hears of it: their blocks in host memory are somebody else's then.
+            self._processes.close()
+            self._processes = None
         if not self._closing.is_set():
             logger.error("%s; the requests under way will be computed again", how)
         with self._lock:

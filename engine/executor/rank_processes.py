@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -107,7 +108,9 @@ class RankProcesses:
     def end(self) -> None:
         """They have nothing to save. By any thread: whoever waits for an answer gets RankDiedError."""
         for process in self._processes:
-            process.kill()
+            # Closed by the other thread, it has ended.
+            with suppress(ValueError):
+                process.kill()
 
     def close(self) -> None:
         """When it returns, none of them touches any memory any more."""

@@ -41,6 +41,7 @@ VALUES = {
     "quantization": "int8",
     "device": "npu",
     "attention": "torch",
+    "tensor-parallel-size": "2",
     "no-decode-graphs": "true",
     "check-operators": "true",
     "cpu-kernels": "avx2",

@@ -51,6 +51,10 @@ class MessageShape:
         """One event."""
         return self._before_text + encode_json(text).encode() + self._after_text
 
+    def reasoning(self, _text: str) -> bytes:
+        """Nothing: thoughts are told to those who ask for them, which is not supported."""
+        return b""
+
     def ending(self, last: RequestOutput) -> bytes:
         """The end of the text, why it ended with all usage, and the end of the message."""
         return (
@@ -63,7 +67,7 @@ class MessageShape:
         """What Anthropic's clients raise as an error."""
         return typed_frame(anthropic_error(error, self._request_id))
 
-    def whole(self, text: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, text: str, _reasoning: str, last: RequestOutput) -> dict[str, Any]:
         """The body."""
         return {**self._head, "content": [_text_block(text)], **self._stop(last), "usage": _usage(last)}
 

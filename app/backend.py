@@ -1,6 +1,6 @@
 """What the routes need of an engine. `engine.async_llm.AsyncLLMEngine` is one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
@@ -10,6 +10,7 @@ from engine.stats import EngineStats
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
+from models.thinking import Thinking, ThinkingMode
 
 
 class TextTokenizer(Protocol):
@@ -18,6 +19,10 @@ class TextTokenizer(Protocol):
     @property
     def vocab_size(self) -> int:
         """How many ids have a token."""
+
+    @property
+    def drops_first_space(self) -> bool:
+        """Whether a space that begins a stretch of text between control tokens is none of it."""
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         """With `special`, the text of a control token becomes that token."""
@@ -33,13 +38,28 @@ class TextTokenizer(Protocol):
 
 
 class PromptFormat(Protocol):
-    """Messages to token ids. Both raise ModelError if the template refuses the messages."""
+    """Messages to token ids. All raise ModelError if the template refuses the messages."""
 
-    def render(self, messages: Sequence[Message]) -> list[int]:
-        """The whole prompt, up to where the answer begins."""
+    @property
+    def thinking(self) -> Thinking | None:
+        """How the model thinks before it answers; None if it does not."""
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
+        """The whole prompt, up to where the answer begins. thinking: a mode that the model knows; None leaves it to
+        the model."""
+
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
         """What follows `prior_ids`, which end with an answer, when the last `num_new` messages are said after it."""
+
+    def next_prefix(self, messages: Sequence[Message]) -> list[int]:
+        """What the prompt of the next question begins with, whatever it will be."""
 
 
 class GenerationStream(Protocol):
@@ -56,6 +76,10 @@ class GenerationStream(Protocol):
     @property
     def text_before(self) -> str:
         """What the tokens say that the answer began with; empty unless it was given some."""
+
+    @property
+    def reasoning_before(self) -> str:
+        """The same of what was thought."""
 
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
         """Ends after the output with a finish_reason."""
@@ -92,24 +116,42 @@ class Backend(Protocol):
     def chat_format(self) -> PromptFormat:
         """The model's chat template."""
 
+    @property
+    def sampling_defaults(self) -> Mapping[str, float]:
+        """What the model's makers sample with: some of temperature, top_p and top_k."""
+
     def generate(
         self,
         prompt_token_ids: Sequence[int],
         params: SamplingParams,
         *,
         request_id: str | None = None,
+        tenant: str,
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
     ) -> GenerationStream:
-        """Queue a request, or raise an EbbError before any work. produced: the beginning of the answer, if there is
-        one; the stream tells what follows. keep_kv: False leaves the KV of all tiers as it is."""
+        """Queue a request, or raise an EbbError before any work.
+
+        tenant: whose KV it uses and leaves. produced: the beginning of the answer, if there is one; the stream tells
+        what follows. keep_kv: False leaves the KV of all tiers as it is.
+        """
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""
 
-    async def erase(self, trails: Sequence[Trail]) -> None:
-        """Forget the KV that only these trails have, in all tiers; in Redis only if it can be reached now."""
+    def tenant_salt(self, tenant: str) -> bytes:
+        """32 secret bytes, of this tenant alone; others after it was deleted."""
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """End its requests; nobody finds in any tier what it left. Raises EngineError if that would not last."""
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
+        """Forget the KV that only these trails of a tenant have, in all tiers; in Redis only if it can be reached
+        now."""
 
     def stats(self) -> EngineStats:
         """A snapshot; cheap."""

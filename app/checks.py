@@ -141,7 +141,9 @@ def check_memory(settings: Settings) -> Finding:
         device = None if name == "cpu" else open_device(name).available_memory()
         folder = find_model(settings.model, settings.cache_dir)
         plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
-    except (ModelError, EngineError) as error:
+    except EngineError:
+        return Finding("warn", "memory", f"not known while there is no {name} device")
+    except ModelError as error:
         return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
     below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))

@@ -54,6 +54,7 @@ class Settings:
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
     otlp_endpoint: URL that traces are sent to; empty without tracing.
+    without_keys: nobody has to show a key, wherever the server listens.
     """
 
     state_dir: Path
@@ -91,6 +92,7 @@ class Settings:
     log_format: LogFormat = "text"
     log_messages: bool = False
     otlp_endpoint: str = ""
+    without_keys: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
@@ -220,6 +222,7 @@ OPTIONS = (
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
+    Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
     Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
     Option("otlp-endpoint", _http_url, "URL", "where OpenTelemetry traces go: http://HOST:4318/v1/traces (none)"),

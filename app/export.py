@@ -25,6 +25,7 @@ _MESSAGE = (
     "parent_id",
     "role",
     "content",
+    "reasoning",
     "status",
     "finish_reason",
     "error",

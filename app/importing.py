@@ -12,6 +12,17 @@ from app.schemas.imports import ImportedFields, ImportFile, MessageFields
 from app.storage.imports import Imported
 from engine.errors import InvalidRequestError
 
+_KEPT = (
+    "role",
+    "content",
+    "reasoning",
+    "status",
+    "finish_reason",
+    "usage",
+    "params",
+    "created_at",
+    "completed_at",
+)
 FOLLOWS = {"user": "assistant", "assistant": "user"}
 
 
@@ -55,10 +66,7 @@ def _imported(given: ImportedFields, field: str) -> Imported:
 
 
 def _message(given: MessageFields, ids: dict[str, str], conversation_id: str) -> Message:
-    kept: dict[str, Any] = {
-        name: getattr(given, name)
-        for name in ("role", "content", "status", "finish_reason", "usage", "params", "created_at", "completed_at")
-    }
+    kept: dict[str, Any] = {name: getattr(given, name) for name in _KEPT}
     return Message(
         id=ids[given.id],
         conversation_id=conversation_id,

@@ -37,6 +37,10 @@ class _Shape(ABC):
         """One chunk."""
         return self._before_text + encode_json(text).encode() + self._after_text
 
+    def reasoning(self, text: str) -> bytes:
+        """One chunk of thoughts."""
+        return self._chunk([self._choice(self._thought(text), None)])
+
     def ending(self, last: RequestOutput) -> bytes:
         """The reason, the usage if it was asked for, and OpenAI's mark of the end."""
         frame = self._chunk([self._choice(self._no_content(), last.finish_reason)])
@@ -48,9 +52,9 @@ class _Shape(ABC):
         """What OpenAI's clients raise as an error."""
         return data_frame({"error": error_body(error)})
 
-    def whole(self, text: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, text: str, reasoning: str, last: RequestOutput) -> dict[str, Any]:
         """The body."""
-        choice = self._choice(self._message(text), last.finish_reason)
+        choice = self._choice(self._message(text, reasoning), last.finish_reason)
         return {**self._head, "choices": [choice], "usage": _usage(last)}
 
     def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
@@ -71,16 +75,23 @@ class _Shape(ABC):
         """A choice's text in a chunk."""
 
     @abstractmethod
+    def _thought(self, text: str) -> dict[str, Any]:
+        """What was thought, in a chunk."""
+
+    @abstractmethod
     def _no_content(self) -> dict[str, Any]:
         """The same in the chunk that says why the answer ended."""
 
     @abstractmethod
-    def _message(self, text: str) -> dict[str, Any]:
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
         """A choice's text in the body."""
 
 
 class ChatShape(_Shape):
-    """chat.completion and chat.completion.chunk."""
+    """chat.completion and chat.completion.chunk.
+
+    Thoughts come as `reasoning_content`, where DeepSeek has them; an answer without any has no such field.
+    """
 
     id_prefix = "chatcmpl"
     object_name = "chat.completion"
@@ -93,15 +104,19 @@ class ChatShape(_Shape):
     def _content(self, text: str) -> dict[str, Any]:
         return {"delta": {"content": text}}
 
+    def _thought(self, text: str) -> dict[str, Any]:
+        return {"delta": {"reasoning_content": text}}
+
     def _no_content(self) -> dict[str, Any]:
         return {"delta": {}}
 
-    def _message(self, text: str) -> dict[str, Any]:
-        return {"message": {"role": "assistant", "content": text, "refusal": None}}
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
+        thought = {"reasoning_content": reasoning} if reasoning else {}
+        return {"message": {"role": "assistant", "content": text, "refusal": None, **thought}}
 
 
 class TextShape(_Shape):
-    """text_completion, whose chunks bear the same name."""
+    """text_completion, whose chunks bear the same name. Thoughts are text like any other here."""
 
     id_prefix = "cmpl"
     object_name = "text_completion"
@@ -114,11 +129,14 @@ class TextShape(_Shape):
     def _content(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
+    def _thought(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
     def _no_content(self) -> dict[str, Any]:
         return {"text": ""}
 
-    def _message(self, text: str) -> dict[str, Any]:
-        return {"text": text}
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
+        return {"text": reasoning + text}
 
 
 def _usage(last: RequestOutput) -> dict[str, Any]:

@@ -42,7 +42,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One node of the tree; siblings are branches. `tokens` is what the engine saw of it; clients do not see that."""
+    """One node of the tree; siblings are branches. reasoning: what the model thought before it answered.
+
+    `tokens` is what the engine saw of it; clients do not see that.
+    """
 
     id: str
     conversation_id: str
@@ -57,6 +60,7 @@ class Message:
     usage: dict[str, Any] | None = None
     run_id: str | None = None
     params: dict[str, Any] | None = None
+    reasoning: str | None = None
     tokens: MessageTokens = field(default_factory=MessageTokens)
 
     def to_json(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+from app.deltas import Delta
 from app.records import Conversation, Message
 from app.sse import event_frame, farewell_frame
 
@@ -22,7 +23,9 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    Invariant: `_numbers` grow, and `_numbers[i]` is the number of the event with the text `_deltas[i]`.
+    What was said is kept in two pieces: a string for each token would be four times as large as what it says.
+    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_text` and of `_thoughts`, one of
+    which is empty.
     """
 
     def __init__(
@@ -32,23 +35,26 @@ class RunLog:
         opening: dict[str, Any],
         *,
         epoch: int = 0,
-        deltas: Sequence[tuple[int, str]] = (),
+        deltas: Sequence[Delta] = (),
     ) -> None:
         """message: the answer, in progress. opening: the data of event 1.
 
-        epoch: how many processes worked on the run before; deltas: what they said, as (number, text).
+        epoch: how many processes worked on the run before; deltas: what they said.
         """
         self.run_id = run_id
         self._message = message
         self._opening = opening
         self._epoch = epoch
-        self._numbers = array("q", (number for number, _ in deltas))
-        self._deltas = [text for _, text in deltas]
+        self._numbers = array("I")
+        self._text = _Pieces()
+        self._thoughts = _Pieces()
+        for delta in deltas:
+            self._add(delta)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
         self._interrupted = False
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
         self._newest_frame: tuple[int, bytes] = (0, b"")
 
     @property
@@ -68,20 +74,24 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return "".join(self._deltas)
+        return self._text.of(0, len(self._numbers))
 
-    def deltas_from(self, index: int) -> list[tuple[int, str]]:
-        """Number and text of all deltas but the first `index`."""
-        return list(zip(self._numbers[index:], self._deltas[index:], strict=True))
+    @property
+    def reasoning(self) -> str | None:
+        """The thoughts so far; None if there are none."""
+        return self._thoughts.of(0, len(self._numbers)) or None
+
+    def deltas_from(self, index: int) -> list[Delta]:
+        """All deltas but the first `index`."""
+        return [self._delta_at(at) for at in range(index, len(self._numbers))]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
         self._opening = opening
 
-    def append(self, text: str, num_tokens: int) -> None:
+    def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        self._numbers.append(max(num_tokens, self._last_delta) + 1)
-        self._deltas.append(text)
+        self._add(Delta(max(num_tokens, self._last_delta) + 1, text, is_thought))
         self._wake()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
@@ -107,30 +117,29 @@ class RunLog:
         is_known = int(epoch) == self._epoch or (int(epoch) < self._epoch and int(number) <= self._inherited_until)
         return int(number) if is_known else None
 
-    async def news(self, after: int) -> AsyncGenerator[list[tuple[int, str]], None]:
-        """Number and text of all deltas after number `after`, as they come. Ends when nothing more comes."""
+    async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
+        """All deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
-            changed = self._changed
-            if index < len(self._deltas):
+            if index < len(self._numbers):
                 fresh = self.deltas_from(index)
                 index += len(fresh)
                 yield fresh
             elif self._closing is not None or self._interrupted:
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
         of the text so far."""
         if after is None or not self._is_event(after):
             seen = self._last_delta
-            yield self._frame("snapshot", {"message": {**self._message.to_json(), "content": self.text}}, seen)
+            so_far = {"content": self.text, "reasoning": self.reasoning}
+            yield self._frame("snapshot", {"message": {**self._message.to_json(), **so_far}}, seen)
         else:
             seen = after
         while True:
-            changed = self._changed
             if seen == 0:
                 seen = OPENING
                 yield self._frame("run", self._opening, seen)
@@ -145,7 +154,7 @@ class RunLog:
                 yield farewell_frame()
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     def _is_event(self, number: int) -> bool:
         if number <= OPENING or number == self.last_event:
@@ -156,20 +165,64 @@ class RunLog:
     def _delta_after(self, seen: int) -> tuple[int, bytes]:
         """Everything after `seen` as one event. The common case, one new delta, is encoded once for all cursors."""
         first, last = bisect_right(self._numbers, seen), self._last_delta
-        if first == len(self._deltas) - 1:
-            if self._newest_frame[0] != last:
-                self._newest_frame = (last, self._frame("delta", {"text": self._deltas[-1]}, last))
-            return self._newest_frame
-        return last, self._frame("delta", {"text": "".join(self._deltas[first:])}, last)
+        if first < len(self._numbers) - 1:
+            return last, self._delta(first, last)
+        if self._newest_frame[0] != last:
+            self._newest_frame = (last, self._delta(first, last))
+        return self._newest_frame
+
+    def _delta(self, first: int, number: int) -> bytes:
+        """Thoughts have a field of their own, where there are any."""
+        end = len(self._numbers)
+        data = {"text": self._text.of(first, end)}
+        if reasoning := self._thoughts.of(first, end):
+            data["reasoning"] = reasoning
+        return self._frame("delta", data, number)
+
+    def _delta_at(self, at: int) -> Delta:
+        thought = self._thoughts.of(at, at + 1)
+        return Delta(self._numbers[at], thought or self._text.of(at, at + 1), bool(thought))
+
+    def _add(self, delta: Delta) -> None:
+        self._numbers.append(delta.number)
+        self._text.add("" if delta.is_thought else delta.text)
+        self._thoughts.add(delta.text if delta.is_thought else "")
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
         return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
 
+    async def _change(self) -> None:
+        """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""
+        change = asyncio.get_running_loop().create_future()
+        self._waiting.append(change)
+        await change
+
     def _wake(self) -> None:
-        # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
-        self._changed.set()
-        self._changed = asyncio.Event()
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            # It is done if its cursor was cancelled.
+            if not change.done():
+                change.set_result(None)
+
+
+class _Pieces:
+    """Pieces of text, end to end: UTF-8, and where each ends."""
+
+    def __init__(self) -> None:
+        self._said = bytearray()
+        self._ends = array("I")
+
+    def add(self, text: str) -> None:
+        """One more."""
+        self._said += text.encode()
+        self._ends.append(len(self._said))
+
+    def of(self, first: int, last: int) -> str:
+        """Those from index `first` to before `last`."""
+        if first >= last:
+            return ""
+        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from app.backend import Backend
 from app.engine_host import EngineHost
+from app.idle import behind_all, is_busy
 from app.ids import new_id
 from app.runs import Run
 from app.storage.store import Store
@@ -20,10 +21,7 @@ from app.titles import BEGINNING, END, REQUEST, title_by_model
 from app.turns import Turns
 from engine.errors import EbbError
 from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
 
-LAST = (1 << 31) - 1
-"""Of all priorities."""
 MAX_TOKENS = 24
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 600.0
@@ -76,41 +74,35 @@ class TitleMaker:
     async def _try(self, run: Run) -> bool:
         """False: again later."""
         engine = self._host.require()
-        if _busy(engine):
+        if is_busy(engine):
             return False
-        conversation = await self._store.conversations.get(run.answer.conversation_id)
-        path = await self._store.messages.path(run.answer.id)
+        store = self._store.of(run.tenant)
+        conversation = await store.conversations.get(run.answer.conversation_id)
+        path = await store.messages.path(run.answer.id)
         if conversation.title_source != "first_message" or len(path) > 2:
             return True
         prompt = await self._turns.prompt_of(conversation, path, REQUEST)
-        answer = await self._ask(engine, prompt + engine.tokenizer.encode(BEGINNING, special=False))
+        answer = await self._ask(engine, run.tenant, prompt + engine.tokenizer.encode(BEGINNING, special=False))
         if answer is None:
             return False
         title = title_by_model(answer, path[0].content)
         if title is not None:
-            await self._store.conversations.name_by_model(conversation.id, title)
+            await store.conversations.name_by_model(conversation.id, title)
         return True
 
-    async def _ask(self, engine: Backend, prompt: list[int]) -> str | None:
+    async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:
         """None if somebody else came meanwhile; empty if there is no end to it."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
-        # Under "fcfs" there are no priorities.
-        urgency = Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
-        stream = engine.generate(prompt, params, request_id=new_id("title"), urgency=urgency, keep_kv=False)
+        urgency, name = behind_all(engine), new_id("title")
+        stream = engine.generate(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
         text = ""
         try:
             async for output in stream:
                 text += output.text
                 if output.finished:
                     return text if output.finish_reason == "stop" else ""
-                if _busy(engine, but=1):
+                if is_busy(engine, but=1):
                     return None
         finally:
             engine.abort(stream.request_id)
         return None
-
-
-def _busy(engine: Backend, *, but: int = 0) -> bool:
-    """Whether it has more requests than `but`."""
-    stats = engine.stats()
-    return stats.running + stats.waiting + stats.loading + stats.following > but

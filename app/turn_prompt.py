@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.backend import Backend
-from app.prompts import to_ids
+from app.prompts import chat_ids, to_ids
 from app.records import Message
-from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key
+from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
 from models.pangu.chat_format import Message as ChatMessage
+from models.thinking import ThinkingMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,14 @@ class PromptMaker:
     system_prompt: str | None
     param: str = "content"
 
-    async def prompt(self, path: Sequence[Message], new: Sequence[ChatMessage] = ()) -> Prompt:
+    async def prompt(
+        self, path: Sequence[Message], new: Sequence[ChatMessage] = (), *, thinking: ThinkingMode | None = None
+    ) -> Prompt:
         """For an answer to `new`, said after `path` (root first); without `new`, to the last message of `path`.
+
+        thinking: one of the model's modes; None leaves it to the model.
+        Thoughts are no part of later prompts. So where the last answer was thought about, the conversation is rendered
+        again without them: what was said before that answer stays the same, and is found again.
 
         Raises:
             InvalidRequestError: too long, or the template refuses the messages.
@@ -36,24 +43,33 @@ class PromptMaker:
         key = prompt_key(self.prompt_identity, self.system_prompt)
         tokenised = _tokenised(path)
         num_new = len(path) - len(tokenised) + len(new)
-        messages = _chat_messages(self.system_prompt, path, new)
+        messages = chat_messages(self.system_prompt, path, new)
         ids = joined_ids([message.tokens for message in tokenised], key)
-        if ids is not None and not num_new:
+        if ids is not None and not num_new and thinking is None:
             return Prompt(ids, path[-1].tokens)
-        if ids is None or tokenised[-1].role != "assistant":
-            return await self._rendered(messages, key)
+        if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
+            return await self._rendered(messages, key, thinking)
         text = "".join(message.content for message in messages[-num_new:])
         added = await to_ids(
             self.engine,
-            lambda: self.engine.chat_format.extend(ids, messages, num_new=num_new),
+            lambda: self.engine.chat_format.extend(ids, messages, num_new=num_new, thinking=thinking),
             text,
             param=self.param,
         )
         return Prompt(ids + added, MessageTokens(pack_ids(added), key))
 
-    async def _rendered(self, messages: list[ChatMessage], key: str) -> Prompt:
+    async def next_prefix(self, path: Sequence[Message]) -> list[int]:
+        """What the prompt of the next turn begins with, whatever is asked. path: its last message is an answer."""
+        messages = chat_messages(self.system_prompt, path, ())
         text = "".join(message.content for message in messages)
-        ids = await to_ids(self.engine, lambda: self.engine.chat_format.render(messages), text, param=self.param)
+        return await to_ids(self.engine, lambda: self.engine.chat_format.next_prefix(messages), text, param=self.param)
+
+    def _was_thought(self, answer: Message) -> bool:
+        thinking = self.engine.chat_format.thinking
+        return thinking is not None and thinking.is_in(unpack_ids(answer.tokens.ids))
+
+    async def _rendered(self, messages: list[ChatMessage], key: str, thinking: ThinkingMode | None) -> Prompt:
+        ids = await chat_ids(self.engine, messages, param=self.param, thinking=thinking)
         return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True))
 
 
@@ -63,8 +79,8 @@ def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
     return path[: next(known, 0)]
 
 
-def _chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Templates know one system message, at the beginning: those that come first are joined."""
+def chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """What the template gets. Templates know one system message, at the beginning: those that come first are joined."""
     messages = [*(ChatMessage(message.role, message.content) for message in path), *new]
     if system_prompt:
         messages.insert(0, ChatMessage("system", system_prompt))

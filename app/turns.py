@@ -21,11 +21,14 @@ from app.runs import Run, RunRegistry
 from app.sampling_json import params_to_json
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
-from app.schemas.sampling import SamplingFields
+from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
+from app.stateless import Remember
 from app.storage.runs import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
+from app.tenant_gate import TenantGate
+from app.thinking import required_mode
 from app.titles import title_from
 from app.token_history import MessageTokens, pack_ids
 from app.turn_prompt import Prompt, PromptMaker
@@ -33,21 +36,24 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.pangu.chat_format import Message as ChatMessage
+from models.thinking import ThinkingMode
 
 CALM = {"temperature": 0.2, "top_p": 0.9}
-"""How a conversation samples unless it says otherwise: at OpenAI's 1.0 a small model wanders off."""
+"""How a conversation samples unless it, or who made the model, says otherwise: at OpenAI's 1.0 a small model wanders
+off."""
 
 SEED_BITS = 53
 """So that a drawn seed survives a browser, whose numbers are doubles."""
 
 
 class Turns:
-    """Ties the store, the runs and the engine together."""
+    """Ties the store, the runs and the engine together, for the tenant of the store."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry) -> None:
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
         self._store = store
         self._runs = runs
+        self._gate = gate
         self._repeated = RepeatedRequests(store, runs)
 
     async def ask(self, conversation_id: str, fields: NewMessage, expected: Versions = None) -> Run:
@@ -58,7 +64,7 @@ class Turns:
             InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored then.
             ConflictError: the parent is still being generated, or the head moved meanwhile.
             VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         before = await self._repeated.run_of_question(fields.id, conversation_id, fields.content)
         try:
@@ -77,7 +83,10 @@ class Turns:
         if fields.follows_head and path and path[-1].role == "user" and path[-1].tokens.prompt_key:
             raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
         _check_parent(path, parent_id, conversation_id)
-        prompt = await self._prompts(engine, conversation).prompt(path, [ChatMessage("user", fields.content)])
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        new = [ChatMessage("user", fields.content)]
+        prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
         now = time.time()
         question = Message(
             id=fields.id or new_id("msg"),
@@ -94,7 +103,8 @@ class Turns:
             conversation,
             question,
             prompt,
-            sampling=_sampling(conversation, fields.params),
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
             urgency=fields.urgency(),
             new=(question,),
             check_head=fields.follows_head,
@@ -121,13 +131,15 @@ class Turns:
         if not path or path[-1].role != "user":
             raise InvalidRequestError("There is no question to answer again", param="id")
         conversation = await self._store.conversations.get(message.conversation_id)
-        prompt = await self._prompts(engine, conversation).prompt(path)
-        sampling = _sampling(conversation, fields.params)
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
             path[-1],
             prompt,
-            sampling=sampling,
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
             urgency=fields.urgency(),
             answer_id=fields.id,
             expected=expected,
@@ -137,18 +149,21 @@ class Turns:
     async def explain(self, run_id: str) -> dict[str, Any]:
         """Why not more of its prompt was reused: see `app.reuse_report`. Raises NotFoundError, NotReadyError."""
         engine = self._host.require()
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
         messages = await self._store.messages.all_of(answer.conversation_id)
-        if all(message.id != answer.id for message in messages):
+        stored = next((message for message in messages if message.id == answer.id), None)
+        if stored is None:
             raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
+        # What it followed when its run began may have been taken out of the conversation.
+        answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
 
     async def cancel(self, run_id: str) -> Message:
         """Stop a run; returns its answer. Raises NotFoundError."""
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
     async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
@@ -156,19 +171,32 @@ class Turns:
         prompts = self._prompts(self._host.require(), conversation)
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
 
+    async def next_prefix_of(self, conversation: Conversation, path: Sequence[Message]) -> list[int]:
+        """What the prompt of the next turn begins with, if it follows `path`. Raises as `ask`."""
+        return await self._prompts(self._host.require(), conversation).next_prefix(path)
+
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """The messages on the current path, unfinished answers with the text that has come until now."""
         return self.as_they_are(await self._store.messages.path(conversation.head_id))
 
     def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Stored messages, unfinished answers among them with the text that has come until now."""
-        return [run.answer_so_far if (run := self._runs.get(message.run_id)) else message for message in messages]
+        return [
+            run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
+            for message in messages
+        ]
 
     async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
         """Queue a turn and store it. `rename` turns the engine's name of a field into the client's. Raises as `ask`."""
         run_id = new_id("run")
         stream = generate(
-            engine, draft.prompt.ids, draft.sampling, urgency=draft.urgency, request_id=run_id, rename=rename
+            self._gate,
+            engine,
+            draft.prompt.ids,
+            draft.sampling,
+            urgency=draft.urgency,
+            request_id=run_id,
+            rename=rename,
         )
 
         def abort() -> None:
@@ -184,7 +212,8 @@ class Turns:
             abort()
             raise
         opening = opening_event(conversation, draft.question, answer)
-        run = Run(run_id, answer, RunLog(run_id, answer, opening))
+        log = RunLog(run_id, answer, opening)
+        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember)
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run
@@ -198,7 +227,8 @@ class TurnDraft:
     """A turn that the engine has not accepted yet.
 
     question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. answer_id: chosen by the client. The rest is as in `Turn`.
+    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. The rest is as in
+    `Turn`.
     """
 
     conversation: Conversation
@@ -209,11 +239,13 @@ class TurnDraft:
     new: tuple[Message, ...] = ()
     check_head: bool = False
     moves_head: bool = True
+    thinking: ThinkingMode | None = None
     is_kept: bool = True
     makes_conversation: bool = False
     response: ResponseRecord | None = None
     answer_id: str | None = None
     expected: Versions = None
+    remember: Remember | None = None
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """The answer in progress; `params` is what the engine really uses."""
@@ -226,7 +258,7 @@ class TurnDraft:
             status="in_progress",
             created_at=time.time(),
             run_id=run_id,
-            params=params_to_json(params),
+            params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
         )
 
@@ -257,14 +289,22 @@ class TurnDraft:
         )
 
 
-def _sampling(conversation: Conversation, params: SamplingFields | None) -> SamplingParams:
-    chosen = parse_object(SamplingFields, {**CALM, **conversation.params, **given_params(params)})
-    return with_seed(chosen.sampling_params())
+def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:
+    defaults = engine.sampling_defaults or CALM
+    return parse_object(ChatParams, {**defaults, **conversation.params, **given_params(params)})
 
 
 def with_seed(params: SamplingParams) -> SamplingParams:
     """A turn can be told again: where the client left the seed to us, one is drawn and stored."""
     return params if params.seed is not None else replace(params, seed=secrets.randbits(SEED_BITS))
+
+
+def _thinking(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ThinkingMode | None:
+    """What is asked for in this turn must be possible; what the conversation keeps may be of another model."""
+    if params is not None and params.thinking is not None:
+        return required_mode(engine, params.thinking, param="params.thinking")
+    thinking, kept = engine.chat_format.thinking, conversation.params.get("thinking")
+    return kept if thinking is not None and kept in thinking.modes else None
 
 
 def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_id: str) -> None:

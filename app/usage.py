@@ -8,11 +8,13 @@ from engine.outputs import KVReceipt, Usage
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
     """All counts in tokens. `cached_tokens` is what came from a tier."""
+    thought = {"completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens}}
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.kv.cached},
+        **(thought if usage.reasoning_tokens else {}),
         "kv": _receipt(usage.kv),
     }
 

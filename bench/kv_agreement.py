@@ -31,7 +31,7 @@ from models.pangu.chat_format import ChatFormat, Message
 from models.pangu.config import PanguConfig
 from models.pangu.model import PanguForCausalLM
 from models.registry import load_model
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import load_tokenizer
 
 TASKS: Final = (
     "Summarise this text in a few sentences.",
@@ -125,7 +125,7 @@ def block_shape(folder: Path) -> tuple[int, ...]:
 
 def make_prompts(folder: Path) -> list[Prompt]:
     """Each text of bench/quality_text with every task, and cut at each of CUTS."""
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = load_tokenizer(folder)
     chat = ChatFormat.load(folder, tokenizer)
     prompts: list[Prompt] = []
     for file in sorted(TEXTS.glob("*.txt")):
@@ -153,7 +153,7 @@ class Laboratory:
         config = PanguConfig.from_json(ModelFolder(folder).config())
         most_answers = PROMPTS_AT_ONCE * (len(codecs) + 2)
         self._kv = torch.zeros((most_answers * _BLOCKS, *block_shape(folder)), dtype=torch.bfloat16)
-        self._eos = frozenset(Tokenizer.load(folder).eos_token_ids)
+        self._eos = frozenset(load_tokenizer(folder).eos_token_ids)
         self._runner = self._open(folder, config, build, cache)
         self._arms: dict[str, Restore] = {codec.name: partial(self._through, codec) for codec in codecs}
         if other is not None:

@@ -33,7 +33,7 @@ from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
 from models.pangu.model import PanguForCausalLM
 from models.registry import load_model
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import load_tokenizer
 
 TEXTS: Final = Path(__file__).parent / "quality_text"
 RESULTS: Final = Path(__file__).parent / "results"
@@ -194,7 +194,7 @@ def make_arms(folder: Path, cache_dir: Path, longest: int) -> dict[str, Arm]:
 
 def measure(folder: Path, cache_dir: Path) -> QualityReport:
     """Every arm on every text."""
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = load_tokenizer(folder)
     texts = {
         file.stem: tokenizer.encode(file.read_text(encoding="utf-8"), special=False)
         for file in sorted(TEXTS.glob("*.txt"))

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.config import EngineConfig
@@ -19,7 +19,7 @@ from engine.stats_log import StatsLog
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer
 
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
@@ -35,10 +35,13 @@ class RequestStream(AsyncIterator[RequestOutput]):
     Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
     """
 
-    def __init__(self, request: Request, abort: Callable[[str], None], text_before: str = "") -> None:
-        """text_before: what the tokens say that it was given as the beginning of its answer."""
+    def __init__(
+        self, request: Request, abort: Callable[[str], None], text_before: str = "", reasoning_before: str = ""
+    ) -> None:
+        """text_before, reasoning_before: what the tokens say that it was given as the beginning of its answer."""
         self.request_id = request.request_id
         self.text_before = text_before
+        self.reasoning_before = reasoning_before
         self.params: SamplingParams = request.sampling
         self._abort = abort
         self._pending: RequestOutput | None = None
@@ -73,13 +76,19 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
 
 def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
-    return replace(second, text=first.text + second.text, token_ids=first.token_ids + second.token_ids)
+    return replace(
+        second,
+        text=first.text + second.text,
+        reasoning=first.reasoning + second.reasoning,
+        token_ids=first.token_ids + second.token_ids,
+    )
 
 
 class AsyncLLMEngine:
     """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
 
-    redis_note: why Redis is off, in a sentence; empty when it is on.
+    redis_note: why Redis is off, in a sentence; empty when it is on. sampling_defaults: what the model's makers sample
+    with; for whoever makes SamplingParams.
     """
 
     def __init__(
@@ -87,14 +96,16 @@ class AsyncLLMEngine:
         engine: LLMEngine,
         *,
         config: EngineConfig,
-        tokenizer: Tokenizer,
+        tokenizer: TextTokenizer,
         chat_format: ChatFormat,
+        sampling_defaults: Mapping[str, float],
         redis_note: str,
         on_close: Callable[[float], None],
     ) -> None:
         self.config = config
         self.tokenizer = tokenizer
         self.chat_format = chat_format
+        self.sampling_defaults = sampling_defaults
         self.redis_note = redis_note
         self.model_name = config.model_name
         self.model_fingerprint = engine.processor.model_fingerprint
@@ -144,7 +155,9 @@ class AsyncLLMEngine:
             produced=produced,
             keep_kv=keep_kv,
         )
-        stream = RequestStream(request, self.abort, self._engine.text_before(request))
+        stream = RequestStream(
+            request, self.abort, self._engine.text_before(request), self._engine.reasoning_before(request)
+        )
         self._streams[request.request_id] = stream
         if (last := self._engine.end_if_complete(request)) is not None:
             self._deliver(last)
@@ -158,6 +171,14 @@ class AsyncLLMEngine:
         if output is not None:
             self._deliver(output)
             self._wake.set()
+
+    def tenant_salt(self, tenant: str) -> bytes:
+        """32 secret bytes: others after the tenant was deleted, so that nothing leads to what was named by them."""
+        return self._engine.processor.salts.salt(tenant)
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+        return self._engine.core.scheduler.ids_of_tenant(tenant)
 
     async def delete_tenant(self, tenant: str) -> None:
         """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with

@@ -13,6 +13,7 @@ from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
+from engine.answer_text import AnswerFormat
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
@@ -34,8 +35,9 @@ from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
 from models.fingerprint import model_fingerprint
+from models.folder import ModelFolder
 from models.pangu.chat_format import ChatFormat, Message
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from engine.executor.multiproc import MultiprocExecutor
@@ -54,7 +56,8 @@ class _Loaded:
     """What the scheduler's side needs to know of the worker's. window: tokens of prompt and answer together."""
 
     executor: Executor
-    tokenizer: Tokenizer
+    tokenizer: TextTokenizer
+    chat_format: ChatFormat
     tiers: OpenTiers
     block_nbytes: int
     num_blocks: int
@@ -65,7 +68,7 @@ class _Loaded:
 
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack, trace: Trace = NO_TRACE
-) -> tuple[LLMEngine, Tokenizer, OpenTiers]:
+) -> tuple[LLMEngine, TextTokenizer, ChatFormat, OpenTiers]:
     """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
 
     Raises EngineError, ModelError.
@@ -80,7 +83,7 @@ def build_llm_engine(
         loaded.tokenizer.eos_token_ids,
     )
     clock = time.monotonic
-    public = _public_ids(config, loaded.tokenizer, progress) if config.public_prompt and config.prefix_cache else ()
+    public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
     processor = Processor(
         limits,
         loaded.namespace,
@@ -92,10 +95,10 @@ def build_llm_engine(
         queue_timeout=config.queue_timeout or inf,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
-    engine = LLMEngine(
-        processor, core, OutputProcessor(loaded.tokenizer.token_bytes, clock=clock, block_nbytes=loaded.block_nbytes)
-    )
-    return engine, loaded.tokenizer, loaded.tiers
+    tokenizer = loaded.tokenizer
+    answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
+    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes))
+    return engine, tokenizer, loaded.chat_format, loaded.tiers
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
@@ -129,12 +132,15 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             fingerprint=namespace.fingerprint(),
         )
         executor.init_kv(num_blocks)
-        tokenizer = Tokenizer.load(config.model_path)
+        tokenizer = load_tokenizer(config.model_path)
+        chat_format = ChatFormat.load(config.model_path, tokenizer)
         tiers = opening.result()
     if tiers.store is not None:
         executor.attach_host_pool(tiers.store.pool, tiers.shared_pool)
     executor.begin()
-    return _Loaded(executor, tokenizer, tiers, model.block_nbytes, num_blocks, window, model.vocab_size, namespace)
+    return _Loaded(
+        executor, tokenizer, chat_format, tiers, model.block_nbytes, num_blocks, window, model.vocab_size, namespace
+    )
 
 
 def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
@@ -166,10 +172,10 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
     )
 
 
-def _public_ids(config: EngineConfig, tokenizer: Tokenizer, progress: Progress) -> list[int]:
+def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progress) -> list[int]:
     """What all prompts with the public system prompt begin with, whatever is asked. Raises EngineError if that does
     not fill a block, ChatFormatError if the model's template takes no system prompt."""
-    chat_format, system = ChatFormat.load(config.model_path, tokenizer), Message("system", config.public_prompt)
+    system = Message("system", config.public_prompt)
     first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
     ids = first[: min(num_equal(first, other) for other in others)]
     blocks = len(ids) // config.block_size
@@ -206,8 +212,7 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
 def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRACE) -> AsyncLLMEngine:
     """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
     with ExitStack() as closing:
-        engine, tokenizer, tiers = build_llm_engine(config, progress, closing, trace)
-        chat_format = ChatFormat.load(config.model_path, tokenizer)
+        engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
         to_close = closing.pop_all()
 
     def on_close(flush_seconds: float) -> None:
@@ -222,6 +227,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         config=config,
         tokenizer=tokenizer,
         chat_format=chat_format,
+        sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
         redis_note=tiers.redis_note,
         on_close=on_close,
     )

@@ -12,13 +12,33 @@ class Detokenizer:
     with errors="replace".
     """
 
-    def __init__(self, token_bytes: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, token_bytes: Callable[[int], bytes], *, drops_first_space: bool = False, begins_stretch: bool = True
+    ) -> None:
+        """drops_first_space: whether a space that begins a stretch of text between special tokens is none of it.
+
+        begins_stretch: whether the first token begins one.
+        """
         self._token_bytes = token_bytes
+        self._drops_first_space = drops_first_space
+        self._begins_stretch = begins_stretch
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def push(self, token_id: int) -> str:
         """Text that this token completes."""
-        return self._decoder.decode(self._token_bytes(token_id))
+        text = self._token_bytes(token_id)
+        begins, self._begins_stretch = self._begins_stretch, not text
+        return self._decoder.decode(text.removeprefix(b" ") if begins and self._drops_first_space else text)
+
+    def break_off(self) -> None:
+        """A special token that splits the text: half a character before it is given up."""
+        self._decoder.reset()
+        self._begins_stretch = True
+
+    @property
+    def is_between_characters(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._decoder.getstate()[0]
 
 
 class StopStrings:

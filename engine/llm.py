@@ -28,7 +28,7 @@ class LLM:
     def __init__(self, config: EngineConfig, *, progress: Callable[[str], None] = lambda _: None) -> None:
         self._closing = ExitStack()
         try:
-            self.engine, self.tokenizer, self.tiers = build_llm_engine(config, progress, self._closing)
+            self.engine, self.tokenizer, _, self.tiers = build_llm_engine(config, progress, self._closing)
         except BaseException:
             self._closing.close()
             raise

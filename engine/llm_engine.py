@@ -67,6 +67,10 @@ class LLMEngine:
         """The text of the tokens that it was added with, as far as that can no longer change."""
         return self._outputs.text_before(request)
 
+    def reasoning_before(self, request: Request) -> str:
+        """The same of what it had thought."""
+        return self._outputs.reasoning_before(request)
+
     def end_if_complete(self, request: Request) -> RequestOutput | None:
         """The last output of a request whose answer was whole when it was added; None if it goes on."""
         output = self._outputs.end_if_complete(request)

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.detokenizer import Detokenizer, StopStrings
+from engine.answer_text import AnswerFormat, AnswerText, Said
+from engine.detokenizer import StopStrings
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request import Request
 from engine.scheduling.ending import reason_to_end
@@ -13,38 +14,46 @@ from engine.scheduling.scheduler import TokenUpdate
 @dataclass(slots=True)
 class _Progress:
     request: Request
-    detokenizer: Detokenizer
+    answer: AnswerText
     stop: StopStrings
     first_token: float | None = None
     num_tokens: int = 0
     num_resumed: int = 0
     text_before: str = ""
+    reasoning_before: str = ""
     stop_string: str | None = None
 
 
 class OutputProcessor:
     """Keeps the text state of every unfinished request. `clock` is the scheduler's."""
 
-    def __init__(self, token_bytes: Callable[[int], bytes], *, clock: Callable[[], float], block_nbytes: int) -> None:
-        self._token_bytes = token_bytes
+    def __init__(self, answers: AnswerFormat, *, clock: Callable[[], float], block_nbytes: int) -> None:
+        self._answers = answers
         self._block_nbytes = block_nbytes
         self._clock = clock
         self._progress: dict[str, _Progress] = {}
 
     def add_request(self, request: Request) -> None:
         """From now on its updates can be processed. The text of what it has produced already is not told again."""
-        progress = _Progress(request, Detokenizer(self._token_bytes), StopStrings(request.sampling.stop))
+        progress = _Progress(request, self._answers.begin(request.prompt_token_ids), StopStrings(request.sampling.stop))
         self._progress[request.request_id] = progress
         progress.num_resumed = len(request.output_token_ids)
         for token_id in request.output_token_ids:
             progress.num_tokens += 1
             is_stop_token = token_id in request.sampling.stop_token_ids
-            text, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
-            progress.text_before += text
+            said, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
+            if said.is_thought:
+                progress.reasoning_before += said.text
+            else:
+                progress.text_before += said.text
 
     def text_before(self, request: Request) -> str:
         """The text of what it had produced when it came, as far as that can no longer change."""
         return self._progress[request.request_id].text_before
+
+    def reasoning_before(self, request: Request) -> str:
+        """The same of what it had thought."""
+        return self._progress[request.request_id].reasoning_before
 
     def end_if_complete(self, request: Request) -> RequestOutput | None:
         """The last output of a request that was ended by what it had produced when it came; it has no text."""
@@ -55,7 +64,7 @@ class OutputProcessor:
         reason = "stop" if met is not None else reason_to_end(request, request.output_token_ids[-1])
         if reason is None:
             return None
-        return self._finished(progress, "", (), reason, cut=True, stop_string=met)
+        return self._finished(progress, Said(), (), reason, cut=True, stop_string=met)
 
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
         """(output, whether a stop string ended the request here, so that the scheduler must end it too).
@@ -67,35 +76,39 @@ class OutputProcessor:
         if progress is None:
             return None, False
         if token_id is None:
-            return self._finished(progress, "", (), update.finish_reason or "abort"), False
+            return self._finished(progress, Said(), (), update.finish_reason or "abort"), False
         if progress.first_token is None:
             progress.first_token = self._clock()
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
         ended_by_token = update.finish_reason == "stop"
-        text, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
+        said, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
         if met is not None:
-            ended = self._finished(progress, text, (token_id,), "stop", cut=True, stop_string=met)
+            ended = self._finished(progress, said, (token_id,), "stop", cut=True, stop_string=met)
             return ended, update.finish_reason is None
         if update.finish_reason is not None:
-            return self._finished(progress, text, (token_id,), update.finish_reason), False
-        return RequestOutput(request.request_id, text, (token_id,)), False
+            return self._finished(progress, said, (token_id,), update.finish_reason), False
+        return _output(request.request_id, said, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
         """The last output of a request that ended outside of a step. None if it had ended before."""
         progress = self._progress.get(request.request_id)
-        return None if progress is None else self._finished(progress, "", (), reason, error=error)
+        return None if progress is None else self._finished(progress, Said(), (), reason, error=error)
 
-    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[str, str | None]:
-        text = "" if is_stop_token else progress.detokenizer.push(token_id)
+    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[Said, str | None]:
+        said = Said() if is_stop_token else progress.answer.push(token_id)
+        # Stop strings end what is said; a thought may speak of them.
+        if said.is_thought:
+            return said, None
         if progress.num_tokens <= progress.request.sampling.min_tokens:
-            return progress.stop.flush() + text, None
-        return progress.stop.push(text)
+            return Said(progress.stop.flush() + said.text), None
+        text, met = progress.stop.push(said.text)
+        return Said(text), met
 
     def _finished(
         self,
         progress: _Progress,
-        text: str,
+        said: Said,
         token_ids: tuple[int, ...],
         reason: FinishReason,
         *,
@@ -105,10 +118,15 @@ class OutputProcessor:
     ) -> RequestOutput:
         request = progress.request
         del self._progress[request.request_id]
-        if not cut:
-            text += progress.stop.flush()
-        usage = self._usage(progress)
-        return RequestOutput(request.request_id, text, token_ids, reason, usage, error, stop_string=stop_string)
+        output = _output(request.request_id, said, token_ids)
+        return replace(
+            output,
+            text=output.text if cut else output.text + progress.stop.flush(),
+            finish_reason=reason,
+            usage=self._usage(progress),
+            error=error,
+            stop_string=stop_string,
+        )
 
     def _usage(self, progress: _Progress) -> Usage:
         request, now = progress.request, self._clock()
@@ -119,6 +137,7 @@ class OutputProcessor:
             prompt_tokens=request.num_prompt_tokens,
             completion_tokens=progress.num_tokens,
             resumed_tokens=progress.num_resumed,
+            reasoning_tokens=progress.answer.num_thought,
             kv=self._receipt(request),
             queue_ms=(started - request.arrival) * 1e3,
             ttft_ms=(first - request.arrival) * 1e3,
@@ -137,3 +156,9 @@ class OutputProcessor:
             phases=phases,
             saved_ms=reused * 1e3 - phases.lookup - phases.load if reused is not None else None,
         )
+
+
+def _output(request_id: str, said: Said, token_ids: tuple[int, ...]) -> RequestOutput:
+    if said.is_thought:
+        return RequestOutput(request_id, "", token_ids, reasoning=said.text)
+    return RequestOutput(request_id, said.text, token_ids)

@@ -98,7 +98,8 @@ class Reuse:
 class Usage:
     """Token counts of one finished request, and its times in milliseconds since it came to this process.
 
-    resumed_tokens: of the completion's, those that another process had produced. reuse: None if it never had its turn,
+    resumed_tokens: of the completion's, those that another process had produced; reasoning_tokens: those that were
+    thought, and are no part of the text. reuse: None if it never had its turn,
     or if nothing is ever reused.
     """
 
@@ -110,6 +111,7 @@ class Usage:
     total_ms: float
     reuse: Reuse | None = None
     resumed_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class RequestOutput:
     finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
     and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
     stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
+    reasoning: what the model thought before it answered, apart from `text`; if an output has both, it comes first.
     """
 
     request_id: str
@@ -131,6 +134,7 @@ class RequestOutput:
     error: str | None = None
     retry_after: int | None = None
     stop_string: str | None = None
+    reasoning: str = ""
 
     @property
     def finished(self) -> bool:

@@ -8,7 +8,7 @@ ModelError
 ├── ConversionError          a GGUF file cannot be read, is of another kind, or its result failed the proof
 ├── UnsupportedModelError    config.json asks for something that this decoder does not do
 ├── WeightsError             tensors are missing, unknown, misshaped or unreadable
-├── TokenizerError           tokenizer.json cannot be used
+├── TokenizerError           tokenizer.json or tokenizer.model is missing or cannot be used
 └── ChatFormatError          there is no chat template, or it refuses these messages
 """
 

@@ -10,7 +10,7 @@ from models.errors import ModelNotFoundError
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder with config.json, safetensors files and tokenizer.json."""
+    """A folder with config.json, safetensors files and a tokenizer."""
 
     path: Path
 
@@ -25,6 +25,27 @@ class ModelFolder:
     def tokenizer_config(self) -> dict[str, Any]:
         """tokenizer_config.json, empty when there is none."""
         return self._read("tokenizer_config.json", required=False)
+
+    def token_ids(self, key: str) -> tuple[int, ...]:
+        """The ids that the configurations have under `key`, such as "eos_token_id", in their order and once each."""
+        values = (source.get(key) for source in (self.generation_config(), self.config()))
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        return tuple(dict.fromkeys(id_ for ids in lists for id_ in ids if isinstance(id_, int)))
+
+    def sampling_defaults(self) -> dict[str, float]:
+        """How its makers sample from it: temperature, top_p and top_k of generation_config.json, those that are there.
+
+        Empty where they say nothing, or not to sample.
+        """
+        config = self.generation_config()
+        if config.get("do_sample") is not True:
+            return {}
+        values = {name: config.get(name) for name in ("temperature", "top_p", "top_k")}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
 
     def weight_files(self) -> list[Path]:
         """The safetensors files in the order of their names. Raises ModelNotFoundError when there is none."""

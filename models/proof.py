@@ -9,7 +9,7 @@ from models.errors import ConversionError, ModelError
 from models.interface import CausalLM
 from models.pangu.chat_format import ChatFormat, Message
 from models.registry import load_model
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import load_tokenizer
 from models.wheel_source import KnownAnswers
 
 SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
@@ -21,7 +21,7 @@ def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
     Without known answers: tensors fit, a sample text survives the tokenizer, and the logits are finite.
     """
     try:
-        tokenizer = Tokenizer.load(folder)
+        tokenizer = load_tokenizer(folder)
         chat_format = ChatFormat.load(folder, tokenizer)
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
     except ModelError as error:

@@ -12,7 +12,7 @@ from models.wheel_source import DEFAULT_SOURCE
 DEFAULT_MODEL = DEFAULT_SOURCE.name
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
-_HUB_FILES = ["*.safetensors", "*.json", "*.jinja"]
+_HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model"]
 
 
 def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:

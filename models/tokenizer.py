@@ -1,7 +1,8 @@
-"""Text to token ids and back, on the `tokenizers` library alone: transformers takes seconds to import."""
+"""Text to token ids and back with tokenizer.json, on the `tokenizers` library alone: importing transformers takes
+seconds."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,13 +10,13 @@ import tokenizers
 
 from models.errors import TokenizerError
 from models.folder import ModelFolder
+from models.thinking import MARKERS
 
 
 class Tokenizer:
-    """The tokenizer of one model. Control tokens are the special ones and every token that ends a generation.
+    """Satisfies `models.text_tokenizer.TextTokenizer`."""
 
-    Reading is thread-safe; nothing changes after `load`.
-    """
+    drops_first_space = False
 
     def __init__(self, spec: dict[str, Any], *, bos_token_id: int | None, eos_token_ids: tuple[int, ...]) -> None:
         """spec: the value of tokenizer.json. Raises TokenizerError when it cannot be used."""
@@ -23,8 +24,10 @@ class Tokenizer:
         self.eos_token_ids = eos_token_ids
         # Some folders keep the truncation and padding of their training: a prompt must arrive whole.
         spec = spec | {"truncation": None, "padding": None}
+        # The marks of a thought are often added as text; what people write must not become one.
+        marks = {text for pair in MARKERS for text in pair}
         for token in spec.get("added_tokens", []):
-            token["special"] = token["special"] or token["id"] in eos_token_ids
+            token["special"] = token["special"] or token["id"] in eos_token_ids or token["content"] in marks
         text = json.dumps(spec)
         try:
             self._full = tokenizers.Tokenizer.from_str(text)
@@ -51,10 +54,8 @@ class Tokenizer:
             raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not read") from None
         except (OSError, ValueError) as error:
             raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
-        sources = (folder.generation_config(), folder.config())
-        eos = dict.fromkeys(id_ for source in sources for id_ in _ids(source.get("eos_token_id")))
-        bos = next((id_ for source in sources for id_ in _ids(source.get("bos_token_id"))), None)
-        return cls(spec, bos_token_id=bos, eos_token_ids=tuple(eos))
+        bos = folder.token_ids("bos_token_id")
+        return cls(spec, bos_token_id=bos[0] if bos else None, eos_token_ids=folder.token_ids("eos_token_id"))
 
     @property
     def vocab_size(self) -> int:
@@ -136,9 +137,3 @@ def _sentencepiece_bytes(token: str) -> bytes:
         except ValueError:
             pass
     return token.replace("▁", " ").encode()
-
-
-def _ids(value: object) -> Iterable[int]:
-    if isinstance(value, int):
-        return (value,)
-    return [id_ for id_ in value if isinstance(id_, int)] if isinstance(value, list) else ()

@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 LIBRARIES = ("hccl", "acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "atb")
 """Besides libascendcl, which stands in for the contents of all of them."""
@@ -23,19 +24,11 @@ CANN_SYMBOL = re.compile(r"acl[A-Z]|acl(rt|op|mdl|tdt|nn)|rt[A-Z]|Msprof|Hccl|_Z
 
 def main() -> int:
     """Print JSON; 1 if torch_npu is not installed."""
-    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-    spec = find_spec("torch_npu")
-    if spec is None or spec.origin is None:
-        print("torch_npu is not installed: pip install --no-deps 'torch_npu==2.13.*'", file=sys.stderr)
+    try:
+        torch = import_torch_npu()
+    except ModuleNotFoundError as error:
+        print(error, file=sys.stderr)
         return 1
-    import torch
-
-    with tempfile.TemporaryDirectory() as folder:
-        if not _has_cann():
-            _stand_in(Path(spec.origin).parent, Path(folder))
-        # It greets on stdout.
-        with redirect_stdout(sys.stderr):
-            __import__("torch_npu")
     schemas = torch._C._jit_get_all_schemas()
     found = {
         "torch": torch.__version__.partition("+")[0],
@@ -45,6 +38,24 @@ def main() -> int:
     }
     print(json.dumps(found, indent=0))
     return 0
+
+
+def import_torch_npu() -> Any:
+    """torch, with torch_npu in it; call it before torch is imported. Raises ModuleNotFoundError without torch_npu."""
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    spec = find_spec("torch_npu")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("torch_npu is not installed: pip install --no-deps 'torch_npu==2.13.*'")
+    import torch
+
+    # What is loaded stays when its file is gone.
+    with tempfile.TemporaryDirectory() as folder:
+        if not _has_cann():
+            _stand_in(Path(spec.origin).parent, Path(folder))
+        # It greets on stdout.
+        with redirect_stdout(sys.stderr):
+            __import__("torch_npu")
+    return torch
 
 
 def _has_cann() -> bool:

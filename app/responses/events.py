@@ -54,8 +54,10 @@ class ResponseEvents:
             yield _numbered(self._opening(), 0, after)
         last = max(after, LAST_OPENING)
         async for deltas in self._told.log.news(last - LOG_OFFSET):
-            last = deltas[-1][0] + LOG_OFFSET
-            yield b"".join(self._delta(number + LOG_OFFSET, text) for number, text in deltas)
+            last = deltas[-1].number + LOG_OFFSET
+            said = [delta for delta in deltas if not delta.is_thought]
+            if said:
+                yield b"".join(self._delta(delta.number + LOG_OFFSET, delta.text) for delta in said)
         if self._told.log.is_closed:
             yield _numbered(*self._closing(last, after), after)
         else:

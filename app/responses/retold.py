@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from app.backend import TextTokenizer
+from app.backend import Backend
 from app.records import Message
 from app.run_log import RunLog
 from app.runs import closing_event
 from app.token_history import ID_BYTES, unpack_ids
-from engine.detokenizer import Detokenizer
+from engine.answer_text import AnswerFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +18,27 @@ class Retold:
     log: RunLog
 
     @classmethod
-    def of(cls, answer: Message, tokenizer: TextTokenizer) -> "Retold":
+    def of(cls, answer: Message, engine: Backend) -> "Retold":
         """`answer` has ended."""
         log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
-        for num_tokens, text in _deltas(answer, tokenizer):
+        for num_tokens, text in _deltas(answer, engine):
             log.append(text, num_tokens)
         log.close(*closing_event(answer), len(answer.tokens.ids) // ID_BYTES)
         return cls(answer, log)
 
 
-def _deltas(answer: Message, tokenizer: TextTokenizer) -> list[tuple[int, str]]:
+def _deltas(answer: Message, engine: Backend) -> list[tuple[int, str]]:
     """(how many tokens the answer has then, what the last of them completed). In one piece where its tokens are not of
     this tokenizer."""
     ids = unpack_ids(answer.tokens.ids)
-    detokenizer = Detokenizer(tokenizer.token_bytes)
-    deltas = [(count, text) for count, id_ in enumerate(ids, 1) if (text := detokenizer.push(id_))]
+    tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
+    # Where the prompt began the thought, the answer has only its end.
+    opened = thinking is not None and answer.reasoning and thinking.start_id not in ids
+    reader = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, thinking).begin(
+        [thinking.start_id] if thinking is not None and opened else []
+    )
+    said = [(count, reader.push(id_)) for count, id_ in enumerate(ids, 1)]
+    deltas = [(count, piece.text) for count, piece in said if piece.text and not piece.is_thought]
     if "".join(text for _, text in deltas) == answer.content:
         return deltas
     return [(len(ids), answer.content)] if answer.content else []

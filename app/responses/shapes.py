@@ -126,7 +126,7 @@ def _usage(usage: dict[str, Any]) -> dict[str, Any]:
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},
         "output_tokens": usage["completion_tokens"],
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": usage.get("completion_tokens_details", {"reasoning_tokens": 0}),
         "total_tokens": usage["total_tokens"],
         "kv": {name: value for name, value in usage["kv"].items() if name != "reuse"},
     }

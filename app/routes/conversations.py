@@ -104,6 +104,7 @@ def _beside(message: Message, sibling_ids: list[str]) -> dict[str, Any]:
 def _followed(services: Services, run: Run) -> Response:
     if services.titles is not None:
         services.titles.after(run)
+    services.next_prefixes.after(run)
     return EventStream(run.log.follow(after=0), headers={"X-Run-Id": run.id})
 
 

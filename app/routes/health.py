@@ -8,25 +8,35 @@ from starlette.routing import Route
 
 from app.backend import Backend
 from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
-from app.services import services_of
+from app.principal import Principal
+from app.services import server_services
 from app.tier_words import cpu_words, device_words, redis_words
 from app.version import VERSION
 
 
 async def health(request: Request) -> Response:
     """200 as long as the process answers."""
-    return JSONResponse(_body(services_of(request).host))
+    return JSONResponse(_body(server_services(request).host, request.state.principal))
 
 
 async def ready(request: Request) -> Response:
     """200 while requests are served, else 503 with the reason."""
-    host = services_of(request).host
+    host = server_services(request).host
+    body = _body(host, request.state.principal)
     if host.status == "ok":
-        return JSONResponse(_body(host))
-    return JSONResponse(_body(host), 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        return JSONResponse(body)
+    return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def _body(host: EngineHost) -> dict[str, Any]:
+def _body(host: EngineHost, asks: Principal | None) -> dict[str, Any]:
+    """Whoever shows no key learns the status, a user also what the page shows, an administrator all of it."""
+    whole = _whole(host)
+    if asks is None:
+        return {**dict.fromkeys(whole), "status": host.status}
+    return whole if asks.scope == "admin" else {**whole, "tiers": None}
+
+
+def _whole(host: EngineHost) -> dict[str, Any]:
     engine = host.engine
     return {
         "status": host.status,
@@ -68,11 +78,13 @@ def _reason(host: EngineHost) -> str | None:
 
 
 def _model(engine: Backend) -> dict[str, Any]:
+    thinking = engine.chat_format.thinking
     return {
         "name": engine.model_name,
         "dtype": engine.config.dtype,
         "device": engine.config.device,
         "max_model_len": engine.max_model_len,
+        "thinking": list(thinking.modes) if thinking is not None else [],
     }
 
 

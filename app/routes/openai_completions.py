@@ -25,7 +25,8 @@ async def completions(request: Request) -> Response:
     else:
         ids = prompt
     shape = TextShape(model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
-    return await answer(request, engine, fields, shape, prompt=ids, params=fields.sampling_params())
+    params = fields.sampling_params(engine.sampling_defaults)
+    return await answer(request, engine, fields, shape, prompt=ids, params=params)
 
 
 routes = [Route("/v1/completions", completions, methods=["POST"])]

@@ -5,11 +5,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from app.backend import Backend
 from app.limits import MAX_MESSAGES
 from app.schemas.parsing import RequestModel, supported_items
-from app.schemas.sampling import OpenAIRequest, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount
+from app.thinking import preferred_mode, required_mode
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
 
 
 class TextPart(RequestModel):
@@ -62,10 +65,17 @@ ChatMessages = Annotated[
 ]
 
 
-class ChatCompletionRequest(OpenAIRequest):
-    """The request of OpenAI's chat API, with `top_k`, `min_tokens` and `ignore_eos` beside its own fields."""
+class TemplateArguments(RequestModel):
+    """What vLLM hands to a chat template. Only the switch that clients use is known."""
 
-    ignored: ClassVar[frozenset[str]] = OpenAIRequest.ignored | {"reasoning_effort", "verbosity"}
+    enable_thinking: bool | None = None
+
+
+class ChatCompletionRequest(OpenAIRequest):
+    """The request of OpenAI's chat API, with `top_k`, `min_tokens`, `ignore_eos` and `thinking` beside its own fields,
+    and `chat_template_kwargs` as vLLM's clients send it."""
+
+    ignored: ClassVar[frozenset[str]] = OpenAIRequest.ignored | {"verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OpenAIRequest.neutral,
         "tools": ([],),
@@ -84,14 +94,26 @@ class ChatCompletionRequest(OpenAIRequest):
 
     messages: ChatMessages
     max_completion_tokens: TokenCount | None = None
+    thinking: ThinkingMode | None = None
+    reasoning_effort: str | None = None
+    chat_template_kwargs: TemplateArguments | None = None
 
-    def sampling_params(self) -> SamplingParams:
+    def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
+        """The most explicit of its three fields counts. Raises InvalidRequestError if the model cannot do that."""
+        if self.thinking is not None:
+            return required_mode(engine, self.thinking, param="thinking")
+        enabled = self.chat_template_kwargs.enable_thinking if self.chat_template_kwargs is not None else None
+        if enabled is None:
+            return preferred_mode(engine, self.reasoning_effort)
+        return preferred_mode(engine, "high" if enabled else "none")
+
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """As SamplingFields, where `max_completion_tokens` wins over its older name."""
         if self.max_completion_tokens is None:
-            return super().sampling_params()
+            return super().sampling_params(defaults)
         return self.model_copy(
             update={"max_tokens": self.max_completion_tokens, "max_completion_tokens": None}
-        ).sampling_params()
+        ).sampling_params(defaults)
 
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""

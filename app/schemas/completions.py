@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.sampling import OpenAIRequest
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
@@ -63,8 +63,8 @@ class CompletionRequest(OpenAIRequest):
         assert not isinstance(only, int)
         return only
 
-    def sampling_params(self) -> SamplingParams:
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """As SamplingFields, with this API's own default of 16 tokens."""
         if self.max_tokens is not None:
-            return super().sampling_params()
-        return self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS}).sampling_params()
+            return super().sampling_params(defaults)
+        return self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS}).sampling_params(defaults)

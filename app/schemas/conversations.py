@@ -6,7 +6,7 @@ from pydantic import Field
 
 from app.limits import MAX_DRAFT_LENGTH, MAX_TITLE_LENGTH
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import SamplingFields
+from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
@@ -20,7 +20,7 @@ class ConversationFields(RequestModel):
 
     title: Title | None = None
     system_prompt: str | None = None
-    params: SamplingFields | None = None
+    params: ChatParams | None = None
     pinned: bool | None = None
     archived: bool | None = None
 
@@ -43,7 +43,7 @@ class NewMessage(UrgencyFields):
     id: MessageId | None = None
     content: Annotated[str, Field(min_length=1)]
     parent_id: str | None = None
-    params: SamplingFields | None = None
+    params: ChatParams | None = None
 
     @property
     def follows_head(self) -> bool:
@@ -55,7 +55,7 @@ class RetryFields(UrgencyFields):
     """POST of a retry. id: of the answer, chosen by the client, so that it can send the same request again."""
 
     id: MessageId | None = None
-    params: SamplingFields | None = None
+    params: ChatParams | None = None
 
 
 class MessageChoice(RequestModel):
@@ -70,6 +70,6 @@ class DraftFields(RequestModel):
     text: Annotated[str, Field(max_length=MAX_DRAFT_LENGTH)]
 
 
-def given_params(params: SamplingFields | None) -> dict[str, Any]:
-    """The sampling fields that are set, as JSON."""
+def given_params(params: ChatParams | None) -> dict[str, Any]:
+    """The fields that are set, as JSON."""
     return params.model_dump(exclude_none=True) if params is not None else {}

@@ -7,7 +7,7 @@ from pydantic import Field
 from app.limits import MAX_TITLE_LENGTH
 from app.records import TitleSource
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import SamplingFields
+from app.schemas.sampling import ChatParams
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Time = Annotated[float, Field(ge=0, le=1e11)]
@@ -30,6 +30,7 @@ class MessageFields(RequestModel):
     parent_id: Name | None
     role: Literal["user", "assistant"]
     content: str
+    reasoning: str | None = None
     status: Literal["complete", "incomplete", "cancelled", "failed"]
     finish_reason: Annotated[str, Field(max_length=32)] | None = None
     error: ErrorFields | None = None
@@ -46,7 +47,7 @@ class ImportedFields(RequestModel):
     title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)] | None
     title_source: TitleSource | None = None
     system_prompt: str | None = None
-    params: SamplingFields
+    params: ChatParams
     pinned: bool = False
     archived: bool = False
     created_at: Time

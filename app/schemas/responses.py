@@ -10,7 +10,7 @@ from app.limits import MAX_MESSAGES
 from app.schemas.input_items import InputItem, supported_input
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
+from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 
@@ -57,7 +57,8 @@ class TextFields(RequestModel):
 
 
 class ReasoningFields(RequestModel):
-    """Accepted and without effect: no model here reasons apart from its answer."""
+    """`effort` counts for models that think before they answer; thoughts are not told, so that there is nothing to
+    summarise."""
 
     effort: str | None = None
     summary: str | None = None
@@ -135,10 +136,10 @@ class ResponseRequest(UrgencyFields):
         """Unless the client wants otherwise."""
         return self.store is not False
 
-    def sampling_params(self) -> SamplingParams:
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """As SamplingFields."""
         shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
-        return SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params()
+        return SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
 
     def client_field(self, engine_param: str) -> str:
         """The client's name of a field that the engine refuses."""

@@ -9,6 +9,7 @@ from app.limits import MAX_STOP_LENGTH, MAX_STOP_STRINGS
 from app.schemas.parsing import RequestModel
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
+from models.thinking import ThinkingMode
 
 
 def _as_list(value: object) -> object:
@@ -26,6 +27,9 @@ MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
+NO_DEFAULTS: Mapping[str, float] = {}
+
+
 class SamplingFields(RequestModel):
     """Each field may be left out or null: then the default of SamplingParams holds."""
 
@@ -38,9 +42,13 @@ class SamplingFields(RequestModel):
     min_tokens: MinTokens | None = None
     ignore_eos: bool | None = None
 
-    def sampling_params(self) -> SamplingParams:
-        """What the engine gets. A negative top_k means off, a negative seed its 64-bit two's complement."""
-        chosen = {name: getattr(self, name) for name in SamplingFields.model_fields if getattr(self, name) is not None}
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """What the engine gets. defaults: the model's, where the client leaves it open.
+
+        A negative top_k means off, a negative seed its 64-bit two's complement.
+        """
+        chosen: dict[str, Any] = dict(defaults)
+        chosen |= {name: value for name in SamplingFields.model_fields if (value := getattr(self, name)) is not None}
         if "top_k" in chosen:
             chosen["top_k"] = max(chosen["top_k"], 0)
         if "seed" in chosen:
@@ -48,6 +56,12 @@ class SamplingFields(RequestModel):
         if "stop" in chosen:
             chosen["stop"] = tuple(chosen["stop"])
         return SamplingParams(**chosen)
+
+
+class ChatParams(SamplingFields):
+    """Those of a conversation or one of its turns. thinking: one of the modes that the model knows."""
+
+    thinking: ThinkingMode | None = None
 
 
 class GenerationRequest(SamplingFields, UrgencyFields):

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiosqlite
 
+from app.deltas import Delta
 from app.records import Conversation, Message, MessageStatus
 from app.responses.record import ResponseRecord
 from app.storage.database import Database
@@ -46,10 +47,6 @@ class RunRecord:
     fruitless: int = 0
 
 
-Delta = tuple[int, str]
-"""The number of an event, and its text."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """A piece of what a run has said. first_token: how many tokens came before. token_ids: packed."""
@@ -64,6 +61,7 @@ class RunProgress:
 class UnfinishedRun:
     """A run that no process works on. token_ids: packed."""
 
+    tenant: str
     record: RunRecord
     answer: Message
     token_ids: bytes
@@ -103,13 +101,18 @@ class MessageEnd:
     token_ids: bytes
     usage: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+    reasoning: str | None = None
 
 
 class RunStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process.
 
-    def __init__(self, database: Database) -> None:
+    `begin` and `reopen` are the tenant's; what a run that has begun writes is found by its own name, which is ours.
+    """
+
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def begin(self, turn: Turn) -> Conversation:
         """Write a turn's messages and its run, make its answer the head. All or nothing.
@@ -119,14 +122,15 @@ class RunStore:
             ConflictError: its head moved meanwhile, and the question was to follow the head; or a message of this id
                 is there already.
             VersionMismatchError: somebody changed it.
+            LimitReachedError: it makes a conversation, and the tenant has as many as it may.
         """
 
         async def insert(connection: aiosqlite.Connection) -> Row:
             if turn.conversation is not None:
-                await insert_conversation(connection, turn.conversation)
-            await _check_turn(connection, turn)
+                await insert_conversation(connection, self._tenant, turn.conversation)
+            await _check_turn(connection, self._tenant, turn)
             for question in turn.questions:
-                await forget_sent(connection, question.conversation_id, question.content)
+                await forget_sent(connection, self._tenant, question.conversation_id, question.content)
             if turn.restarted_user is not None:
                 message_id, tokens = turn.restarted_user
                 await connection.execute(
@@ -169,7 +173,7 @@ class RunStore:
         """
 
         async def update(connection: aiosqlite.Connection) -> Row:
-            await about_to_change(connection, answer.conversation_id, expected)
+            await about_to_change(connection, self._tenant, answer.conversation_id, expected)
             cursor = await connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
                 "error = NULL, usage = NULL, completed_at = NULL "
@@ -209,6 +213,7 @@ class RunStore:
             finish_reason=end.finish_reason,
             error=end.error,
             usage=end.usage,
+            reasoning=end.reasoning,
             tokens=replace(message.tokens, ids=end.token_ids),
             completed_at=time.time(),
         )
@@ -216,7 +221,7 @@ class RunStore:
         async def update(connection: aiosqlite.Connection) -> None:
             await connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
-                "completed_at = ? WHERE id = ?",
+                "reasoning = ?, completed_at = ? WHERE id = ?",
                 (
                     end.content,
                     end.status,
@@ -224,6 +229,7 @@ class RunStore:
                     dump_optional(end.error),
                     dump_optional(end.usage),
                     end.token_ids,
+                    end.reasoning,
                     finished.completed_at,
                     message.id,
                 ),
@@ -234,7 +240,7 @@ class RunStore:
         return finished
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """What a former process left in progress, in the order in which it was begun."""
+        """What a former process left in progress, of all tenants, in the order in which it was begun."""
         rows = await self._database.read("SELECT * FROM run ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
@@ -266,34 +272,38 @@ class RunStore:
         return await self._database.write(update)
 
     async def _unfinished(self, record: RunRecord) -> UnfinishedRun:
-        (row,) = await self._database.read("SELECT * FROM message WHERE id = ?", (record.message_id,))
+        of = "message JOIN conversation ON conversation.id = conversation_id"
+        sql = f"SELECT message.*, tenant FROM {of} WHERE message.id = ?"
+        (row,) = await self._database.read(sql, (record.message_id,))
         events = await self._database.read(
             "SELECT token_ids, deltas FROM run_event WHERE run_id = ? ORDER BY first_token", (record.id,)
         )
         return UnfinishedRun(
+            row["tenant"],
             record,
             message_of(row),
             b"".join(event["token_ids"] for event in events),
-            [(number, text) for event in events for number, text in json.loads(event["deltas"])],
+            [Delta(*delta) for event in events for delta in json.loads(event["deltas"])],
         )
 
 
-async def _check_turn(connection: aiosqlite.Connection, turn: Turn) -> None:
+async def _check_turn(connection: aiosqlite.Connection, tenant: str, turn: Turn) -> None:
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
         if list(await connection.execute_fetchall("SELECT 1 FROM message WHERE id = ?", (message.id,))):
             raise ConflictError(f"There is a message {message.id} already", code="message_exists")
-    conversation = await about_to_change(connection, turn.answer.conversation_id, turn.expected)
+    conversation = await about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
         raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
-    await _check_parent(connection, first.parent_id)
+    await _check_parent(connection, tenant, first.parent_id)
 
 
-async def _check_parent(connection: aiosqlite.Connection, parent_id: str | None) -> None:
+async def _check_parent(connection: aiosqlite.Connection, tenant: str, parent_id: str | None) -> None:
     """What is deleted can be restored, so the database would let a message follow it."""
     if parent_id is None:
         return
-    if not list(await connection.execute_fetchall("SELECT 1 FROM shown_message WHERE id = ?", (parent_id,))):
+    sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
+    if not list(await connection.execute_fetchall(sql, (parent_id, tenant))):
         raise no_message(parent_id)
 
 

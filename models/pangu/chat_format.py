@@ -16,7 +16,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
-from models.tokenizer import Tokenizer
+from models.text_tokenizer import TextTokenizer
+from models.thinking import ThinkingMode, find_thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,12 @@ class ChatFormat:
     """Renders conversations for one model."""
 
     def __init__(
-        self, template: str | None, tokenizer: Tokenizer, *, variables: dict[str, str], leading_id: int | None = None
+        self,
+        template: str | None,
+        tokenizer: TextTokenizer,
+        *,
+        variables: dict[str, str],
+        leading_id: int | None = None,
     ) -> None:
         """template: Jinja, or None for a model that has none. variables: bos_token and the like, by name.
 
@@ -42,11 +48,12 @@ class ChatFormat:
         self._variables = variables
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
+        self.thinking = find_thinking(tokenizer.control_tokens, template or "")
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
 
     @classmethod
-    def load(cls, path: Path, tokenizer: Tokenizer) -> "ChatFormat":
+    def load(cls, path: Path, tokenizer: TextTokenizer) -> "ChatFormat":
         """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json."""
         folder = ModelFolder(path)
         config = folder.tokenizer_config()
@@ -60,23 +67,41 @@ class ChatFormat:
             leading_id=tokenizer.bos_token_id if leads else None,
         )
 
-    def render(self, messages: Sequence[Message]) -> list[int]:
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """The ids of the whole conversation and of the start of the next answer.
 
+        thinking: one of the modes of `self.thinking`; None leaves it to the model. It holds for this answer alone: what
+        is said of it to the model is no part of later prompts.
         Raises ChatFormatError when there is no template or it refuses the messages.
         """
-        shielded, frame = self._shield(messages)
-        ids = self._encode(self._text(shielded), frame)
-        if self._leading_id is not None and ids[:1] != [self._leading_id]:
-            ids.insert(0, self._leading_id)
-        return ids
+        shielded, frame = self._shield(self._asked(messages, thinking))
+        return self._led(self._encode(self._text(shielded, thinking), frame))
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
+    def next_prefix(self, messages: Sequence[Message]) -> list[int]:
+        """What the prompt of the next question begins with, whatever it will be. messages: the last is an answer.
+
+        It ends at the last control token before the question. Raises as `render`.
+        """
+        mark = _unused_character([message.content for message in messages])
+        shielded, frame = self._shield([*messages, Message("user", mark)], avoid=mark)
+        before, found, _ = self._text(shielded, None).rpartition(mark)
+        ends = [hit.end() for hit in self._control.finditer(before)]
+        return self._led(self._encode(before[: ends[-1]], frame)) if found and ends else []
+
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
         """The ids that follow `prior_ids` when the last `num_new` of the messages are said next.
 
         prior_ids: the exact ids of the conversation up to the end of what the model produced for the message before
-        those, the last answer. What comes back closes that turn (unless its end-of-turn id is already the last of
-        prior_ids), adds the new messages and starts the next answer. Earlier turns are never encoded again.
+        those, the last answer. thinking: as in `render`.
+        What comes back closes that turn (unless its end-of-turn id is already the last of prior_ids), adds the new
+        messages and starts the next answer. Earlier turns are never encoded again.
 
         Raises ChatFormatError when no answer is before the new messages, or the template does not write it where it
         belongs.
@@ -86,8 +111,8 @@ class ChatFormat:
             raise ChatFormatError("a conversation can only be extended after an answer")
         mark = _unused_character([message.content for message in messages])
         marked = [*messages[: said - 1], replace(messages[said - 1], content=mark), *messages[said:]]
-        shielded, frame = self._shield(marked, avoid=mark)
-        before, found, after = self._text(shielded).rpartition(mark)
+        shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
+        before, found, after = self._text(shielded, thinking).rpartition(mark)
         if not found or mark in before:
             raise ChatFormatError("the chat template does not write the last answer exactly once")
         ids = self._encode(after, frame)
@@ -96,12 +121,25 @@ class ChatFormat:
     def _ends_turn(self, id_: int) -> bool:
         return id_ in self._tokenizer.control_tokens.values()
 
-    def _text(self, messages: Sequence[Message]) -> str:
+    def _asked(self, messages: Sequence[Message], mode: ThinkingMode | None) -> list[Message]:
+        """The same, where the last question says how to think, for models that are told so."""
+        suffix = self.thinking.suffixes.get(mode, "") if self.thinking is not None and mode is not None else ""
+        asked = list(messages)
+        last = next((index for index in reversed(range(len(asked))) if asked[index].role == "user"), None)
+        if last is not None and not asked[last].content.endswith(suffix):
+            asked[last] = replace(asked[last], content=asked[last].content + suffix)
+        return asked
+
+    def _led(self, ids: list[int]) -> list[int]:
+        return ids if self._leading_id is None or ids[:1] == [self._leading_id] else [self._leading_id, *ids]
+
+    def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
         turns = [{"role": message.role, "content": message.content} for message in messages]
+        told = {} if thinking is None else {"enable_thinking": thinking != "off"}
         try:
-            return self._template.render(messages=turns, add_generation_prompt=True, **self._variables)
+            return self._template.render(messages=turns, add_generation_prompt=True, **told, **self._variables)
         except jinja2.TemplateError as error:
             raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
 

@@ -23,7 +23,7 @@ class Attention:
     """Merged q, k, v projection, rope, attention by the context, output projection."""
 
     def __init__(
-        self, config: PanguConfig, layer: int, ranks: RankGroup, *, dtype: torch.dtype, device: torch.device
+        self, config: PanguConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
     ) -> None:
         self._layer = layer
         self._ranks = ranks
@@ -50,7 +50,13 @@ class MLP:
     """down(silu(gate(x)) * up(x)) with gate and up merged."""
 
     def __init__(
-        self, config: PanguConfig, layers: LayerKinds, ranks: RankGroup, *, dtype: torch.dtype, device: torch.device
+        self,
+        config: PanguConfig,
+        layers: LayerKinds,
+        ranks: RankGroup = ALONE,
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> None:
         self._ranks = ranks
         hidden, inner = config.hidden_size, config.intermediate_size

@@ -156,7 +156,7 @@ def bytes_of_slot(life: CacheLife, slot: int) -> bytes:
 
 def test_whatever_is_moved_in_whatever_order_every_byte_is_where_it_should_be(size: Size) -> None:
     """10,000 steps in the full size."""
-    lives, steps = size.pick(small=(8, 40), full=(100, 100))
+    lives, steps = size.pick(small=(8, 40), full=(130, 100))
     run_state_machine_as_test(
         CacheLife,
         settings=settings(

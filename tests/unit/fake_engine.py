@@ -20,6 +20,7 @@ from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
+from models.thinking import Thinking, ThinkingMode
 
 START, END, WORDS = 256, 257, 300
 ANSWER_WORDS = 12
@@ -32,6 +33,7 @@ class FakeTokenizer:
 
     longest = 0
     vocab_size = WORDS + WINDOW
+    drops_first_space = False
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         self.longest = max(self.longest, len(text))
@@ -56,7 +58,9 @@ class FakeTokenizer:
 class FakeChatFormat:
     """START role newline content END, for each message."""
 
-    def render(self, messages: Sequence[Message]) -> list[int]:
+    thinking: Thinking | None = None
+
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         if any(message.role == "system" for message in messages[1:]):
             raise ChatFormatError("a system message may only come first")
         ids: list[int] = []
@@ -64,10 +68,21 @@ class FakeChatFormat:
             ids += _turn(message)
         return [*ids, START, *b"assistant\n"]
 
-    def extend(self, prior_ids: Sequence[int], messages: Sequence[Message], *, num_new: int = 1) -> list[int]:
-        assert messages[-num_new - 1].role == "assistant"
+    def next_prefix(self, messages: Sequence[Message]) -> list[int]:
+        return self.render(messages)[: -len(b"assistant\n")]
+
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
+        new = len(messages) - num_new
+        assert messages[new - 1].role == "assistant"
         closed = [] if prior_ids[-1] == END else [END]
-        said = [id_ for message in messages[-num_new:] for id_ in _turn(message)]
+        said = [id_ for message in messages[new:] for id_ in _turn(message)]
         return [*closed, *said, START, *b"assistant\n"]
 
 
@@ -88,11 +103,13 @@ class FakeStream:
     request_id: str
     params: SamplingParams
     prompt: tuple[int, ...]
+    tenant: str = "local"
     urgency: Urgency = NORMAL
     keep_kv: bool = True
     produced: list[int] = field(default_factory=list)
     text: str = ""
     text_before: str = ""
+    reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
 
     async def __aiter__(self) -> AsyncIterator[RequestOutput]:
@@ -115,8 +132,11 @@ class FakeEngine:
         self.is_broken = False
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
+        self.sampling_defaults: dict[str, float] = {}
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
+        self.erased_of: list[str] = []
+        self.deleted_tenants: list[str] = []
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self._steps: int | None = None
@@ -188,7 +208,7 @@ class FakeEngine:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
         request_id = f"{request_id}-{len(self.requests)}"
-        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), urgency, keep_kv, list(produced))
+        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), tenant, urgency, keep_kv, list(produced))
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream
@@ -201,8 +221,20 @@ class FakeEngine:
         if stream is not None:
             self._finish(stream, "", (), "abort")
 
-    async def erase(self, trails: Sequence[Trail]) -> None:
+    def tenant_salt(self, tenant: str) -> bytes:
+        return f"salt of {tenant}".encode()
+
+    def requests_of(self, tenant: str) -> list[str]:
+        return [stream.request_id for stream in self._live.values() if stream.tenant == tenant]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        self.deleted_tenants.append(tenant)
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         self.erased += trails
+        self.erased_of += [tenant] * len(trails)
         self._change.set()
 
     async def until_erased(self, count: int) -> list[Trail]:

@@ -3,6 +3,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from app.deltas import Delta
 from app.records import Message
 from app.run_log import RunLog
 from app.sse import farewell_frame
@@ -10,7 +11,7 @@ from app.sse import farewell_frame
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 
 
-def new_log(epoch: int = 0, deltas: Sequence[tuple[int, str]] = ()) -> RunLog:
+def new_log(epoch: int = 0, deltas: Sequence[Delta] = ()) -> RunLog:
     return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()}, epoch=epoch, deltas=deltas)
 
 
@@ -137,7 +138,7 @@ async def test_a_number_counts_the_tokens_so_it_does_not_matter_how_the_text_was
 
 
 async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events() -> None:
-    log = new_log(1, [(2, "a"), (4, "bc")])
+    log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     log.append("d", 4)
     end(log)
     for event_id, first in (("run_1:0.2", "bcd"), ("run_1:0.4", "d"), ("run_1:1.5", None)):
@@ -148,7 +149,7 @@ async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events()
 
 
 async def test_what_was_said_but_not_stored_before_the_restart_is_no_cursor() -> None:
-    log = new_log(1, [(2, "a"), (4, "bc")])
+    log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     say(log, "d", "e")
     assert log.cursor("run_1:0.5") is None
     assert log.cursor("run_1:1.5") == 5
@@ -161,3 +162,25 @@ def test_an_event_id_of_this_run_is_a_cursor() -> None:
 def test_an_event_id_of_another_run_or_of_a_later_process_or_none_at_all_is_no_cursor() -> None:
     for text in ("run_2:0.17", "run_1:1.17", "run_1:0.", "run_1:0.x", "run_1", "17", "run_1:0.-1", "run_1:0.²"):
         assert new_log().cursor(text) is None
+
+
+async def test_thoughts_come_apart_also_where_several_deltas_are_sent_as_one() -> None:
+    log = new_log()
+    log.append("let me ", 2, is_thought=True)
+    log.append("see", 3, is_thought=True)
+    log.append("yes", 5)
+    assert (log.reasoning, log.text) == ("let me see", "yes")
+    log.close("done", {}, 5)
+    (_, _, all_at_once), _ = await drained(log.follow(1))
+    assert (all_at_once["reasoning"], all_at_once["text"]) == ("let me see", "yes")
+    (_, kind, snapshot), _ = await drained(log.follow(None))
+    assert kind == "snapshot"
+    assert (snapshot["message"]["reasoning"], snapshot["message"]["content"]) == ("let me see", "yes")
+
+
+async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -> None:
+    log = new_log()
+    say(log, "a")
+    log.close("done", {}, 1)
+    assert "reasoning" not in (await drained(log.follow(1)))[0][2]
+    assert log.reasoning is None

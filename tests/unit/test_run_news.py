@@ -2,6 +2,7 @@
 
 import asyncio
 
+from app.deltas import Delta
 from app.records import Message
 from app.run_log import RunLog
 
@@ -15,7 +16,7 @@ def new_log(*deltas: tuple[str, int]) -> RunLog:
     return log
 
 
-async def all_news(log: RunLog, after: int) -> list[tuple[int, str]]:
+async def all_news(log: RunLog, after: int) -> list[Delta]:
     async with asyncio.timeout(5):
         return [delta async for deltas in log.news(after) for delta in deltas]
 
@@ -23,29 +24,29 @@ async def all_news(log: RunLog, after: int) -> list[tuple[int, str]]:
 async def test_a_delta_has_one_more_than_the_tokens_of_the_answer_as_its_number() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
     log.close("done", {}, 5)
-    assert await all_news(log, 0) == [(2, "a"), (5, "bc"), (6, "d")]
+    assert await all_news(log, 0) == [Delta(2, "a"), Delta(5, "bc"), Delta(6, "d")]
 
 
 async def test_news_are_what_comes_after_a_number() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
     log.close("done", {}, 5)
     for after, texts in ((1, "abcd"), (2, "bcd"), (5, "d"), (6, ""), (99, "")):
-        assert "".join(text for _, text in await all_news(log, after)) == texts
+        assert "".join(delta.text for delta in await all_news(log, after)) == texts
 
 
 async def test_what_came_meanwhile_comes_at_once_and_what_follows_is_waited_for() -> None:
     log = new_log(("a", 1), ("b", 2))
     news = log.news(1)
-    assert await anext(news) == [(2, "a"), (3, "b")]
+    assert await anext(news) == [Delta(2, "a"), Delta(3, "b")]
     waiting = asyncio.ensure_future(anext(news))
     await asyncio.sleep(0)
     log.append("c", 3)
     async with asyncio.timeout(5):
-        assert await waiting == [(4, "c")]
+        assert await waiting == [Delta(4, "c")]
 
 
 async def test_news_end_with_the_run_and_when_it_is_interrupted() -> None:
     log = new_log(("a", 1))
     log.interrupt()
-    assert await all_news(log, 0) == [(2, "a")]
+    assert await all_news(log, 0) == [Delta(2, "a")]
     assert not log.is_closed

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from app.engine_host import EngineHost
+from app.idle import LAST
 from app.records import Conversation
 from app.runs import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.title_maker import LAST, MAX_TOKENS, TitleMaker
+from app.title_maker import MAX_TOKENS, TitleMaker
 from app.titles import BEGINNING, REQUEST
 from engine.urgency import Urgency
 from tests.unit.fake_engine import END, FAILING, WORDS, FakeEngine, FakeStream, text_of

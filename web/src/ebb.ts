@@ -6,9 +6,11 @@ import { Conversations } from "./stores/conversations.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Router } from "./stores/router.svelte";
+import { Session } from "./stores/session.svelte";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
+  session: Session;
   health: HealthStore;
   router: Router;
   conversations: Conversations;
@@ -17,7 +19,8 @@ export interface Ebb {
 }
 
 export function createEbb(): Ebb {
-  const api = new Api();
+  const api = new Api(() => session.lost());
+  const session = new Session(api);
   const health = new HealthStore(api);
   const router = new Router();
   const conversations = new Conversations(api);
@@ -25,7 +28,7 @@ export function createEbb(): Ebb {
     conversations.put(conversation);
     if (created) router.go(conversation.id);
   });
-  return { health, router, conversations, chat, notices: new Notices() };
+  return { session, health, router, conversations, chat, notices: new Notices() };
 }
 
 export const [useEbb, provideEbb] = createContext<Ebb>();

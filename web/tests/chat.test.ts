@@ -42,6 +42,17 @@ describe("the open conversation", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
+  it("keeps thoughts apart from the answer", async () => {
+    const wire = new Wire();
+    api.sent = [wire.response];
+
+    await chat.send("hello");
+    wire.send(0, "run", started).send(1, "delta", { text: "", reasoning: "Let me " });
+    wire.send(2, "delta", { text: "Good", reasoning: "see." }).send(3, "delta", { text: " day" });
+    await vi.waitFor(() => expect(chat.messages[1]?.content).toBe("Good day"));
+    expect(chat.messages[1]?.reasoning).toBe("Let me see.");
+  });
+
   it("joins an answer that is being written when it is opened", async () => {
     api.stored = { ...conversation(), messages: [user, message({ content: "Go" })] };
     const wire = new Wire().send(4, "snapshot", { run_id: "run_1", message: message({ content: "Good" }) });

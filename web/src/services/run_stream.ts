@@ -11,7 +11,7 @@ import type { Conversation, ErrorBody, Message } from "./types";
 export type RunEvent =
   | { kind: "run"; run_id: string; conversation: Conversation; user_message: Message; message: Message }
   | { kind: "snapshot"; run_id: string; message: Message }
-  | { kind: "delta"; text: string }
+  | { kind: "delta"; text: string; reasoning?: string }
   | { kind: "done"; message: Message }
   | { kind: "error"; error: ErrorBody; message: Message };
 

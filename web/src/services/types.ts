@@ -33,7 +33,11 @@ export interface Usage {
   tokens_per_second?: number | null;
 }
 
+/** slow: the model always thinks first. auto: where it finds it worth it. off: it answers at once. */
+export type ThinkingMode = "slow" | "auto" | "off";
+
 export interface ChatParams {
+  thinking?: ThinkingMode;
   temperature?: number;
   top_p?: number;
   max_tokens?: number;
@@ -56,6 +60,8 @@ export interface Message {
   parent_id: string | null;
   role: Role;
   content: string;
+  /** What the model thought before it answered. */
+  reasoning?: string | null;
   status: MessageStatus;
   finish_reason: string | null;
   error: ErrorBody | string | null;
@@ -80,16 +86,24 @@ export interface ConversationChanges {
   params?: ChatParams | null;
 }
 
+/** Whether the server demands keys, and who is logged in. */
+export interface Login {
+  demands_keys: boolean;
+  principal: { tenant: string; scope: "user" | "admin"; key_id: string | null } | null;
+}
+
 export interface TierHealth {
   used_bytes: number;
   capacity_bytes: number;
   state: string;
 }
 
+/** Who is not logged in learns the status alone. */
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
-  version: string;
-  model: { name: string; dtype: string; device: string; max_model_len: number } | null;
+  version: string | null;
+  /** thinking: how the model can be told to think; empty where it does not. */
+  model: { name: string; dtype: string; device: string; max_model_len: number; thinking?: ThinkingMode[] } | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
 }

@@ -217,6 +217,7 @@ export class Chat {
       case "delta": {
         const message = this.messages.find((candidate) => candidate.key === key);
         if (message) message.content += event.text;
+        if (message && event.reasoning) message.reasoning = (message.reasoning ?? "") + event.reasoning;
         break;
       }
       default:
@@ -268,6 +269,7 @@ export class Chat {
       parent_id: null,
       role,
       content,
+      reasoning: null,
       status: role === "user" ? "complete" : "in_progress",
       finish_reason: null,
       error: null,

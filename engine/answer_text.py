@@ -1,0 +1,55 @@
+"""The tokens of an answer to its text, thought apart from what is said."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.detokenizer import Detokenizer
+from models.thinking import Thinking, Thoughts
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """How one model's answers are read.
+
+    token_bytes: an id to its bytes, empty for control tokens. drops_first_space: see
+    `models.text_tokenizer.TextTokenizer`. thinking: None for models that do not think aloud.
+    """
+
+    token_bytes: Callable[[int], bytes]
+    drops_first_space: bool = False
+    thinking: Thinking | None = None
+
+    def begin(self, prompt_ids: Sequence[int]) -> "AnswerText":
+        """To read the answer to a prompt."""
+        return AnswerText(self, prompt_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one token completes."""
+
+    text: str = ""
+    is_thought: bool = False
+
+
+class AnswerText:
+    """Reads one answer, token by token. num_thought: tokens of thoughts so far, without those around them."""
+
+    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int]) -> None:
+        # An answer to a prompt that ends within a text goes on with it.
+        begins_stretch = bool(prompt_ids) and not how.token_bytes(prompt_ids[-1])
+        self._detokenizer = Detokenizer(
+            how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
+        )
+        self._thoughts = Thoughts(how.thinking, prompt_ids) if how.thinking is not None else None
+        self.num_thought = 0
+
+    def push(self, token_id: int) -> Said:
+        """Text that this token completes."""
+        if self._thoughts is None:
+            return Said(self._detokenizer.push(token_id))
+        if self._thoughts.push(token_id):
+            self._detokenizer.break_off()
+            return Said()
+        self.num_thought += self._thoughts.inside
+        return Said(self._detokenizer.push(token_id), self._thoughts.inside)

@@ -1,0 +1,156 @@
+"""Text to token ids and back with a SentencePiece model (tokenizer.model), as openPangu-Embedded has it.
+
+The ids are those of transformers' slow tokenizers: control tokens are cut out of a text first, and every stretch
+between them is tokenized for itself, with the space before it that the model may ask for.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from models.errors import TokenizerError
+from models.folder import ModelFolder
+from models.sentencepiece_model import without_pieces
+
+SPACE = "▁"
+
+
+class SentencePieceTokenizer:
+    """Satisfies `models.text_tokenizer.TextTokenizer`."""
+
+    def __init__(
+        self,
+        model: bytes,
+        control_tokens: Mapping[str, int],
+        *,
+        bos_token_id: int | None,
+        eos_token_ids: tuple[int, ...],
+        add_bos: bool,
+    ) -> None:
+        """model: the bytes of tokenizer.model. control_tokens: beside those that the model itself knows.
+
+        Raises TokenizerError when it cannot be used, or a control token is another piece there.
+        """
+        self._add_bos = add_bos
+        try:
+            if not model:
+                raise ValueError("it is empty")  # which the library takes for "no model yet"
+            pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+            self._pieces = [str(pieces.id_to_piece(id_)) for id_ in range(pieces.get_piece_size())]
+            known = {
+                self._pieces[id_]: id_
+                for id_ in range(len(self._pieces))
+                if pieces.is_control(id_) or pieces.is_unknown(id_) or id_ in eos_token_ids
+            }
+            self.control_tokens: dict[str, int] = known | dict(control_tokens)
+            self._check_control_tokens()
+            # What a person writes never becomes a control token: those pieces are taken out of the model, and only
+            # `_split` finds them.
+            self._plain = sentencepiece.SentencePieceProcessor(
+                model_proto=without_pieces(model, frozenset(self.control_tokens))
+            )
+        except (OSError, RuntimeError, ValueError, IndexError) as error:
+            raise TokenizerError(f"tokenizer.model cannot be used: {error}") from error
+        self.bos_token_id = bos_token_id if bos_token_id is not None or pieces.bos_id() < 0 else int(pieces.bos_id())
+        self.eos_token_ids = eos_token_ids
+        self._names = {id_: text for text, id_ in self.control_tokens.items()}
+        texts = sorted(self.control_tokens, key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
+        self._bytes = [self._piece_bytes(pieces, id_) for id_ in range(len(self._pieces))]
+        first = self.encode("x", special=False)
+        self.drops_first_space = bool(first) and self._pieces[first[0]].startswith(SPACE)
+
+    @classmethod
+    def load(cls, path: Path) -> "SentencePieceTokenizer":
+        """Read tokenizer.model in the folder `path`, and the control tokens from tokenizer_config.json.
+
+        Raises TokenizerError when one of them is missing or cannot be used.
+        """
+        folder = ModelFolder(path)
+        try:
+            model = (path / "tokenizer.model").read_bytes()
+        except OSError as error:
+            raise TokenizerError(f"{path / 'tokenizer.model'} cannot be read: {error}") from error
+        config = folder.tokenizer_config()
+        bos, eos = folder.token_ids("bos_token_id"), folder.token_ids("eos_token_id")
+        return cls(
+            model,
+            _added_tokens(config.get("added_tokens_decoder")),
+            bos_token_id=bos[0] if bos else None,
+            eos_token_ids=eos,
+            add_bos=config.get("add_bos_token", True) is True,
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids have a token; the model's own vocabulary may be padded beyond it."""
+        return len(self._pieces)
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        """The ids of `text`, with nothing put before or after.
+
+        special: whether the text of a control token, such as "[unused10]", becomes that token or stays plain text.
+        """
+        if not special:
+            return self._stretch(text)
+        ids, start = list[int](), 0
+        for hit in self._control.finditer(text):
+            ids += self._stretch(text[start : hit.start()])
+            ids.append(self.control_tokens[hit[0]])
+            start = hit.end()
+        return ids + self._stretch(text[start:])
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """The ids of a raw prompt: control tokens are seen, and the first token is there exactly once."""
+        ids = self.encode(text, special=True)
+        if self._add_bos and self.bos_token_id is not None and ids[:1] != [self.bos_token_id]:
+            ids.insert(0, self.bos_token_id)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; control tokens are left out, bytes that are no UTF-8 become U+FFFD."""
+        parts, begins = list[bytes](), True
+        for id_ in ids:
+            text = self.token_bytes(id_)
+            parts.append(text.removeprefix(b" ") if begins and self.drops_first_space else text)
+            begins = not text
+        return b"".join(parts).decode(errors="replace")
+
+    def describe(self, ids: Sequence[int]) -> str:
+        """The text of `ids` for a person: control tokens by their names, bytes that are no UTF-8 as U+FFFD."""
+        named = (self._names[id_].encode() if id_ in self._names else self.token_bytes(id_) for id_ in ids)
+        return b"".join(named).decode(errors="replace")
+
+    def token_bytes(self, id_: int) -> bytes:
+        """The bytes of this token's text: b"" for control tokens and ids without a token.
+
+        Joined over a stretch between control tokens they give its text, behind one space where `drops_first_space`.
+        """
+        return self._bytes[id_] if 0 <= id_ < len(self._bytes) else b""
+
+    def _stretch(self, text: str) -> list[int]:
+        ids: list[int] = self._plain.encode(text)
+        return ids
+
+    def _piece_bytes(self, pieces: sentencepiece.SentencePieceProcessor, id_: int) -> bytes:
+        piece = self._pieces[id_]
+        if id_ in self._names or pieces.is_unused(id_):
+            return b""
+        if pieces.is_byte(id_):
+            return bytes([int(piece[3:5], 16)])  # "<0x2C>"
+        return piece.replace(SPACE, " ").encode()
+
+    def _check_control_tokens(self) -> None:
+        for text, id_ in self.control_tokens.items():
+            if not 0 <= id_ < len(self._pieces) or self._pieces[id_] != text:
+                raise TokenizerError(f"tokenizer_config.json gives {text!r} the id {id_}, tokenizer.model does not")
+
+
+def _added_tokens(value: object) -> dict[str, int]:
+    """`added_tokens_decoder`: ids, as strings, to descriptions of tokens. All of them are cut out of a text."""
+    try:
+        return {str(token["content"]): int(id_) for id_, token in dict(value or {}).items()}  # type: ignore[call-overload]
+    except (KeyError, TypeError, ValueError) as error:
+        raise TokenizerError(f"tokenizer_config.json has no usable added_tokens_decoder: {error!r}") from error

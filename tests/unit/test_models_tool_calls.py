@@ -1,0 +1,75 @@
+import json
+import random
+
+import pytest
+
+from models.pangu.tool_calls import END, START, Parsed, ToolCall, ToolCallParser
+
+WEATHER = ToolCall("weather", '{"city": "北京", "days": 2}')
+CALLS = json.dumps([{"name": "weather", "arguments": {"city": "北京", "days": 2}}, {"name": "now"}])
+
+
+def parsed(*pieces: str) -> Parsed:
+    parser = ToolCallParser()
+    parts = [*(parser.push(piece) for piece in pieces), parser.finish()]
+    return Parsed("".join(part.text for part in parts), tuple(call for part in parts for call in part.calls))
+
+
+def test_a_list_of_calls_is_taken_out_of_the_text() -> None:
+    assert parsed(f"Let me look.{START}{CALLS}{END} Done.") == Parsed(
+        "Let me look. Done.", (WEATHER, ToolCall("now", "{}"))
+    )
+
+
+def test_it_does_not_matter_how_the_text_was_cut() -> None:
+    text = f"[un{START}{CALLS}{END}[unused1{START}[]{END}x{START}{CALLS}{END}[unused"
+    whole = parsed(text)
+    assert len(whole.calls) == 4
+    assert whole.text == "[un[unused1x[unused"
+    assert parsed(*text) == whole
+    source = random.Random(2)
+    for _ in range(50):
+        cuts = sorted(source.randrange(len(text)) for _ in range(4))
+        assert parsed(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True))) == whole
+
+
+def test_text_comes_as_soon_as_it_can_be_no_call() -> None:
+    parser = ToolCallParser()
+    assert parser.push("a [unused").text == "a "
+    assert parser.push("9] b").text == "[unused9] b"
+    assert parser.push(f"{START}[").text == ""
+    assert parser.push("]").text == ""
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "",
+        "nothing",
+        "{",
+        "[1]",
+        '[{"arguments": {}}]',
+        '[{"name": 1}]',
+        '[{"name": "x", "arguments": [1]}]',
+        "[" * 99999,
+    ],
+)
+def test_what_is_no_list_of_calls_stays_text(inside: str) -> None:
+    text = f"a{START}{inside}{END}b"
+    assert parsed(text) == Parsed(text)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '{"name": "weather", "arguments": {"city": "北京", "days": 2}}',
+        json.dumps([{"name": "weather", "arguments": json.dumps({"city": "北京", "days": 2})}]),
+    ],
+)
+def test_near_misses_of_the_format_are_understood(inside: str) -> None:
+    assert parsed(f"{START}{inside}{END}") == Parsed(calls=(WEATHER,))
+
+
+def test_calls_that_the_end_of_the_answer_cuts_count_if_they_are_whole() -> None:
+    assert parsed(f"a{START}{CALLS}").calls[0] == WEATHER
+    assert parsed(f'a{START}[{{"name": "wea') == Parsed(f'a{START}[{{"name": "wea')

@@ -214,7 +214,8 @@ def _settle(future: Future[ModelRunnerOutput], ended: list[StepEnded]) -> None:
 
 def _whole(of_ranks: list[tuple[TransferResult, ...]]) -> tuple[TransferResult, ...]:
     """A block has moved when its part has on every rank."""
-    return tuple(_slowest(parts) for parts in zip(*of_ranks, strict=True))
+    by_job = [sorted(results, key=lambda result: result.job_id) for results in of_ranks]
+    return tuple(_slowest(parts) for parts in zip(*by_job, strict=True))
 
 
 def _slowest(parts: tuple[TransferResult, ...]) -> TransferResult:

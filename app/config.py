@@ -45,6 +45,7 @@ class Settings:
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
     device: "auto" is an NPU where there is one. attention: the name of a backend instead of the first that can serve.
+    tensor_parallel_size: processes that compute the model together; kv_memory is of all of them.
     no_decode_graphs, check_operators: of an NPU; for finding faults.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
@@ -66,6 +67,7 @@ class Settings:
     quantization: str = "none"
     device: str = "auto"
     attention: str = "auto"
+    tensor_parallel_size: int = 1
     no_decode_graphs: bool = False
     check_operators: bool = False
     cpu_kernels: str = "auto"
@@ -109,6 +111,7 @@ class Settings:
             device=device,
             block_size=block_size_for(device),
             attention=self.attention,
+            tensor_parallel_size=self.tensor_parallel_size,
             decode_graphs=not self.no_decode_graphs,
             check_operators=self.check_operators,
             model_path=model_path,
@@ -195,6 +198,7 @@ OPTIONS = (
     Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
     Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
     Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
+    Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, a device each (default 1)"),
     Option("no-decode-graphs", switch, "", "NPU: compute decodes call by call, without recording graphs of them"),
     Option("check-operators", switch, "", "NPU: hold every operator to its documented limits (slow; to find faults)"),
     Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),

@@ -29,6 +29,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.residents import Residents
+from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.redis.address import RedisAddress
@@ -243,8 +244,11 @@ class LMCacheStore:
         room: _Room,
         *,
         keeps_in_cpu: bool,
+        shared_pool: SharedPool | None = None,
     ) -> None:
+        """shared_pool: the pool's name for other processes, if it has one."""
         self.keeps_in_cpu = keeps_in_cpu
+        self.shared_pool = shared_pool
         self._l1 = l1
         self._manager = manager
         self._client = client
@@ -500,6 +504,7 @@ def open_store(
     seal: BlockSeal,
     keep_in_cpu: bool,
     eviction: EvictionName,
+    shared: bool = False,
 ) -> LMCacheStore:
     """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
     copy faults later. Redis need not be there.
@@ -507,18 +512,25 @@ def open_store(
     seal: of the values in Redis. keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the
     device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB. eviction: in which order
     blocks leave host memory.
-    Raises ValueError if there is neither a CPU tier nor a Redis.
+    shared: put host memory where other processes can map it.
+    Raises ValueError if there is neither a CPU tier nor a Redis, SharedMemoryError if there is no room to share.
     """
     if redis_address is None and not keep_in_cpu:
         raise ValueError("no tier to open: the CPU tier and Redis are both off")
     size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
+    shared_pool = SharedPool.named(size) if shared else None
+    if shared_pool is not None:
+        shared_pool.check_room()
+    name = shared_pool.name if shared_pool is not None else ""
     l1 = L1Manager(
         config.L1ManagerConfig(
-            config.L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=""),
+            config.L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=name),
             write_ttl_seconds=_LOCK_SECONDS,
             read_ttl_seconds=_LOCK_SECONDS,
         )
     )
+    if shared_pool is not None:
+        shared_pool.touch()
     client = None
     if redis_address is not None:
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
@@ -539,4 +551,4 @@ def open_store(
         ),
         _l1_managers=(l1,),
     )
-    return LMCacheStore(l1, manager, block_nbytes, client, room, keeps_in_cpu=keep_in_cpu)
+    return LMCacheStore(l1, manager, block_nbytes, client, room, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from engine.config import EngineConfig
 from engine.core import InFlight
 from engine.errors import NotReadyError
+from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput
 from engine.request import Request
@@ -265,7 +266,8 @@ class AsyncLLMEngine:
                 await self._rest()
                 continue
             following = await self._follow(step)
-            if (failure := step.future.exception()) is not None:
+            failure = step.future.exception()
+            if failure is not None and not isinstance(failure, WorkersLostError):
                 logger.error("a step failed; its requests end with an error", exc_info=failure)
             for news in self._engine.finish_step(step):
                 self._deliver(news)
@@ -284,6 +286,8 @@ class AsyncLLMEngine:
             if not ended.done():
                 following = self._engine.core.begin_step()
         await asyncio.wait([ended])
+        # Whoever finishes the step sees it too; asyncio only has to know that somebody does.
+        ended.exception()
         return following
 
     async def _rest(self) -> None:

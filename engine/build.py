@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
 from cache_tiers.block_key import KeyNamespace
-from cache_tiers.layout import LAYOUT_VERSION, BlockLayout
+from cache_tiers.layout import LAYOUT_VERSION
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.answer_text import AnswerFormat
@@ -32,10 +33,15 @@ from engine.scheduling.tiering import Tiering
 from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import available_memory, return_freed_memory
+from engine.worker.loaded_model import LoadedModel
 from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
 from models.pangu.chat_format import ChatFormat, Message
 from models.text_tokenizer import TextTokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from engine.executor.multiproc import MultiprocExecutor
+    from engine.executor.uniproc import UniProcExecutor
 
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
@@ -53,7 +59,7 @@ class _Loaded:
     tokenizer: TextTokenizer
     chat_format: ChatFormat
     tiers: OpenTiers
-    layout: BlockLayout
+    block_nbytes: int
     num_blocks: int
     window: int
     vocab_size: int
@@ -91,7 +97,7 @@ def build_llm_engine(
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
-    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.layout.nbytes))
+    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes))
     return engine, tokenizer, loaded.chat_format, loaded.tiers
 
 
@@ -106,42 +112,50 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     below = closing.enter_context(ExitStack())
     with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
         finding = beside.submit(find_redis, config, progress, below)
-        # torch takes a second to import, which is why nothing above imports it.
-        try:
-            from engine.executor.uniproc import UniProcExecutor
-            from engine.worker.worker import Worker
-        except RuntimeError as error:
-            # torch loads whatever device extension is installed, and fails with it.
-            raise EngineError(f"torch cannot be imported; `ebb doctor` says what is missing: {error}") from error
-
-        beside.submit(import_store, config)
-        worker = Worker(config, progress=progress)
-        executor = UniProcExecutor(worker)
+        executor = _open_executor(config, progress)
         closing.callback(executor.close)
-        executor.call(worker.load)
-        model, layout = worker.model, worker.kv_layout()
+        beside.submit(import_store, config)
+        model = executor.load()
         window = min(config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-        budget = _budget(config, layout, window, free=worker.available_memory(), progress=progress)
-        num_blocks = budget.pool // layout.nbytes
+        budget = _budget(config, model, window, progress)
+        num_blocks = budget.pool // model.block_nbytes
         redis = finding.result()
-        namespace = _namespace(config, worker.numerics_id())
+        namespace = _namespace(config, model.numerics)
         opening = beside.submit(
             open_tiers,
             config,
-            layout,
+            model.block_nbytes,
             redis,
             progress,
             below,
             cpu_bytes=budget.cpu_tier,
             fingerprint=namespace.fingerprint(),
         )
-        executor.call(worker.init_kv, num_blocks)
+        executor.init_kv(num_blocks)
         tokenizer = load_tokenizer(config.model_path)
         chat_format = ChatFormat.load(config.model_path, tokenizer)
         tiers = opening.result()
     if tiers.store is not None:
-        executor.call(worker.attach_host_pool, tiers.store.pool)
-    return _Loaded(executor, tokenizer, chat_format, tiers, layout, num_blocks, window, model.vocab_size, namespace)
+        executor.attach_host_pool(tiers.store.pool, tiers.shared_pool)
+    executor.begin()
+    return _Loaded(
+        executor, tokenizer, chat_format, tiers, model.block_nbytes, num_blocks, window, model.vocab_size, namespace
+    )
+
+
+def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
+    # torch takes a second to import, which is why nothing above imports it.
+    try:
+        if config.tensor_parallel_size > 1:
+            from engine.executor.multiproc import MultiprocExecutor
+
+            return MultiprocExecutor(config, progress)
+        from engine.executor.uniproc import UniProcExecutor
+        from engine.worker.worker import Worker
+    except RuntimeError as error:
+        # torch loads whatever device extension is installed, and fails with it.
+        raise EngineError(f"torch cannot be imported; `ebb doctor` says what is missing: {error}") from error
+    return UniProcExecutor(Worker(config, progress=progress))
 
 
 def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
@@ -151,8 +165,9 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
         kv_dtype=config.dtype,
         block_size=config.block_size,
         layout_version=LAYOUT_VERSION,
+        # A block outside the devices holds the parts of all ranks, from the first on.
         tp_rank=0,
-        tp_size=1,
+        tp_size=config.tensor_parallel_size,
         tenant_salt=b"",
     )
 
@@ -173,22 +188,23 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
     return ids
 
 
-def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int, progress: Progress) -> KVBudget:
+def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Progress) -> KVBudget:
     """Raises EngineError if it does not hold one block."""
+    free, block_nbytes = model.free, model.block_nbytes
     cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
-    window_nbytes = -(-window // config.block_size) * layout.nbytes
+    window_nbytes = -(-window // config.block_size) * block_nbytes
     host_free = None if config.device == "cpu" else available_memory()
     budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
-    num_blocks = budget.pool // layout.nbytes
+    num_blocks = budget.pool // block_nbytes
     if num_blocks < 1:
         raise EngineError(
-            f"{budget.pool // MIB} MiB of KV memory do not hold one block of {layout.nbytes / MIB:.1f} MiB "
-            f"({config.block_size} tokens); give --kv-memory at least {-(-layout.nbytes // MIB)}MiB"
+            f"{budget.pool // MIB} MiB of KV memory do not hold one block of {block_nbytes / MIB:.1f} MiB "
+            f"({config.block_size} tokens); give --kv-memory at least {-(-block_nbytes // MIB)}MiB"
         )
     source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB that are free"
     progress(
         f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.block_size} tokens "
-        f"in {num_blocks} blocks of {layout.nbytes / MIB:.2f} MiB"
+        f"in {num_blocks} blocks of {block_nbytes / MIB:.2f} MiB"
     )
     return budget
 
@@ -222,13 +238,13 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
     if store is not None:
         manager = TierManager(
             store,
-            LoadCost(loaded.layout.nbytes),
+            LoadCost(loaded.block_nbytes),
             clock=clock,
             rest=STORE_REST_SECONDS,
             redis=loaded.tiers.redis,
         )
     pool = BlockPool(loaded.num_blocks, on_evict=manager.forget if manager is not None else None)
-    blocks = BlockManager(pool, config.block_size, loaded.layout.nbytes, prefix_cache=config.prefix_cache)
+    blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(
         config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, config.decode_passes
     )

@@ -33,7 +33,7 @@ class TierConfig:
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """One model on one device.
+    """One model on one device, or on several of a kind.
 
     model_path: a folder with config.json, safetensors and tokenizer. model_name: what clients call it.
     dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
@@ -56,6 +56,8 @@ class EngineConfig:
     attention: the name of a backend (`engine.attention.selector`), or "auto" for the first that can serve.
     decode_graphs: record steps that only decode, where the device can replay them.
     check_operators: hold every call of a device's fused operators to its documented limits, which costs much time.
+    tensor_parallel_size: processes that compute the model together, each on a device of its own, or on its share of
+    the CPU's cores; kv_memory is of all of them together.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
@@ -83,6 +85,7 @@ class EngineConfig:
     decode_passes: int = 4
     cpu_kernels: str = "auto"
     quantization: str = "none"
+    tensor_parallel_size: int = 1
     cache_dir: Path | None = None
     tenants_file: Path | None = None
     public_prompt: str = ""

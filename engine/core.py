@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cache_tiers.histogram import Histogram
+from engine.executor.workers import WorkersLostError, WorkersState
 from engine.outputs import FinishReason
 from engine.pace import StepPace, time_to_prepare
 from engine.request import Request
@@ -21,8 +22,15 @@ class Executor(Protocol):
     def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Steps run in the order of their calls."""
 
+    def restart(self) -> None:
+        """After a WorkersLostError. Raises EngineError if there is no use in it."""
+
+    @property
+    def state(self) -> WorkersState | None:
+        """None if the worker is in this process, and is lost with it."""
+
     def close(self) -> None:
-        """End its thread; steps under way finish first."""
+        """End what it started."""
 
 
 class StepFailedError(Exception):
@@ -55,6 +63,7 @@ class EngineCore:
         self.pace = StepPace()
         self._busy = False
         self._last_ended = 0.0
+        self._recovered: WorkersLostError | None = None
 
     def add_request(self, request: Request) -> None:
         """Queue it. Raises OverloadedError."""
@@ -76,9 +85,13 @@ class EngineCore:
         return InFlight(output, self.executor.execute(output), follows_at_once=self._busy)
 
     def finish_step(self, step: InFlight) -> list[TokenUpdate]:
-        """Take the result of the oldest step in flight. Raises StepFailedError, after which the engine goes on."""
+        """Take the result of the oldest step in flight. Raises StepFailedError, after which the engine goes on, and
+        EngineError, after which it does not. A step whose workers were lost has no result: it is computed again."""
         try:
             result = step.future.result()
+        except WorkersLostError as lost:
+            self._recover(step.output, lost)
+            return []
         except Exception as error:
             self._busy = False
             raise StepFailedError(self.scheduler.fail_step(step.output)) from error
@@ -95,6 +108,15 @@ class EngineCore:
             updates = self.scheduler.update(step.output, result)
         self._busy = self.scheduler.num_running > 0
         return updates
+
+    def _recover(self, step: SchedulerOutput, lost: WorkersLostError) -> None:
+        self._busy = False
+        self.scheduler.lose_step(step)
+        # Of two steps that were lost together the second must not undo what was begun after the first.
+        if lost is not self._recovered:
+            self._recovered = lost
+            self.scheduler.lose_device()
+            self.executor.restart()
 
     def time_to_prepare(self, step: InFlight) -> float | None:
         """How long to wait before the step behind `step` is begun; None: until it has ended, for nothing is known yet.

@@ -203,6 +203,7 @@ class LLMEngine:
             asked_tokens=dict(self._asked),
             load_seconds=tiers.load_seconds if tiers is not None else {},
             cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
+            workers=self.core.executor.state,
         )
 
     def check(self) -> None:

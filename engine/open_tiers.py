@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from cache_tiers.layout import BlockLayout
+from cache_tiers.cpu.shared_pool import SharedMemoryError, SharedPool
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
@@ -31,11 +31,13 @@ class FoundRedis:
 
 @dataclass(frozen=True, slots=True)
 class OpenTiers:
-    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off."""
+    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off. shared_pool: its
+    host memory for other processes, if they are the ones that compute."""
 
     store: KVTierStore | None
     redis: bool
     redis_note: str
+    shared_pool: SharedPool | None = None
 
 
 def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> FoundRedis:
@@ -77,7 +79,7 @@ def import_store(config: EngineConfig) -> None:
 
 def open_tiers(
     config: EngineConfig,
-    layout: BlockLayout,
+    block_nbytes: int,
     redis: FoundRedis,
     progress: Progress,
     closing: ExitStack,
@@ -87,7 +89,8 @@ def open_tiers(
 ) -> OpenTiers:
     """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`.
 
-    fingerprint: of what may change a bit of the KV, for the values in Redis.
+    block_nbytes: of all ranks. fingerprint: of what may change a bit of the KV, for the values in Redis. Raises
+    EngineError.
     """
     if config.tiers is None or (redis.address is None and cpu_bytes == 0):
         return OpenTiers(None, redis=False, redis_note=redis.note)
@@ -95,13 +98,17 @@ def open_tiers(
     from cache_tiers.lmcache_store import open_store
     from cache_tiers.redis.value import BlockSeal
 
-    store = open_store(
-        block_nbytes=layout.nbytes,
-        cpu_bytes=cpu_bytes,
-        redis_address=redis.address,
-        seal=BlockSeal(config.secret, fingerprint),
-        keep_in_cpu=cpu_bytes > 0,
-        eviction=config.tiers.eviction,
-    )
+    try:
+        store = open_store(
+            block_nbytes=block_nbytes,
+            cpu_bytes=cpu_bytes,
+            redis_address=redis.address,
+            seal=BlockSeal(config.secret, fingerprint),
+            keep_in_cpu=cpu_bytes > 0,
+            eviction=config.tiers.eviction,
+            shared=config.tensor_parallel_size > 1,
+        )
+    except SharedMemoryError as error:
+        raise EngineError(str(error)) from error
     closing.callback(store.close)
-    return OpenTiers(store, redis=redis.address is not None, redis_note=redis.note)
+    return OpenTiers(store, redis.address is not None, redis.note, store.shared_pool)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
+from engine.executor.workers import WorkersState
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,4 @@ class EngineStats:
     asked_tokens: dict[str, int] = field(default_factory=dict)
     load_seconds: dict[str, Histogram] = field(default_factory=dict)
     cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    workers: WorkersState | None = None

@@ -9,8 +9,17 @@ from safetensors import SafetensorError, safe_open
 from models.errors import WeightsError
 
 
-def load_weights(files: Sequence[Path], slots: Mapping[str, torch.Tensor], ignores: Callable[[str], bool]) -> None:
-    """Copy every tensor of `files` into the slot of its name, converted to the slot's dtype and device.
+def _whole(_name: str, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
+def load_weights(
+    files: Sequence[Path],
+    slots: Mapping[str, torch.Tensor],
+    ignores: Callable[[str], bool],
+    part: Callable[[str, torch.Tensor], torch.Tensor] = _whole,
+) -> None:
+    """Copy every tensor of `files`, or `part` of it, into the slot of its name, converted to its dtype and device.
 
     Memory beyond the slots stays at one tensor. Names for which `ignores` holds are skipped. Raises WeightsError,
     with the names, for tensors that are unknown, missing, twice there, misshaped or not floating point, and for a
@@ -23,7 +32,7 @@ def load_weights(files: Sequence[Path], slots: Mapping[str, torch.Tensor], ignor
                 for name in source.keys():  # noqa: SIM118 - safe_open is no mapping
                     if name in missing:
                         missing.remove(name)
-                        _fill(slots[name], source.get_tensor(name), name)
+                        _fill(slots[name], part(name, source.get_tensor(name)), name)
                     elif name in slots:
                         raise WeightsError(f"the tensor {name} comes a second time in {file.name}")
                     elif not ignores(name):

@@ -45,6 +45,20 @@ def _whole(host: EngineHost) -> dict[str, Any]:
         "starting": host.progress if host.state in ("starting", "failed") else None,
         "reason": _reason(host),
         "tiers": None if engine is None else _tiers(engine),
+        "workers": None if engine is None else _workers(engine),
+    }
+
+
+def _workers(engine: Backend) -> dict[str, Any] | None:
+    """None where the model is computed in the server's own process."""
+    workers = engine.stats().workers
+    if workers is None:
+        return None
+    return {
+        "size": workers.size,
+        "state": "ok" if workers.ready else "starting",
+        "restarts": workers.restarts,
+        "last_loss": workers.last_loss or None,
     }
 
 

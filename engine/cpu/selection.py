@@ -85,6 +85,8 @@ def _prepare(
 ) -> tuple[PanguForCausalLM, PanguConfig, KernelBuild]:
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
+    if config.tensor_parallel_size > 1:
+        raise _NotWantedError("the native step is one process, and the model was to be shared by several")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
     if config.attention != "auto":

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from cache_tiers.cpu.shared_pool import SharedPool
+from engine.executor.workers import WorkersState
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
 
 P = ParamSpec("P")
@@ -26,6 +29,22 @@ class UniProcExecutor:
         """Run `function` (a method of the worker) on the model thread, and wait for it."""
         return self._model.submit(function, *args, **kwargs).result()
 
+    def load(self) -> LoadedModel:
+        """Read the weights; raises what the worker raises."""
+        self.call(self._worker.load)
+        return self.call(self._worker.describe)
+
+    def init_kv(self, num_blocks: int) -> None:
+        """See Worker."""
+        self.call(self._worker.init_kv, num_blocks)
+
+    def attach_host_pool(self, pool: memoryview, _shared: SharedPool | None) -> None:
+        """See Worker."""
+        self.call(self._worker.attach_host_pool, pool)
+
+    def begin(self) -> None:
+        """Steps may come."""
+
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Queue one step; steps run in the order of their calls. The future raises what the worker raised."""
         if not self._worker.computes_elsewhere:
@@ -38,6 +57,14 @@ class UniProcExecutor:
             failed: Future[ModelRunnerOutput] = Future()
             failed.set_exception(error)
             return failed
+
+    def restart(self) -> None:
+        """A worker in this process is never lost alone."""
+
+    @property
+    def state(self) -> WorkersState | None:
+        """None: see Executor."""
+        return None
 
     def close(self) -> None:
         """Finish the queued steps, release the worker's memory, end the threads."""

@@ -124,6 +124,10 @@ class BlockPool:
             if block.key is not None:
                 self._forget(block)
 
+    def forget_all(self) -> None:
+        """Nothing can be found any more. Whoever uses a block goes on with it."""
+        self.erase(list(self._by_key))
+
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """None of the keys leads to a block any more. Whoever uses one goes on with it."""
         for key in keys:

@@ -129,6 +129,19 @@ class RequestStates:
         self._requeue(request, now)
         self.num_preemptions += 1
 
+    def lose_device(self, now: float) -> None:
+        """RUNNING -> PREEMPTED for all, and nobody who waits has blocks. Who had not run yet does not ask the tiers a
+        second time, but computes. Loads end by themselves."""
+        for request in list(self.running):
+            # Nobody shall find a tail that it left.
+            request.num_confirmed_tokens = 0
+            self.preempt(request, now)
+        for request in self._restored.values():
+            request.num_confirmed_tokens = 0
+            self._take_blocks(request)
+            request.restored = None
+        self._restored.clear()
+
     def reclaim_restored(self, *, but: Request) -> bool:
         """Take back what the last in rank waits with: nobody who waits may stop who runs. False if nobody has any."""
         others = [request for request in self._restored.values() if request is not but]

@@ -320,12 +320,33 @@ class Scheduler:
             self.finish_request(request.request_id, reason)
         return updates
 
-    def fail_step(self, output: SchedulerOutput) -> list[Request]:
-        """A step raised: its requests end with "error", its copies count as failed. Returns the requests."""
+    def _fail_copies(self, output: SchedulerOutput) -> None:
         if self.tiering is not None:
             jobs = (*output.loads, *output.stores)
             self.tiering.complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
         self.blocks.end_copies(output.copies)
+
+    def lose_step(self, output: SchedulerOutput) -> None:
+        """There will be no result of a step, and what it wrote is lost: its copies count as failed."""
+        self._fail_copies(output)
+        for request_id in output.num_scheduled_tokens:
+            request = self._states.get(request_id)
+            if request is not None:
+                request.steps_in_flight -= 1
+                if not request.steps_in_flight:
+                    request.samples_in_flight = 0
+
+    def lose_device(self) -> None:
+        """What the device's blocks held is lost, and the workers know no request any more: all of them wait for another
+        turn, and take what the tiers below have."""
+        if self.tiering is not None:
+            self.tiering.lose_device()
+        self._states.lose_device(self._clock())
+        self.blocks.pool.forget_all()
+
+    def fail_step(self, output: SchedulerOutput) -> list[Request]:
+        """A step raised: its requests end with "error", its copies count as failed. Returns the requests."""
+        self._fail_copies(output)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
             # Nobody knows what its last blocks hold.

@@ -37,7 +37,8 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
 @dataclass(slots=True)
 class _Restoring:
     """num_before: blocks before those of the load. tail: its last block, if that is only partly filled. num_computed:
-    tokens that the request had computed when it turned to the tiers. erased: nobody shall find what arrives."""
+    tokens that the request had computed when it turned to the tiers. erased: nobody shall find what arrives. lost:
+    what had arrived is no longer there."""
 
     request: Request
     num_before: int
@@ -47,6 +48,7 @@ class _Restoring:
     num_computed: int = 0
     aborted: bool = False
     erased: bool = False
+    lost: bool = False
 
     def restored(self, outcome: LoadOutcome, block_size: int) -> int:
         """Tokens whose KV is there now; at least one of the request is left to be computed."""
@@ -311,6 +313,13 @@ class Tiering:
         self._restoring[request.request_id].aborted = True
         self.tiers.cancel_load(request.request_id)
 
+    def lose_device(self) -> None:
+        """What was loaded is lost: loads end with nothing."""
+        for request_id, restoring in self._restoring.items():
+            restoring.lost = True
+            if not restoring.aborted:
+                self.tiers.cancel_load(request_id)
+
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Nobody shall find these in the tiers below, nor on the device what is still on its way for an aborted
         request."""
@@ -328,6 +337,11 @@ class Tiering:
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
+            if restoring.lost:
+                self._give_up(restoring)
+                if not restoring.aborted:
+                    ended.append((request, replace(outcome, from_cpu=0, from_redis=0)))
+                continue
             request.cpu_blocks += outcome.from_cpu
             request.redis_blocks += outcome.from_redis
             request.timeline.lookup += outcome.lookup_seconds
@@ -348,6 +362,11 @@ class Tiering:
             else:
                 ended.append((request, outcome))
         return ended
+
+    def _give_up(self, restoring: _Restoring) -> None:
+        request = restoring.request
+        request.num_computed_tokens = request.num_confirmed_tokens = 0
+        self._blocks.free(request)
 
     def _add_to_receipt(
         self, request: Request, receipt: KVReceipt, restoring: _Restoring, outcome: LoadOutcome, restored: int

@@ -1,26 +1,33 @@
 """One step of the model: rows in, one token per request that samples out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from engine.attention.backend import AttentionBackend
-from engine.sampling.sampler import Sampler
+from engine.sampling.sampler import Sampler, SamplingRow
 from engine.worker.decode_graphs import DecodeGraphs
 from engine.worker.device import Device
 from engine.worker.forward_pass import ForwardPass
 from engine.worker.input_batch import InputBatch
 from models.interface import CausalLM
+from models.parallel import ALONE, RankGroup
 
 
 class ModelRunner:
     """Binds a model, an attention backend and a sampler; keeps nothing between steps."""
 
     def __init__(
-        self, model: CausalLM, attention: AttentionBackend, device: Device, graphs: DecodeGraphs | None = None
+        self,
+        model: CausalLM,
+        attention: AttentionBackend,
+        device: Device,
+        graphs: DecodeGraphs | None = None,
+        ranks: RankGroup = ALONE,
     ) -> None:
-        """graphs: of steps that only decode, as far as they are recorded."""
+        """graphs: of steps that only decode, as far as they are recorded. ranks: whose first one samples for all."""
+        self._ranks = ranks
         self._model = model
         self._graphs = graphs
         self._attention = attention
@@ -42,7 +49,14 @@ class ModelRunner:
         sampled: dict[str, int] = {}
         if step.sampling_ids:
             rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]
-            tokens = self._sampler.sample(self._model.compute_logits(rows), step.sampling_rows)
+            tokens = self._sample(rows, step.sampling_rows)
             sampled = batch.expect(step.sampling_ids).fill(tokens)
         self._device.synchronize()
         return ForwardPass(sampled, started, time.perf_counter())
+
+    def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
+        """hidden [R, hidden]; every rank needs the tokens for its next pass."""
+        tokens = [0] * len(rows)
+        if self._ranks.rank == 0:
+            tokens = self._sampler.sample(self._model.compute_logits(hidden), rows)
+        return self._ranks.agree(tokens)

@@ -23,14 +23,16 @@ from engine.worker.device import open_device
 from engine.worker.forward_pass import ForwardPass, step_output
 from engine.worker.host_resources import usable_cores
 from engine.worker.input_batch import InputBatch
+from engine.worker.loaded_model import LoadedModel
 from engine.worker.model_runner import ModelRunner
 from models import registry
 from models.interface import CausalLM, ModelShape
 from models.layers.kinds import LayerKinds
+from models.parallel import ALONE, RankGroup
 
 logger = logging.getLogger(__name__)
 
-ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds], CausalLM]
+ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds, RankGroup], CausalLM]
 """A function like `models.registry.load_model`."""
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -45,19 +47,36 @@ class Worker:
         load_model: ModelLoader = registry.load_model,
         *,
         progress: Callable[[str], None] = lambda _: None,
+        ranks: RankGroup = ALONE,
     ) -> None:
-        """progress: told of what takes long. Raises EngineError if the machine does not have `config.device`."""
+        """progress: told of what takes long. ranks: who computes the model together, this worker among them.
+
+        Raises EngineError if the machine does not have `config.device`.
+        """
         if config.dtype not in _DTYPES:
             raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
         self._config = config
         self._dtype = _DTYPES[config.dtype]
         self._load_model = load_model
         self._progress = progress
+        self._ranks = ranks
+        self._threads = max(1, usable_cores() // ranks.size)
         self._device = open_device(config.device)
         self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | NativeRunner | None = None
         self._batch = InputBatch(config.block_size, self._device.torch_device)
+
+    def describe(self) -> LoadedModel:
+        """What the scheduler's side must know, of this rank's part; raises EngineError before `load`."""
+        model = self.model
+        return LoadedModel(
+            model.vocab_size,
+            model.max_position_embeddings,
+            self.kv_layout().nbytes,
+            self.available_memory(),
+            self.numerics_id(),
+        )
 
     @property
     def model(self) -> ModelShape:
@@ -73,8 +92,10 @@ class Worker:
         """Read the weights; raises what the model loader raises."""
         self._device.prepare()
         layers = self._device.layers(check=self._config.check_operators)
-        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device, layers)
-        packed = pack_for_native(self._config, model, self._progress, threads=usable_cores())
+        if self._ranks.size > 1:
+            torch.set_num_threads(min(self._threads, torch.get_num_threads()))
+        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device, layers, self._ranks)
+        packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
         if packed is not None:
             # torch only copies and samples now; a second thread of it would spin on a core that the step needs.
             torch.set_num_threads(1)
@@ -116,15 +137,16 @@ class Worker:
         return select_backend(self._attention_spec(), self._config.attention)
 
     def available_memory(self) -> int:
-        """Bytes of the device that the KV cache could take now."""
-        return self._device.available_memory()
+        """Bytes of the device that the KV cache could take now; of memory that all ranks have together, its share."""
+        sharers = self._ranks.size if self._device.memory is None else 1
+        return self._device.available_memory() // sharers
 
     def init_kv(self, num_blocks: int) -> None:
         """Allocate `num_blocks` device blocks, and record the graphs of decodes where the device has such."""
         model, layout = self._loaded(), self.kv_layout()
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
-            self._runner = NativeRunner(model, self._cache.kv_cache, threads=usable_cores())
+            self._runner = NativeRunner(model, self._cache.kv_cache, threads=self._threads)
             return
         selection = self._selection()
         logger.info("attention on %s: %s", self._device.name, selection)
@@ -134,7 +156,7 @@ class Worker:
         check = self._config.check_operators
         attention = selection.backend(self._attention_spec(), self._cache.kv_cache, check=check)
         graphs = self._graphs(model, attention, num_blocks) if spare else None
-        self._runner = ModelRunner(model, attention, self._device, graphs)
+        self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
 
     def _graphs(self, model: CausalLM, attention: AttentionBackend, spare_block: int) -> DecodeGraphs | None:
         """None where recording fails: every step is computed call by call then, which is slower and nothing else."""
@@ -150,10 +172,14 @@ class Worker:
             return None
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
-        """The CPU tier's arena; raises EngineError before `init_kv`, and if the device cannot copy to it."""
+        """The CPU tier's arena; raises EngineError before `init_kv`, and if the device cannot copy to it.
+
+        A block there is the parts of all ranks one behind the other, so every rank counts from its own part of the
+        first block.
+        """
         if self._cache is None:
             raise EngineError("the KV cache is not allocated")
-        self._cache.attach_host_pool(host_pool)
+        self._cache.attach_host_pool(host_pool[self._ranks.rank * self.kv_layout().nbytes :])
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;

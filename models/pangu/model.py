@@ -11,6 +11,8 @@ from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
 from models.layers.rope import RotaryTable
 from models.pangu.config import PanguConfig
+from models.pangu.tensor_parallel import rank_config, rank_tensor
+from models.parallel import ALONE, RankGroup
 
 EMBEDDING = "model.embed_tokens.weight"
 
@@ -20,8 +22,11 @@ RopeRows = tuple[torch.Tensor, torch.Tensor]
 class Attention:
     """Merged q, k, v projection, rope, attention by the context, output projection."""
 
-    def __init__(self, config: PanguConfig, layer: int, *, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self, config: PanguConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
+    ) -> None:
         self._layer = layer
+        self._ranks = ranks
         self._heads, self._kv_heads, self._head_dim = config.num_heads, config.num_kv_heads, config.head_dim
         q_size, kv_size = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
         sizes = [q_size, kv_size, kv_size]
@@ -34,7 +39,7 @@ class Attention:
         turned, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
         # q and k lie side by side, so one rotation serves both.
         q, k = torch.split(rope.rotate(turned, rows), [self._heads, self._kv_heads], dim=1)
-        return self.out(context.attention(self._layer, q, k, v).flatten(1))
+        return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Views to fill, by their names in a checkpoint."""
@@ -44,7 +49,16 @@ class Attention:
 class MLP:
     """down(silu(gate(x)) * up(x)) with gate and up merged."""
 
-    def __init__(self, config: PanguConfig, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self,
+        config: PanguConfig,
+        layers: LayerKinds,
+        ranks: RankGroup = ALONE,
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self._ranks = ranks
         hidden, inner = config.hidden_size, config.intermediate_size
         self._swiglu = layers.swiglu
         self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)
@@ -52,7 +66,7 @@ class MLP:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [T, hidden] -> [T, hidden]."""
-        return self.down(self._swiglu(self.gate_up(x)))
+        return self._ranks.sum(self.down(self._swiglu(self.gate_up(x))))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Views to fill, by their names in a checkpoint."""
@@ -64,12 +78,19 @@ class DecoderLayer:
     """x + attention(norm(x)), then x + mlp(norm(x))."""
 
     def __init__(
-        self, config: PanguConfig, layer: int, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device
+        self,
+        config: PanguConfig,
+        layer: int,
+        layers: LayerKinds,
+        ranks: RankGroup,
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> None:
         self.input_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self.attention = Attention(config, layer, dtype=dtype, device=device)
+        self.attention = Attention(config, layer, ranks, dtype=dtype, device=device)
         self.mlp_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self.mlp = MLP(config, layers, dtype=dtype, device=device)
+        self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
         """x [T, hidden] -> [T, hidden]; x may be updated in place."""
@@ -100,8 +121,15 @@ class PanguForCausalLM:
         dtype: torch.dtype,
         device: torch.device,
         layers: LayerKinds = TORCH_LAYERS,
+        ranks: RankGroup = ALONE,
     ) -> None:
-        """layers: how norms, rotation and activation are computed."""
+        """config: of the whole model. layers: how norms, rotation and activation are computed. ranks: who computes it
+        together; this one holds its part of the heads and of every MLP, and only the first an output matrix.
+
+        Raises UnsupportedModelError if the model cannot be cut into so many parts.
+        """
+        config = rank_config(config, ranks.size)
+        self._ranks = ranks
         self.num_layers = config.num_layers
         self.num_heads = config.num_heads
         self.num_kv_heads = config.num_kv_heads
@@ -110,11 +138,19 @@ class PanguForCausalLM:
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = dtype
         self.kernels = layers.name
-        self._layers = [DecoderLayer(config, i, layers, dtype=dtype, device=device) for i in range(config.num_layers)]
+        self._layers = [
+            DecoderLayer(config, i, layers, ranks, dtype=dtype, device=device) for i in range(config.num_layers)
+        ]
         self._norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self._head = Linear(config.hidden_size, [config.vocab_size], bias=False, dtype=dtype, device=device)
         self._tied = config.tie_word_embeddings
-        self._embedding = self._head.weight if self._tied else torch.empty_like(self._head.weight)
+        self._has_head = self._tied or ranks.rank == 0
+        head_rows = config.vocab_size if self._has_head else 0
+        self._head = Linear(config.hidden_size, [head_rows], bias=False, dtype=dtype, device=device)
+        self._embedding = (
+            self._head.weight
+            if self._tied
+            else torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
+        )
         self._rope = layers.rotary(
             config.head_dim, config.max_position_embeddings, config.rope_theta, config.rope_scaling, device
         )
@@ -128,7 +164,7 @@ class PanguForCausalLM:
         return self._norm(x)
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """hidden [R, hidden] -> logits [R, vocab] float32."""
+        """hidden [R, hidden] -> logits [R, vocab] float32; to be called on rank 0 only."""
         return self._head(hidden).float()
 
     def prepack(self, embedding: torch.Tensor) -> None:
@@ -137,21 +173,28 @@ class PanguForCausalLM:
         embedding: [vocab, hidden] in any dtype, the same as the model's: where the head is tied to it, rows are looked
         up there from now on, so that it may be a mapped file and nothing is held twice.
         """
-        for linear in (self._head, *(linear for layer in self._layers for linear in layer.linears())):
+        heads = (self._head,) if self._has_head else ()
+        for linear in (*heads, *(linear for layer in self._layers for linear in layer.linears())):
             linear.prepack()
         if self._tied:
             self._embedding = embedding
         self.kernels = "onednn"
 
     def slots(self) -> dict[str, torch.Tensor]:
-        """Every tensor that a checkpoint must give, by its name there, as a view to copy into."""
+        """Every tensor that a checkpoint must give, by its name there, as a view to copy `part` of it into."""
         slots = {EMBEDDING: self._embedding, "model.norm.weight": self._norm.weight}
-        if not self._tied:
+        if self._has_head and not self._tied:
             slots |= self._head.slots(["lm_head"])
         for index, layer in enumerate(self._layers):
             slots |= layer.slots(f"model.layers.{index}")
         return slots
 
+    def part(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        """What this rank holds of the checkpoint's tensor `name`."""
+        return rank_tensor(name, tensor, rank=self._ranks.rank, size=self._ranks.size)
+
     def ignores(self, name: str) -> bool:
-        """Whether a checkpoint may hold this tensor needlessly: rotary tables, and the second copy of a tied head."""
-        return name.endswith("rotary_emb.inv_freq") or (self._tied and name == "lm_head.weight")
+        """Whether a checkpoint may hold this tensor needlessly: rotary tables, the second copy of a tied head, and a
+        head that another rank has."""
+        needless = self._tied or not self._has_head
+        return name.endswith("rotary_emb.inv_freq") or (needless and name == "lm_head.weight")

@@ -208,6 +208,21 @@ class SchedulerLife(RuleBasedStateMachine):
         if device:
             self.pool.forget_free()
 
+    @rule(late=st.booleans())
+    def lose_workers(self, late: bool) -> None:
+        """New ones know nothing, and their device is empty. late: the second of two lost steps is heard of only when
+        another was begun."""
+        lost = [output for output, _ in self.in_flight]
+        self.in_flight.clear()
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        for output in lost[:1]:
+            self.scheduler.lose_step(output)
+        self.scheduler.lose_device()
+        if late:
+            self.schedule()
+        for output in lost[1:]:
+            self.scheduler.lose_step(output)
+
     @rule(which=st.integers(0, 9), shared=st.integers(0, 12))
     @precondition(lambda self: self.finished_prompts)
     def erase(self, which: int, shared: int) -> None:

@@ -50,7 +50,7 @@ class ToyWorker:
 
     def execute(self, output: SchedulerOutput) -> ModelRunnerOutput:
         for request_id in output.dropped_request_ids:
-            del self.requests[request_id]
+            self.requests.pop(request_id, None)
         computed: dict[str, int] = {}
         for new in output.new_requests:
             assert new.request_id not in self.requests

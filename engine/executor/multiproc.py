@@ -1,0 +1,223 @@
+"""Runs a model in several processes, a rank each, and starts them again when one dies."""
+
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final
+
+from cache_tiers.cpu.shared_pool import SharedPool
+from cache_tiers.transfer import TransferResult
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
+from engine.executor.rank_processes import RankProcesses
+from engine.executor.workers import WorkersLostError, WorkersState
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.loaded_model import LoadedModel, of_all_ranks
+from models.errors import UnsupportedModelError
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+from models.pangu.tensor_parallel import rank_config
+
+MOST_RESTARTS: Final = 3
+"""Within `RESTART_SECONDS`: whatever kills the ranks more often than that is not cured by a restart."""
+RESTART_SECONDS: Final = 600.0
+BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
+"""Before each of them."""
+
+logger = logging.getLogger(__name__)
+
+
+class MultiprocExecutor:
+    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `begin`; then steps.
+
+    One thread spawns the processes and reads what they send: they die with the thread that spawned them.
+
+    When a rank dies, all are ended, and every step under way fails with the same WorkersLostError; so does every later
+    one until `restart` is called: whoever schedules has to learn first that the device is empty. Steps after that
+    wait for the new processes.
+    """
+
+    def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
+        """Raises EngineError if the model cannot be cut into so many parts, ModelError if it cannot be read."""
+        _check_size(config)
+        self._config = config
+        self._progress = progress
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ranks")
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._processes: RankProcesses | None = None
+        self._num_blocks = 0
+        self._pool: SharedPool | None = None
+        self._pending: OrderedDict[int, Future[ModelRunnerOutput]] = OrderedDict()
+        self._unsent: deque[SchedulerOutput] | None = deque()
+        self._lost: WorkersLostError | None = None
+        self._restarts: deque[float] = deque()
+        self._num_restarts = 0
+        self._last_loss = ""
+
+    # The start
+
+    def load(self) -> LoadedModel:
+        """Spawn the ranks and read the weights; raises what they raise."""
+        return self._thread.submit(self._load, self._progress).result()
+
+    def _load(self, progress: Callable[[str], None]) -> LoadedModel:
+        self._processes = RankProcesses(self._config, progress)
+        if self._closing.is_set():
+            self._processes.end()
+        logger.info("%d processes compute the model: %s", len(self._processes.pids), self._processes.pids)
+        return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
+
+    def init_kv(self, num_blocks: int) -> None:
+        """See Worker."""
+        self._num_blocks = num_blocks
+        self._thread.submit(self._call, InitKV(num_blocks)).result()
+
+    def attach_host_pool(self, _pool: memoryview, shared: SharedPool | None) -> None:
+        """The CPU tier's arena, which the ranks map by its name."""
+        assert shared is not None
+        self._pool = shared
+        self._thread.submit(self._call, AttachHostPool(shared)).result()
+
+    def begin(self) -> None:
+        """Steps may come."""
+        self._thread.submit(self._serve)
+
+    def _call(self, call: Call) -> None:
+        assert self._processes is not None
+        self._processes.call(call)
+
+    # Steps
+
+    def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
+        """Queue one step; steps run in the order of their calls. The future raises what the workers raised, and
+        WorkersLostError."""
+        future: Future[ModelRunnerOutput] = Future()
+        with self._lock:
+            if self._lost is not None:
+                future.set_exception(self._lost)
+                return future
+            self._pending[step.step_id] = future
+            if self._unsent is not None:
+                self._unsent.append(step)
+            else:
+                assert self._processes is not None
+                self._processes.send(Step(step))
+        return future
+
+    def _serve(self) -> None:
+        """On the thread, until a rank dies."""
+        assert self._processes is not None
+        with self._lock:
+            unsent, self._unsent = self._unsent, None
+            for step in unsent or ():
+                self._processes.send(Step(step))
+        try:
+            for ended in self._processes.steps():
+                with self._lock:
+                    future = self._pending.pop(ended[0].step_id)
+                _settle(future, ended)
+        except Exception as error:  # whatever it is: nobody may wait for a step for ever
+            self._lose(str(error))
+
+    def _lose(self, how: str) -> None:
+        if self._processes is not None:
+            # Before anybody hears of it: their blocks in host memory are somebody else's then.
+            self._processes.close()
+            self._processes = None
+        if not self._closing.is_set():
+            logger.error("%s; the requests under way will be computed again", how)
+        with self._lock:
+            self._last_loss = how
+            self._lost = WorkersLostError(f"the workers were lost: {how}")
+            self._unsent = None
+            pending, self._pending = self._pending, OrderedDict()
+        for future in pending.values():
+            future.set_exception(self._lost)
+
+    # Another start
+
+    def restart(self) -> None:
+        """Accept steps again, for workers that know nothing yet. Raises EngineError if they died too often lately."""
+        now = time.monotonic()
+        while self._restarts and self._restarts[0] < now - RESTART_SECONDS:
+            self._restarts.popleft()
+        if len(self._restarts) >= MOST_RESTARTS:
+            raise EngineError(f"workers died {MOST_RESTARTS + 1} times within {RESTART_SECONDS:g} s: {self._last_loss}")
+        delay = BACKOFF_SECONDS[len(self._restarts)]
+        self._restarts.append(now)
+        with self._lock:
+            self._num_restarts += 1
+            self._lost, self._unsent = None, deque()
+        self._thread.submit(self._start_again, delay)
+
+    def _start_again(self, delay: float) -> None:
+        if self._closing.wait(delay):
+            return
+        logger.info("starting %d worker processes again", self._config.tensor_parallel_size)
+        try:
+            self._load(logger.info)
+            self._call(InitKV(self._num_blocks))
+            if self._pool is not None:
+                self._call(AttachHostPool(self._pool))
+        except Exception as error:  # whatever a start raises: it is counted as one more death
+            self._lose(f"they could not be started again: {error}")
+        else:
+            logger.info("the worker processes are there again")
+            self._serve()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the processes, by rank; none between two starts."""
+        processes = self._processes
+        return processes.pids if processes is not None else ()
+
+    @property
+    def state(self) -> WorkersState:
+        """For whoever watches."""
+        with self._lock:
+            ready = self._lost is None and self._unsent is None
+            return WorkersState(self._config.tensor_parallel_size, self._num_restarts, self._last_loss, ready=ready)
+
+    def close(self) -> None:
+        """End the processes; steps under way are lost."""
+        self._closing.set()
+        processes = self._processes
+        if processes is not None:
+            processes.end()
+        self._thread.shutdown(wait=True)
+        if self._processes is not None:
+            self._processes.close()
+
+
+def _check_size(config: EngineConfig) -> None:
+    shape = PanguConfig.from_json(ModelFolder(config.model_path).config())
+    try:
+        rank_config(shape, config.tensor_parallel_size)
+    except UnsupportedModelError as error:
+        raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error
+
+
+def _settle(future: Future[ModelRunnerOutput], ended: list[StepEnded]) -> None:
+    error = next((rank.error for rank in ended if rank.error), "")
+    if error:
+        future.set_exception(EngineError(error))
+        return
+    outputs = [rank.output for rank in ended if rank.output is not None]
+    future.set_result(replace(outputs[0], transfers=_whole([output.transfers for output in outputs])))
+
+
+def _whole(of_ranks: list[tuple[TransferResult, ...]]) -> tuple[TransferResult, ...]:
+    """A block has moved when its part has on every rank."""
+    by_job = [sorted(results, key=lambda result: result.job_id) for results in of_ranks]
+    return tuple(_slowest(parts) for parts in zip(*by_job, strict=True))
+
+
+def _slowest(parts: tuple[TransferResult, ...]) -> TransferResult:
+    error = next((part.error for part in parts if part.error is not None), None)
+    return TransferResult(parts[0].job_id, max(part.seconds for part in parts), error)

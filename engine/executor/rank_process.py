@@ -1,0 +1,160 @@
+"""The process of one rank: a worker behind a pipe. Spawned by `rank_processes`; it ends when the pipe does."""
+
+import ctypes
+import logging
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.executor.messages import (
+    Answer,
+    AttachHostPool,
+    Call,
+    InitKV,
+    Load,
+    LogLine,
+    Note,
+    Refusal,
+    Step,
+    StepEnded,
+    Up,
+    decode_down,
+    encode,
+)
+from engine.executor.uniproc import UniProcExecutor
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.loaded_model import LoadedModel
+from engine.worker.torch_ranks import TorchRanks
+from engine.worker.worker import Worker
+from models.errors import ModelError
+
+logger = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RankOrder:
+    """What a rank's process is started with. parent: id of the process that starts it. meeting_place: see
+    `TorchRanks`. log_level: below it nothing is sent to the log."""
+
+    config: EngineConfig
+    rank: int
+    parent: int
+    meeting_place: Path
+    log_level: int
+
+
+class RankServer:
+    """Does what comes through the pipe. Calls are answered one by one; steps when they have ended, in their order."""
+
+    def __init__(self, order: RankOrder, send: Callable[[Up], None]) -> None:
+        self._order = order
+        self._send = send
+        self._executor: UniProcExecutor | None = None
+
+    def answer(self, call: Call) -> Answer | Refusal:
+        """Whatever it raises goes back too."""
+        try:
+            return Answer(self._do(call))
+        except Exception as error:
+            logger.debug("%s failed", call, exc_info=True)
+            return Refusal(_in_words(error))
+
+    def _do(self, call: Call) -> LoadedModel | None:
+        match call:
+            case Load():
+                self._executor = UniProcExecutor(self._make_worker())
+                return self._executor.load()
+            case InitKV(num_blocks):
+                self._loaded().init_kv(num_blocks)
+            case AttachHostPool(pool):
+                self._loaded().attach_host_pool(pool.map(), None)
+        return None
+
+    def _make_worker(self) -> Worker:
+        config = self._order.config
+        ranks = TorchRanks(self._order.rank, config.tensor_parallel_size, config.device, self._order.meeting_place)
+        return Worker(config, progress=self._progress, ranks=ranks)
+
+    def _loaded(self) -> UniProcExecutor:
+        if self._executor is None:
+            raise EngineError("the model is not loaded")
+        return self._executor
+
+    def execute(self, step: SchedulerOutput) -> None:
+        """Queue a step."""
+        future = self._loaded().execute(step)
+        future.add_done_callback(lambda ended: self._send(self._ended(step.step_id, ended)))
+
+    def _ended(self, step_id: int, future: Future[ModelRunnerOutput]) -> StepEnded:
+        error = future.exception()
+        if error is not None:
+            logger.error("rank %d failed at step %d", self._order.rank, step_id, exc_info=error)
+            return StepEnded(step_id, error=_in_words(error))
+        output = future.result()
+        return StepEnded(step_id, output if self._order.rank == 0 else replace(output, sampled_token_ids={}))
+
+    def _progress(self, sentence: str) -> None:
+        if self._order.rank == 0:
+            self._send(Note(sentence))
+
+
+class _PipeLog(logging.Handler):
+    """Hands log lines over, so that one process writes them."""
+
+    def __init__(self, send: Callable[[Up], None]) -> None:
+        super().__init__()
+        self._send = send
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._send(LogLine(record.name, record.levelno, self.format(record)))
+
+
+def run_rank(order: RankOrder, pipe: Connection) -> None:
+    """The life of the process. It has nothing to save, so it ends at once, whatever its threads are doing."""
+    _die_with(order.parent)
+    # Ctrl-C reaches the whole group of processes; who started us decides when we end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    lock = Lock()
+
+    def send(message: Up) -> None:
+        with lock:
+            try:
+                pipe.send_bytes(encode(message))
+            except OSError:
+                os._exit(1)
+
+    logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_PipeLog(send)])
+    server = RankServer(order, send)
+    while True:
+        try:
+            message = decode_down(pipe.recv_bytes())
+        except (EOFError, OSError):
+            os._exit(0)
+        if isinstance(message, Step):
+            server.execute(message.output)
+        else:
+            send(server.answer(message))
+
+
+def _die_with(parent: int) -> None:
+    """Linux kills us when the thread that started us ends; the pipe tells the others the same, a little later."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _in_words(error: BaseException) -> str:
+    return str(error) if isinstance(error, EngineError | ModelError) else f"{type(error).__name__}: {error}"

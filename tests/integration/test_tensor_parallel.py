@@ -1,0 +1,107 @@
+"""Two processes that compute one model give the answers of one, keep their KV together, and survive each other."""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from engine.config import EngineConfig, TierConfig
+from engine.executor.multiproc import MultiprocExecutor
+from engine.llm import LLM
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from tests.integration.engine_rig import BLOCK, MIB, answer
+from tests.redis_server import RedisServer
+from tests.tiny_models import make_tiny_model
+
+PROMPTS = [[5 + (number * 7 + at * (number + 3)) % 200 for at in range(3 * BLOCK + 20)] for number in range(3)]
+ANSWER = 24
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
+    """Of one process. The model has what is easily added twice: a bias behind a sum of all ranks."""
+    folder = tmp_path_factory.mktemp("tensor-parallel")
+    model = make_tiny_model(folder / "model", architecture="PanguEmbeddedForCausalLM", bias=True, seed=3)
+    tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
+    return EngineConfig(model, "tiny", tiers, b"a secret of the tests", dtype="float32", kv_memory=24 * 64 * 1024)
+
+
+@pytest.fixture(scope="module")
+def redis(config: EngineConfig) -> Iterator[RedisServer]:
+    assert config.tiers is not None
+    server = RedisServer(config.tiers.state_dir)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def alone(config: EngineConfig, redis: RedisServer) -> list[tuple[int, ...]]:
+    """What one process answers; it leaves its blocks in Redis."""
+    with LLM(config) as llm:
+        return [answer(llm, prompt, ANSWER).token_ids for prompt in PROMPTS]
+
+
+@pytest.fixture(scope="module")
+def pair(config: EngineConfig) -> EngineConfig:
+    return replace(config, tensor_parallel_size=2)
+
+
+@pytest.fixture(scope="module")
+def llm(pair: EngineConfig, alone: list[tuple[int, ...]]) -> Iterator[LLM]:
+    with LLM(pair) as llm:
+        yield llm
+
+
+def test_two_ranks_answer_like_one_and_find_nothing_that_one_left(llm: LLM, alone: list[tuple[int, ...]]) -> None:
+    together = [answer(llm, prompt, ANSWER) for prompt in PROMPTS]
+    assert [completion.token_ids for completion in together] == alone
+    assert [completion.usage.kv.computed for completion in together] == [len(prompt) for prompt in PROMPTS]
+
+
+def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tuple[int, ...]]) -> None:
+    llm.engine.core.scheduler.blocks.pool.forget_free()
+    again = answer(llm, PROMPTS[0], ANSWER)
+    assert (again.usage.kv.cpu, again.usage.kv.computed) == (len(PROMPTS[0]) - 1, 1)
+    assert again.token_ids == alone[0]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_is_killed_in_the_middle_of_an_answer_costs_only_time(
+    llm: LLM, alone: list[tuple[int, ...]], rank: int
+) -> None:
+    executor = llm.engine.core.executor
+    assert isinstance(executor, MultiprocExecutor)
+    params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
+    for prompt in PROMPTS:
+        llm.engine.add_request(prompt, params)
+    news: list[RequestOutput] = []
+    while len(news) < 6:
+        news += llm.engine.step()
+    killed = executor.pids[rank]
+    os.kill(killed, signal.SIGKILL)
+    while llm.engine.has_unfinished_requests():
+        news += llm.engine.step()
+    told: dict[str, tuple[int, ...]] = {}
+    for output in news:
+        told[output.request_id] = told.get(output.request_id, ()) + output.token_ids
+    assert list(told.values()) == alone
+    assert killed not in executor.pids
+    assert f"rank {rank} of 2 (pid {killed}) was killed by signal 9" in executor.state.last_loss
+    assert executor.state.ready
+    while not llm.engine.core.is_quiet:
+        llm.engine.step()
+    llm.engine.check()
+
+
+def test_after_a_restart_every_rank_has_its_part_from_redis(
+    llm: LLM, pair: EngineConfig, alone: list[tuple[int, ...]]
+) -> None:
+    assert llm.tiers.store is not None
+    assert llm.tiers.store.flush(10.0)
+    with LLM(pair) as other:
+        again = answer(other, PROMPTS[1], ANSWER)
+    assert again.usage.kv.redis == 3 * BLOCK
+    assert again.token_ids == alone[1]

@@ -1,0 +1,86 @@
+"""A model cut into ranks: the parts are the whole, and what the ranks add up is what one computes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.executor.multiproc import MultiprocExecutor
+from models.interface import ForwardContext
+from models.pangu.model import PanguForCausalLM
+from models.parallel import ALONE, RankGroup
+from models.registry import load_model
+from tests.tiny_models import make_tiny_model
+
+CPU = torch.device("cpu")
+
+
+@dataclass
+class Part:
+    """A rank of two whose sums are made by the test, not here."""
+
+    rank: int
+    size: int = 2
+
+    def sum(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    def agree(self, token_ids: list[int]) -> list[int]:
+        return token_ids
+
+
+class SelfAttention:
+    """Attends to nothing but itself, so that heads stay apart."""
+
+    def attention(self, _layer: int, q: torch.Tensor, _k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return v.repeat_interleave(q.shape[1] // v.shape[1], dim=1) + q
+
+
+def model_of(folder: Path, ranks: RankGroup) -> PanguForCausalLM:
+    model = load_model(folder, torch.float32, CPU, ranks=ranks)
+    assert isinstance(model, PanguForCausalLM)
+    return model
+
+
+def test_what_two_ranks_add_up_is_what_one_computes_with_every_bias_once(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True, layers=1)
+    x = torch.randn(5, 64, generator=torch.Generator().manual_seed(1))
+    context: ForwardContext = SelfAttention()
+
+    def outputs(ranks: RankGroup) -> tuple[torch.Tensor, torch.Tensor]:
+        model = model_of(folder, ranks)
+        layer, rows = model._layers[0], model._rope.rows(torch.arange(5))
+        return layer.attention(x, model._rope, rows, context), layer.mlp(x)
+
+    whole, parts = outputs(ALONE), [outputs(Part(rank)) for rank in range(2)]
+    for ours, theirs in zip(whole, zip(*parts, strict=True), strict=True):
+        torch.testing.assert_close(ours, theirs[0] + theirs[1])
+
+
+def test_the_shards_of_every_tensor_put_together_are_the_tensor(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True)
+    whole = model_of(folder, ALONE).slots()
+    parts = [model_of(folder, Part(rank)).slots() for rank in range(2)]
+    cut = 0
+    for name, tensor in whole.items():
+        shards = [part[name] for part in parts if name in part]
+        if name == "lm_head.weight":
+            assert len(shards) == 1, "only rank 0 needs an output matrix"
+        if shards[0].shape == tensor.shape:
+            assert torch.equal(shards[0], tensor)
+        else:
+            axis = next(axis for axis in range(2) if shards[0].shape[axis] != tensor.shape[axis])
+            assert torch.equal(torch.cat(shards, axis), tensor)
+            cut += 1
+    assert cut == 2 * (3 + 3 + 1 + 3), "q, k, v with biases, o, gate, up and down of two layers"
+    assert not parts[1]["model.layers.0.self_attn.o_proj.bias"].any()
+
+
+def test_a_size_that_does_not_divide_the_heads_is_refused_by_name_before_anything_starts(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path, heads=4, kv_heads=2)
+    config = EngineConfig(folder, "tiny", None, b"s", dtype="float32", tensor_parallel_size=4)
+    with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be shared by 4 ranks"):
+        MultiprocExecutor(config, print)

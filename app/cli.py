@@ -30,6 +30,7 @@ OF_THE_SERVER = (
     "cors-origins",
     "log-format",
     "log-messages",
+    "otlp-endpoint",
 )
 """Settings that an engine does not know."""
 

@@ -48,6 +48,7 @@ class Settings:
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
+    otlp_endpoint: URL that traces are sent to; empty without tracing.
     """
 
     state_dir: Path
@@ -79,6 +80,7 @@ class Settings:
     cors_origins: tuple[str, ...] = ()
     log_format: LogFormat = "text"
     log_messages: bool = False
+    otlp_endpoint: str = ""
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
@@ -159,6 +161,13 @@ def _redis_url(text: str) -> str:
     return text
 
 
+def _http_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"{text!r} is not a URL like http://localhost:4318/v1/traces")
+    return text
+
+
 OPTIONS = (
     Option("host", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
     Option("port", integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
@@ -191,6 +200,7 @@ OPTIONS = (
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
     Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
+    Option("otlp-endpoint", _http_url, "URL", "where OpenTelemetry traces go: http://HOST:4318/v1/traces (none)"),
 )
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 

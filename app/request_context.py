@@ -1,6 +1,7 @@
 """What every request gets, whatever becomes of it: a name, a record for the log and the counts, safe headers."""
 
 import re
+from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.ids import new_id
 from app.limits import MAX_REQUEST_ID_LENGTH
 from app.metrics import Metrics
-from app.request_log import CURRENT_REQUEST, RequestRecord
+from app.request_log import CURRENT_REQUEST, RequestRecord, RequestTrace
 
 SECURITY_HEADERS = {
     # Styles in the page's own attributes are what renders formulas and tables; scripts come from files only.
@@ -27,17 +28,22 @@ SECURITY_HEADERS = {
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
+BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
+
 _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 class RequestContext:
     """Names each request (the client's X-Request-Id if it is sane), counts and logs its end, adds the safe headers."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log_messages: bool) -> None:
-        """log_messages: the line of a request also has its body."""
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, *, log_messages: bool, begin_trace: BeginTrace | None = None
+    ) -> None:
+        """log_messages: the line of a request also has its body. begin_trace: None without tracing."""
         self._app = app
         self._metrics = metrics
         self._log_messages = log_messages
+        self._begin_trace = begin_trace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -47,6 +53,8 @@ class RequestContext:
         # A label must not take any value that a client sends.
         method = scope["method"] if scope["method"] in METHODS else "other"
         record = RequestRecord(_request_id(scope), method, body=bytearray() if self._log_messages else None)
+        if self._begin_trace is not None:
+            record.trace = self._begin_trace(scope, record)
         scope.setdefault("state", {})["request_id"] = record.request_id
 
         async def receive_kept() -> Message:
@@ -70,7 +78,7 @@ class RequestContext:
         finally:
             record.route = getattr(scope.get("route"), "path", "-")
             self._metrics.http_seconds.labels(record.route).observe(record.seconds)
-            record.log_end()
+            record.end()
             CURRENT_REQUEST.reset(token)
 
 

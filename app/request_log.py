@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from engine.outputs import RequestOutput
 
@@ -29,9 +30,20 @@ MAX_LOGGED_BODY = 64 << 10
 logger = logging.getLogger("ebb.requests")
 
 
+class RequestTrace(Protocol):
+    """One request in a trace; what it began may end after it."""
+
+    def end(self, record: "RequestRecord") -> None:
+        """The answer's last byte was sent, or the client left."""
+
+    def generation(self, name: str, output: RequestOutput) -> None:
+        """A generation that the request began has ended; `name` is its id."""
+
+
 @dataclass(slots=True)
 class RequestRecord:
-    """One HTTP request, from its head to the end of its answer. route: the pattern that its path matched, or "-"."""
+    """One HTTP request, from its head to the end of its answer. route: the pattern that its path matched, or "-".
+    trace: None without tracing."""
 
     request_id: str
     method: str
@@ -39,6 +51,7 @@ class RequestRecord:
     status: int = CLIENT_LEFT
     facts: dict[str, Fact] = field(default_factory=dict)
     body: bytearray | None = None
+    trace: RequestTrace | None = None
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -51,8 +64,10 @@ class RequestRecord:
         if self.body is not None:
             self.body += piece[: MAX_LOGGED_BODY - len(self.body)]
 
-    def log_end(self) -> None:
-        """Its one line."""
+    def end(self) -> None:
+        """Its one line in the log, and the end of its span."""
+        if self.trace is not None:
+            self.trace.end(self)
         level = logging.DEBUG if self.route in PROBES and self.status < 400 else logging.INFO
         facts: dict[str, Fact] = {
             "method": self.method,
@@ -77,6 +92,8 @@ def log_finished(name: str, output: RequestOutput) -> None:
     line: its connections come and go."""
     facts = _facts(output)
     record = CURRENT_REQUEST.get()
+    if record is not None and record.trace is not None:
+        record.trace.generation(name, output)
     if record is not None and record.request_id == name:
         record.facts |= facts
     else:

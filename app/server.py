@@ -8,6 +8,7 @@ import socket
 from contextvars import Context
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
 import uvloop
@@ -23,7 +24,8 @@ from app.http_protocol import HttpProtocol
 from app.limits import KEEP_ALIVE_SECONDS
 from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
-from app.request_context import RequestContext
+from app.options import SettingsError
+from app.request_context import BeginTrace, RequestContext
 from app.routes import (
     anthropic_messages,
     branches,
@@ -45,7 +47,11 @@ from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
 from app.state_lock import lock_state_dir
+from app.storage.database import UnusableDatabaseError
 from engine.errors import EbbError
+
+if TYPE_CHECKING:
+    from app.tracing import Tracing
 
 DRAIN_SECONDS = 10.0
 CLOSE_SECONDS = 5
@@ -60,11 +66,13 @@ def make_app(
     static: Path = STATIC,
     cors_origins: tuple[str, ...] = (),
     log_messages: bool = False,
+    begin_trace: BeginTrace | None = None,
 ) -> Starlette:
     """The ASGI application. It opens and closes nothing: `services` belong to the caller.
 
     bound_host: the address that the server listens on; on loopback, requests for other names are refused.
     cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
+    begin_trace: called with every request; None without tracing.
     """
     app = Starlette(
         routes=[
@@ -86,7 +94,7 @@ def make_app(
             *page_routes(static),
         ],
         middleware=[
-            Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages),
+            Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
             Middleware(Faults),
             Middleware(OriginGuard, bound_host=bound_host, allowed_origins=cors_origins),
@@ -117,7 +125,13 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
         )
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        status, threads_left = runner.run(_serve(settings, listener, build or engine_builder(settings), drain_seconds))
+        try:
+            status, threads_left = runner.run(
+                _serve(settings, listener, build or engine_builder(settings), drain_seconds)
+            )
+        except UnusableDatabaseError as exc:
+            logger.error("%s", exc)
+            return 1
         if threads_left:
             # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
             logging.shutdown()
@@ -128,6 +142,7 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
 
 async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
     host = EngineHost()
+    tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
     services = await Services.open(settings.database, host, model_titles=settings.chat_titles == "model")
     services.begin()
     server = DrainingServer(
@@ -137,6 +152,7 @@ async def _serve(settings: Settings, listener: socket.socket, build: Build, drai
                 bound_host=settings.host,
                 cors_origins=settings.cors_origins,
                 log_messages=settings.log_messages,
+                begin_trace=tracing.begin if tracing is not None else None,
             ),
             http=HttpProtocol,
             ws="none",
@@ -157,7 +173,20 @@ async def _serve(settings: Settings, listener: socket.socket, build: Build, drai
     await server.serve(sockets=[listener])
     await server.drained()
     await services.close()
+    if tracing is not None:
+        await asyncio.to_thread(tracing.close)
     return (1 if host.failed else 0), host.holds_threads
+
+
+def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
+    try:
+        from app.tracing import Tracing
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"--otlp-endpoint needs {error.name}, which is not installed: pip install 'ebb-chat[tracing]'",
+            param="otlp-endpoint",
+        ) from error
+    return Tracing(endpoint, lambda: host.engine.model_name if host.engine is not None else "-")
 
 
 class DrainingServer(uvicorn.Server):

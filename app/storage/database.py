@@ -30,8 +30,8 @@ PRAGMAS = """
 """
 
 
-class DatabaseTooNewError(Exception):
-    """The file was written by a later version of Ebb."""
+class UnusableDatabaseError(Exception):
+    """The file was written by a later version of Ebb, is damaged, or cannot be opened. Says what to do."""
 
 
 class Database:
@@ -46,19 +46,16 @@ class Database:
     async def open(cls, path: Path) -> "Database":
         """Open or create the file at `path`, and bring it to the newest schema.
 
-        Raises:
-            DatabaseTooNewError: a later version of Ebb wrote it.
+        Raises UnusableDatabaseError.
         """
-        writer = await aiosqlite.connect(path, isolation_level=None)
         try:
-            await writer.executescript(PRAGMAS)
-            # Called by the triggers that fill the search index.
-            await writer.create_function("segmented", 1, segmented, deterministic=True)
-            await _migrate(writer)
+            writer = await _opened_writer(path)
             reader = await aiosqlite.connect(path, isolation_level=None)
-        except BaseException:
-            await writer.close()
-            raise
+        except aiosqlite.Error as error:
+            raise UnusableDatabaseError(
+                f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their place; "
+                "--state-dir starts somewhere else"
+            ) from error
         await reader.executescript(PRAGMAS)
         reader.row_factory = Row
         writer.row_factory = Row
@@ -97,14 +94,27 @@ def migrations() -> list[str]:
     return [path.read_text(encoding="utf-8") for path in sorted(SCHEMA.glob("*.sql"))]
 
 
-async def _migrate(connection: aiosqlite.Connection) -> None:
+async def _opened_writer(path: Path) -> aiosqlite.Connection:
+    writer = await aiosqlite.connect(path, isolation_level=None)
+    try:
+        await writer.executescript(PRAGMAS)
+        # Called by the triggers that fill the search index.
+        await writer.create_function("segmented", 1, segmented, deterministic=True)
+        await _migrate(writer, path)
+    except BaseException:
+        await writer.close()
+        raise
+    return writer
+
+
+async def _migrate(connection: aiosqlite.Connection, path: Path) -> None:
     rows = list(await connection.execute_fetchall("PRAGMA user_version"))
     version: int = rows[0][0]
     scripts = migrations()
     if version > len(scripts):
-        raise DatabaseTooNewError(
-            f"The conversations were written by a later version of Ebb (schema {version}, this one knows "
-            f"{len(scripts)})"
+        raise UnusableDatabaseError(
+            f"The conversations in {path} were written by a later version of Ebb (schema {version}, this one knows "
+            f"{len(scripts)}): start that version, or choose another --state-dir"
         )
     for number in range(version, len(scripts)):
         await connection.executescript(f"BEGIN; {scripts[number]} PRAGMA user_version = {number + 1}; COMMIT;")

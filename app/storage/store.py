@@ -38,7 +38,7 @@ class Store:
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
-        """Open or create the file at `path`. Raises DatabaseTooNewError."""
+        """Open or create the file at `path`. Raises UnusableDatabaseError."""
         database = await Database.open(path)
         return cls(
             database,

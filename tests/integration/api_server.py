@@ -15,6 +15,7 @@ from app.backend import Backend
 from app.engine_host import EngineHost
 from app.http_protocol import HttpProtocol
 from app.limits import KEEP_ALIVE_SECONDS
+from app.request_context import BeginTrace
 from app.server import make_app
 from app.services import Services
 
@@ -64,6 +65,7 @@ async def running_server(
     static: Path | None = None,
     cors_origins: tuple[str, ...] = (),
     log_messages: bool = False,
+    begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting.
@@ -79,6 +81,7 @@ async def running_server(
         static=static if static is not None else state_dir / "static",
         cors_origins=cors_origins,
         log_messages=log_messages,
+        begin_trace=begin_trace,
     )
     app.router.routes[:0] = routes
     config = uvicorn.Config(

@@ -17,7 +17,7 @@ def engine_config(
     state_dir: Path,
     *,
     dtype: str = "bfloat16",
-    blocks: int = 40,
+    blocks: int = 24,
     cpu_memory: int = 256 * MIB,
     redis_url: str = "auto",
     prefix_cache: bool = True,

@@ -99,6 +99,16 @@ async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None
             assert (await http.get("/ready")).status == 200
 
 
+async def test_conversations_of_a_later_version_are_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "conversations.db") as connection:
+        connection.execute("PRAGMA user_version = 10000")
+    connection.close()
+    async with process(tmp_path) as server:
+        assert await server.exit_code() == 1
+        assert "later version of Ebb" in server.log
+        assert "Traceback" not in server.log
+
+
 async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         _, response = await asked(server, http)

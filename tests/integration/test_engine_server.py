@@ -112,7 +112,7 @@ async def test_killing_redis_under_load_costs_no_request(
 
 async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServer[AsyncLLMEngine], size: Size) -> None:
     engine = server.engine
-    total = size.pick(small=150, full=1000)
+    total = size.pick(small=75, full=1000)
 
     async def connect_and_vanish(session: aiohttp.ClientSession, index: int) -> None:
         async with session.post("/v1/chat/completions", json=body(index, 400)) as response:

@@ -192,11 +192,11 @@ def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
         quantization=quantization,
         cache_dir=kernels("auto").build.path.parent.parent,
     )
-    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=4, full=200), 49000)
+    prompts = prompts_up_to(size.pick(small=200, full=600), size.pick(small=3, full=200), 49000)
     check_everything(
         Exactness(recorder, config, prompts),
         chunks=size.pick(small=(), full=(16, 64, 512)),
-        blocks=size.pick(small=7, full=12),
+        blocks=size.pick(small=6, full=12),
     )
 
 

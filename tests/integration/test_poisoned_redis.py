@@ -16,9 +16,9 @@ from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
-PROMPTS = 10
-BLOCKS_EACH = 6
-ANSWER = 8
+PROMPTS = 8
+BLOCKS_EACH = 3
+ANSWER = 4
 GREEDY = SamplingParams(temperature=0.0, max_tokens=ANSWER)
 
 
@@ -27,7 +27,7 @@ def test_no_mutation_of_a_block_changes_an_answer(
 ) -> None:
     """Without a CPU tier, and with a device that holds half of the prompts, each comes back from Redis every time."""
     config = engine_config(
-        model_path, tmp_path / "state", cpu_memory=0, blocks=30, redis_url=f"unix://{redis_server.address.unix_path}"
+        model_path, tmp_path / "state", cpu_memory=0, blocks=12, redis_url=f"unix://{redis_server.address.unix_path}"
     )
     prompts = [[1000 + (n * 977 + at * 13) % 20000 for at in range(BLOCKS_EACH * BLOCK + 1)] for n in range(PROMPTS)]
     source = random.Random(3)

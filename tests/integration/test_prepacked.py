@@ -1,4 +1,4 @@
-"""The torch model with weights packed for oneDNN, which serves where no compiler is; the plain one is its oracle."""
+"""The torch model with weights packed for oneDNN; the plain one is its oracle. Collected where the CPU can do it."""
 
 import weakref
 from pathlib import Path
@@ -7,22 +7,13 @@ import pytest
 import torch
 
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.worker.worker import Worker
 from models.dense_context import DenseContext
 from models.folder import ModelFolder
-from models.layers.linear import can_prepack
 from models.pangu.model import EMBEDDING, PanguForCausalLM
 from models.weights import map_tensor
-from tests.integration.worker_driver import WorkerDriver
 from tests.native_rig import load_bfloat16
 from tests.tiny_models import make_tiny_model
-
-PROMPT = tuple(range(20, 60))
-
-
-def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> EngineConfig:
-    return EngineConfig(model, "tiny", None, b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels)
 
 
 def logits(model: PanguForCausalLM, ids: torch.Tensor) -> torch.Tensor:
@@ -30,7 +21,6 @@ def logits(model: PanguForCausalLM, ids: torch.Tensor) -> torch.Tensor:
 
 
 def prepacked(folder: Path) -> PanguForCausalLM:
-    assert can_prepack(torch.bfloat16), "these tests need a CPU for which oneDNN has bfloat16 kernels"
     model = load_bfloat16(folder)
     model.prepack(map_tensor(ModelFolder(folder).weight_files(), EMBEDDING))
     return model
@@ -67,40 +57,13 @@ def test_no_weight_is_held_twice(tmp_path: Path, tied: bool) -> None:
     assert [weight() for weight in plain if weight() is not None] == []
 
 
-def test_a_tensor_that_no_file_holds_is_named(tmp_path: Path) -> None:
-    folder = make_tiny_model(tmp_path / "model")
-    with pytest.raises(Exception, match=r"the tensor lm_tail.weight is in none of the files in .*model"):
-        map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")
-
-
-def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = make_tiny_model(tmp_path / "model", hidden=192, heads=3, kv_heads=1)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    driver = WorkerDriver(folder, config=config(folder, tmp_path / "cache"))
-    assert "the torch model computes with weights packed for oneDNN, because there is no C++ compiler" in caplog.text
-    assert "decoding takes 2 to 4 times as long as with the native step" in caplog.text
-    plain = WorkerDriver(folder, config=config(folder, None, "torch"))
-    assert driver.generate(PROMPT, 5) == plain.generate(PROMPT, 5)
-    driver.executor.close()
-    plain.executor.close()
-
-
 def test_its_blocks_are_not_taken_for_those_of_the_plain_model(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     names = []
     for kernels in ("onednn", "torch"):
-        worker = Worker(config(folder, None, kernels))
+        worker = Worker(EngineConfig(folder, "tiny", None, b"secret", cpu_kernels=kernels))
         worker.load()
         names.append(worker.numerics_id())
         worker.close()
     assert ";onednn;" in names[0]
     assert ";torch;" in names[1]
-
-
-def test_where_there_are_no_such_kernels_the_setting_is_refused(tmp_path: Path) -> None:
-    folder = make_tiny_model(tmp_path / "model")
-    worker = Worker(EngineConfig(folder, "tiny", None, b"secret", dtype="float32", cpu_kernels="onednn"))
-    with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):
-        worker.load()

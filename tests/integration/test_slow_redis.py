@@ -14,7 +14,7 @@ from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
-PROMPT = [1000 + (at * 7919) % 20000 for at in range(40 * BLOCK + 5)]
+PROMPT = [1000 + (at * 7919) % 20000 for at in range(24 * BLOCK + 5)]
 OTHER = [30000 + (at * 104729) % 10000 for at in range(3 * BLOCK)]
 
 

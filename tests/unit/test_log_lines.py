@@ -97,7 +97,7 @@ def test_a_generation_of_a_request_is_told_in_its_line_and_a_run_in_one_of_its_o
     log_finished("req_1", output("req_1"))
     assert caplog.records == []
     log_finished("run_1", output("run_1"))
-    in_request.log_end()
+    in_request.end()
     run, request = (JsonLines().format(record) for record in caplog.records)
     tokens = {"prompt_tokens": 8, "cpu": 5, "computed": 3, "completion_tokens": 3, "finish": "stop"}
     assert json.loads(run).items() >= {"message": "run", "run_id": "run_1", "request_id": "req_1", **tokens}.items()
@@ -119,5 +119,5 @@ def test_probes_that_find_nothing_wrong_are_not_worth_a_line(
     caplog: pytest.LogCaptureFixture, route: str, status: int, level: str
 ) -> None:
     caplog.set_level("DEBUG", logger="ebb.requests")
-    RequestRecord("req_1", "GET", route, status).log_end()
+    RequestRecord("req_1", "GET", route, status).end()
     assert [record.levelname for record in caplog.records] == [level]

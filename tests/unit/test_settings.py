@@ -60,6 +60,7 @@ VALUES = {
     "cors-origins": "https://chat.example,http://localhost:3000",
     "log-format": "json",
     "log-messages": "true",
+    "otlp-endpoint": "http://collector:4318/v1/traces",
 }
 
 
@@ -99,6 +100,7 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         cors_origins=("https://chat.example", "http://localhost:3000"),
         log_format="json",
         log_messages=True,
+        otlp_endpoint="http://collector:4318/v1/traces",
     )
 
 

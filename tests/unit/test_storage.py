@@ -12,7 +12,7 @@ import pytest
 
 from app.deltas import Delta
 from app.records import Conversation
-from app.storage.database import DatabaseTooNewError, migrations
+from app.storage.database import UnusableDatabaseError, migrations
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.token_history import pack_ids, unpack_ids
@@ -217,8 +217,15 @@ async def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations()) + 1}")
     connection.close()
-    with pytest.raises(DatabaseTooNewError):
+    with pytest.raises(UnusableDatabaseError, match="later version"):
         await Store.open(path)
+
+
+def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(UnusableDatabaseError, match="cannot be opened"):
+        asyncio.run(Store.open(path))
+    assert path.read_bytes() == b"no database" * 100
 
 
 WRITER = """

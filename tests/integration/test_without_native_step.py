@@ -1,0 +1,49 @@
+"""What computes where the native step cannot: the log and the refusals say so."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.worker.worker import Worker
+from models.folder import ModelFolder
+from models.layers.linear import can_prepack
+from models.weights import map_tensor
+from tests.integration.worker_driver import WorkerDriver
+from tests.tiny_models import make_tiny_model
+
+PROMPT = tuple(range(20, 60))
+
+
+def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> EngineConfig:
+    return EngineConfig(model, "tiny", None, b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels)
+
+
+def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = make_tiny_model(tmp_path / "model", hidden=192, heads=3, kv_heads=1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    driver = WorkerDriver(folder, config=config(folder, tmp_path / "cache"))
+    packed, cost = (" with weights packed for oneDNN", "2 to 4") if can_prepack(torch.bfloat16) else ("", "3 to 5")
+    assert f"the torch model computes{packed}, because there is no C++ compiler" in caplog.text
+    assert f"decoding takes {cost} times as long as with the native step" in caplog.text
+    plain = WorkerDriver(folder, config=config(folder, None, "torch"))
+    assert driver.generate(PROMPT, 5) == plain.generate(PROMPT, 5)
+    driver.executor.close()
+    plain.executor.close()
+
+
+def test_where_there_are_no_such_kernels_the_setting_is_refused(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model")
+    worker = Worker(EngineConfig(folder, "tiny", None, b"secret", dtype="float32", cpu_kernels="onednn"))
+    with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):
+        worker.load()
+
+
+def test_a_tensor_that_no_file_holds_is_named(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model")
+    with pytest.raises(Exception, match=r"the tensor lm_tail.weight is in none of the files in .*model"):
+        map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")

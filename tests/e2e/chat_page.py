@@ -25,7 +25,7 @@ class ChatPage:
 
     @property
     def questions(self) -> Locator:
-        return self.page.get_by_role("article", name="You")
+        return self.page.get_by_test_id("question")
 
     @property
     def chats(self) -> Locator:

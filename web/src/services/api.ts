@@ -6,12 +6,13 @@ import type {
   ConversationWithMessages,
   Health,
   Message,
+  NewMessage,
 } from "./types";
 
 /** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
 export class Api {
   async health(signal?: AbortSignal): Promise<Health> {
-    const response = await request("/health", signal ? { signal } : {});
+    const response = await this.request("/health", signal ? { signal } : {});
     return (await response.json()) as Health;
   }
 
@@ -21,7 +22,7 @@ export class Api {
     let cursor: string | null = null;
     do {
       const place: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: ConversationPage = await json(`/api/conversations?limit=500${place}`);
+      const page: ConversationPage = await this.json(`/api/conversations?limit=500${place}`);
       all.push(...page.data);
       cursor = page.next_cursor;
     } while (cursor !== null);
@@ -29,66 +30,77 @@ export class Api {
   }
 
   conversation(id: string, signal?: AbortSignal): Promise<ConversationWithMessages> {
-    return json(`/api/conversations/${encodeURIComponent(id)}`, signal ? { signal } : {});
+    return this.json(`/api/conversations/${encodeURIComponent(id)}`, signal ? { signal } : {});
   }
 
   createConversation(changes: ConversationChanges): Promise<Conversation> {
-    return json("/api/conversations", body("POST", changes));
+    return this.json("/api/conversations", body("POST", changes));
   }
 
   changeConversation(id: string, changes: ConversationChanges): Promise<Conversation> {
-    return json(`/api/conversations/${encodeURIComponent(id)}`, body("PATCH", changes));
+    return this.json(`/api/conversations/${encodeURIComponent(id)}`, body("PATCH", changes));
   }
 
   async deleteConversation(id: string): Promise<void> {
-    await request(`/api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+    await this.request(`/api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
   }
 
   /** Takes a deletion back; possible for ten minutes. */
   restoreConversation(id: string): Promise<Conversation> {
-    return json(`/api/conversations/${encodeURIComponent(id)}/restore`, { method: "POST" });
+    return this.json(`/api/conversations/${encodeURIComponent(id)}/restore`, { method: "POST" });
   }
 
-  /** Starts a run; the response is its event stream. */
-  sendMessage(conversationId: string, content: string, signal: AbortSignal): Promise<Response> {
+  /** Starts a run; the response is its event stream. The same message sent again leads to the same run. */
+  sendMessage(conversationId: string, message: NewMessage, signal: AbortSignal): Promise<Response> {
     const path = `/api/conversations/${encodeURIComponent(conversationId)}/messages`;
-    return request(path, { ...body("POST", { content }), signal });
+    return this.request(path, { ...body("POST", message), signal });
   }
 
-  /** Starts a run that answers the same user message anew; the response is its event stream. */
-  retryMessage(messageId: string, signal: AbortSignal): Promise<Response> {
-    return request(`/api/messages/${encodeURIComponent(messageId)}/retry`, { ...body("POST", {}), signal });
+  /** Starts a run that answers the same user message anew, as the message `id`; the response is its event stream. */
+  retryMessage(messageId: string, id: string, signal: AbortSignal): Promise<Response> {
+    return this.request(`/api/messages/${encodeURIComponent(messageId)}/retry`, { ...body("POST", { id }), signal });
+  }
+
+  /** Starts a run that goes on with an answer that was cut; the response is its event stream. */
+  continueMessage(messageId: string, signal: AbortSignal): Promise<Response> {
+    return this.request(`/api/messages/${encodeURIComponent(messageId)}/continue`, { method: "POST", signal });
+  }
+
+  /** Shows the branch of a message: the newest leaf below it becomes the head. */
+  showBranch(conversationId: string, messageId: string, signal: AbortSignal): Promise<Conversation> {
+    const path = `/api/conversations/${encodeURIComponent(conversationId)}/head`;
+    return this.json(path, { ...body("PUT", { message_id: messageId }), signal });
   }
 
   /** Follows a run after the event `lastEventId`; without one the stream begins with a snapshot. 204: nothing more. */
   runEvents(runId: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
-    return request(`/api/runs/${encodeURIComponent(runId)}/events`, { headers, signal, cache: "no-store" });
+    return this.request(`/api/runs/${encodeURIComponent(runId)}/events`, { headers, signal, cache: "no-store" });
   }
 
   cancelRun(runId: string): Promise<Message> {
-    return json(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
+    return this.json(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
+  }
+
+  private async json<T>(path: string, init: RequestInit = {}): Promise<T> {
+    const response = await this.request(path, init);
+    return (await response.json()) as T;
+  }
+
+  private async request(path: string, init: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(path, init);
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new UnreachableError(error);
+    }
+    if (!response.ok) throw await ApiError.from(response);
+    return response;
   }
 }
 
 function body(method: string, value: unknown): RequestInit {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
-}
-
-async function json<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const response = await request(path, init);
-  return (await response.json()) as T;
-}
-
-async function request(path: string, init: RequestInit): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(path, init);
-  } catch (error) {
-    if (init.signal?.aborted) throw error;
-    throw new UnreachableError(error);
-  }
-  if (!response.ok) throw await ApiError.from(response);
-  return response;
 }

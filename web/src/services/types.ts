@@ -52,6 +52,9 @@ export interface Conversation {
   params: ChatParams | null;
   created_at: number;
   updated_at: number;
+  title_source?: "first_message" | "model" | "user" | null;
+  pinned?: boolean;
+  archived?: boolean;
 }
 
 export interface Message {
@@ -69,6 +72,8 @@ export interface Message {
   run_id: string | null;
   created_at: number;
   completed_at: number | null;
+  /** Messages that this one could be exchanged for, itself among them, oldest first. */
+  sibling_ids?: string[];
 }
 
 export interface ConversationWithMessages extends Conversation {
@@ -82,8 +87,17 @@ export interface ConversationPage {
 
 export interface ConversationChanges {
   title?: string;
+  pinned?: boolean;
+  archived?: boolean;
   system_prompt?: string | null;
   params?: ChatParams | null;
+}
+
+/** A question on its way. Without `parent_id` it follows the conversation's head; null makes another first question. */
+export interface NewMessage {
+  id: string;
+  content: string;
+  parent_id?: string | null;
 }
 
 export interface TierHealth {

@@ -52,6 +52,10 @@ async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(cha
     await receipt.locator("summary").click()
     await expect(receipt.get_by_text("Computed anew")).to_be_visible()
     await expect(receipt).to_contain_text(f"{kv['computed']} tokens")
+    why = receipt.get_by_test_id("why")
+    await expect(why).to_contain_text("Computed the rest")
+    await expect(why).to_contain_text(re.compile("Why not more was reused.*had not been computed before"))
+    await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 8,192 tokens")).to_be_visible()
 
 
 async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat: ChatPage) -> None:

@@ -32,7 +32,8 @@ async def test_an_edited_question_is_a_version_that_one_can_leave_and_come_back_
     assert "?at=msg_" in fish
     await chat.page.goto(fish)
     await expect(chat.questions).to_have_text(["Name a fish."])
-    assert [message["content"] for message in (await chat.stored(conversation))["messages"]][0] == "Name a fish."
+    first = (await chat.stored(conversation))["messages"][0]
+    assert first["content"] == "Name a fish."
 
 
 async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:

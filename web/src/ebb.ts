@@ -1,18 +1,25 @@
 import { createContext } from "svelte";
 
 import { Api } from "./services/api";
+import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { Conversations } from "./stores/conversations.svelte";
+import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Router } from "./stores/router.svelte";
+import { Search } from "./stores/search.svelte";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
+  api: Api;
+  appearance: Appearance;
   health: HealthStore;
   router: Router;
   conversations: Conversations;
+  search: Search;
   chat: Chat;
+  drafts: Drafts;
   notices: Notices;
 }
 
@@ -25,7 +32,17 @@ export function createEbb(): Ebb {
     conversations.put(conversation);
     if (created) router.go(conversation.id);
   });
-  return { health, router, conversations, chat, notices: new Notices() };
+  return {
+    api,
+    appearance: new Appearance(),
+    health,
+    router,
+    conversations,
+    search: new Search(api),
+    chat,
+    drafts: new Drafts(api),
+    notices: new Notices(),
+  };
 }
 
 export const [useEbb, provideEbb] = createContext<Ebb>();

@@ -4,9 +4,13 @@ import type {
   ConversationChanges,
   ConversationPage,
   ConversationWithMessages,
+  Draft,
+  Found,
   Health,
+  Imported,
   Message,
   NewMessage,
+  ReuseReport,
 } from "./types";
 
 /** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
@@ -16,13 +20,13 @@ export class Api {
     return (await response.json()) as Health;
   }
 
-  /** All of them, page by page. */
-  async conversations(): Promise<Conversation[]> {
+  /** All of them, or all in the archive, page by page. */
+  async conversations(archived = false): Promise<Conversation[]> {
     const all: Conversation[] = [];
     let cursor: string | null = null;
     do {
       const place: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: ConversationPage = await this.json(`/api/conversations?limit=500${place}`);
+      const page: ConversationPage = await this.json(`/api/conversations?limit=500&archived=${archived}${place}`);
       all.push(...page.data);
       cursor = page.next_cursor;
     } while (cursor !== null);
@@ -83,6 +87,30 @@ export class Api {
     return this.json(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
   }
 
+  /** Why not more of its prompt was reused. */
+  reuse(runId: string): Promise<ReuseReport> {
+    return this.json(`/api/runs/${encodeURIComponent(runId)}/kv`);
+  }
+
+  /** Titles and messages that have all words of `query`. */
+  search(query: string, signal: AbortSignal): Promise<Found> {
+    return this.json(`/api/search?q=${encodeURIComponent(query)}`, { signal });
+  }
+
+  /** What is typed and not sent; null: on the empty page. */
+  draft(conversationId: string | null): Promise<Draft> {
+    return this.json(draftPath(conversationId));
+  }
+
+  putDraft(conversationId: string | null, text: string): Promise<Draft> {
+    return this.json(draftPath(conversationId), body("PUT", { text }));
+  }
+
+  /** Conversations of a file, as its text. */
+  importFile(text: string): Promise<Imported> {
+    return this.json("/api/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+  }
+
   private async json<T>(path: string, init: RequestInit = {}): Promise<T> {
     const response = await this.request(path, init);
     return (await response.json()) as T;
@@ -99,6 +127,17 @@ export class Api {
     if (!response.ok) throw await ApiError.from(response);
     return response;
   }
+}
+
+/** Where the browser fetches a chat as a file from. */
+export function exportPath(conversationId: string, format: "json" | "markdown"): string {
+  return `/api/conversations/${encodeURIComponent(conversationId)}/export?format=${format}`;
+}
+
+export const EXPORT_ALL_PATH = "/api/export";
+
+function draftPath(conversationId: string | null): string {
+  return conversationId === null ? "/api/draft" : `/api/conversations/${encodeURIComponent(conversationId)}/draft`;
 }
 
 function body(method: string, value: unknown): RequestInit {

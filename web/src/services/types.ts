@@ -20,6 +20,9 @@ export interface KvReceipt {
   restore_ms: number | null;
   /** What computing the reused tokens would have taken, less the wait for them; null while that is not known. */
   saved_ms?: number | null;
+  /** Blocks from Redis, each taken after its MAC was checked. */
+  blocks_verified?: number;
+  phases_ms?: { queue: number; lookup: number; load: number; prefill: number; first_token: number } | null;
 }
 
 export interface Usage {
@@ -40,9 +43,14 @@ export interface ChatParams {
   thinking?: ThinkingMode;
   temperature?: number;
   top_p?: number;
+  top_k?: number;
+  seed?: number;
   max_tokens?: number;
   [other: string]: unknown;
 }
+
+/** What holds where a chat leaves it open. */
+export type SamplingDefaults = Pick<ChatParams, "temperature" | "top_p" | "top_k">;
 
 export interface Conversation {
   id: string;
@@ -100,17 +108,71 @@ export interface NewMessage {
   parent_id?: string | null;
 }
 
+/** Text around what was found; `matches` are its ranges there. */
+export interface Snippet {
+  text: string;
+  matches: [number, number][];
+}
+
+export interface Found {
+  conversations: { id: string; title: string; archived: boolean; updated_at: number; snippet: Snippet }[];
+  messages: {
+    message_id: string;
+    role: Role;
+    created_at: number;
+    conversation: { id: string; title: string | null; archived: boolean };
+    snippet: Snippet;
+  }[];
+  next_cursor: string | null;
+}
+
+export interface Draft {
+  text: string;
+  updated_at: number | null;
+}
+
+export interface Imported {
+  imported: string[];
+  skipped: string[];
+}
+
+/** One side of the place where two prompts part. token: null where it ended there. */
+export interface Side {
+  token: number | null;
+  text: string;
+  following: string;
+}
+
+/** Why not more of a prompt was reused. */
+export interface ReuseReport {
+  receipt: KvReceipt | null;
+  reusable_tokens: number | null;
+  reused_until: number | null;
+  cause: string | null;
+  explanation: string;
+  diverges: { at: number; before: string; this: Side; other: Side | null } | null;
+}
+
 export interface TierHealth {
   used_bytes: number;
   capacity_bytes: number;
   state: string;
 }
 
+export interface ModelHealth {
+  name: string;
+  dtype: string;
+  device: string;
+  max_model_len: number;
+  /** How the model can be told to think; empty where it does not. */
+  thinking?: ThinkingMode[];
+  sampling?: SamplingDefaults;
+}
+
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
   version: string;
-  /** thinking: how the model can be told to think; empty where it does not. */
-  model: { name: string; dtype: string; device: string; max_model_len: number; thinking?: ThinkingMode[] } | null;
+  model: ModelHealth | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
 }

@@ -2,6 +2,7 @@ import type { Api } from "../services/api";
 import { ApiError, describe, UnreachableError, type Problem } from "../services/errors";
 import { followRun, type RunEvent } from "../services/run_stream";
 import type { ChatParams, Conversation } from "../services/types";
+import { t } from "../words/words.svelte";
 import type { HealthStore } from "./health.svelte";
 import { Path, type ShownMessage } from "./path.svelte";
 
@@ -82,26 +83,27 @@ export class Chat {
     await this.load(id, signal);
   }
 
-  async send(content: string): Promise<void> {
-    if (!this.busy) await this.post(this.path.add("user", content, this.id));
+  /** Whether it arrived; if not, the message says why. So for `edit` and `sendAgain`. */
+  async send(content: string): Promise<boolean> {
+    return !this.busy && (await this.post(this.path.add("user", content, this.id)));
   }
 
   /** Asks `content` beside a question that was sent. */
-  async edit(question: ShownMessage, content: string): Promise<void> {
-    if (this.busy) return;
+  async edit(question: ShownMessage, content: string): Promise<boolean> {
+    if (this.busy) return false;
     this.path.cutBefore(question);
     const edited = this.path.add("user", content, this.id, question);
     edited.branches = true;
-    await this.post(edited);
+    return this.post(edited);
   }
 
   /** Sends a message again that, as far as the page knows, did not reach the server. */
-  async sendAgain(message: ShownMessage): Promise<void> {
-    if (this.busy) return;
+  async sendAgain(message: ShownMessage): Promise<boolean> {
+    if (this.busy) return false;
     this.path.discard(message.key);
     delete message.unsent;
     this.path.messages.push(message);
-    await this.post(this.path.messages.at(-1)!);
+    return this.post(this.path.messages.at(-1)!);
   }
 
   discard(message: ShownMessage): void {
@@ -168,7 +170,7 @@ export class Chat {
     if (last?.status === "in_progress" && last.run_id !== null) await this.follow(last.run_id, null, last.key, signal);
   }
 
-  private async post(question: ShownMessage): Promise<void> {
+  private async post(question: ShownMessage): Promise<boolean> {
     const { id, content, parent_id, branches } = question;
     const answer = this.path.add("assistant", "", this.id);
     const signal = this.leave();
@@ -177,11 +179,13 @@ export class Chat {
         this.id ??= await this.create(signal);
         return this.api.sendMessage(this.id, { id, content, ...(branches && { parent_id }) }, signal);
       });
+      return true;
     } catch (error) {
-      if (signal !== this.following.signal) return;
+      if (signal !== this.following.signal) return false;
       this.phase = "idle";
       this.path.discard(answer.key);
-      question.unsent = signal.aborted ? { what: "Not sent.", todo: "" } : describe(error);
+      question.unsent = signal.aborted ? { what: t().conversation.notSent, todo: "" } : describe(error);
+      return false;
     }
   }
 

@@ -1,4 +1,4 @@
-"""What is typed and not sent survives leaving the chat, a reload, a server that is away, and is in the other tab too."""
+"""What is typed and not sent survives leaving the chat, a reload and a server that is away; another tab has it too."""
 
 from playwright.async_api import Route, expect
 

@@ -68,6 +68,20 @@ def showcase(title: str, archived: bool = False) -> dict[str, Any]:
     }
 
 
+def long_chat(title: str, messages: int) -> dict[str, Any]:
+    """A file with one conversation of so many short messages."""
+    file = showcase(title)
+    ids = [None, *(f"msg_long_message_{number}" for number in range(messages))]
+    file["conversations"][0] |= {
+        "head_id": ids[-1],
+        "messages": [
+            _message(str(ids[n + 1]), ids[n], ("user", "assistant")[n % 2], f"Message **{n}** of the log.", CREATED + n)
+            for n in range(messages)
+        ],
+    }
+    return file
+
+
 def _message(id_: str, parent_id: str | None, role: str, content: str, created_at: float) -> dict[str, Any]:
     return {
         "id": id_,

@@ -18,6 +18,8 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     await expect(chat.page.get_by_text(re.compile(r"\S+ runs on "))).to_be_visible()
     await expect(chat.composer).to_be_focused()
     await chat.button("Settings of this chat").click()
+    await expect(chat.page.get_by_label("Temperature")).to_have_attribute("placeholder", "0.2")
+    await chat.page.get_by_label("Top k").fill("40")
     await chat.page.get_by_label("Token limit").fill("32")
     await chat.button("Save").click()
 
@@ -35,6 +37,8 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     )
     await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
     await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
+    stored = await chat.stored(chat.page.url.rpartition("/")[2])
+    assert stored["params"] == {"top_k": 40, "max_tokens": 32}
 
 
 async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(chat: ChatPage) -> None:

@@ -60,6 +60,20 @@ async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: 
     assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
 
 
+async def test_two_tabs_of_a_browser_agree_at_once(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Seen by two")
+    other = ChatPage(await chat.page.context.new_page())
+    await other.page.goto(f"/c/{conversation}")
+    await expect(other.composer).to_be_focused()
+
+    await other.choose("Seen by two", "Pin")
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_be_visible()
+    await other.choose("Seen by two", "Unpin")
+    await other.send("Said in the second.")
+    await expect(chat.questions).to_have_text("Said in the second.")
+    await chat.expect_status("incomplete")
+
+
 async def test_a_pinned_chat_is_first_and_an_archived_one_is_found_in_the_archive(chat: ChatPage) -> None:
     await chat.new_chat(tokens=1, title="An old anchor")
     await chat.open_new_chat(tokens=1, title="A new anchor")

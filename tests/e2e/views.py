@@ -20,6 +20,7 @@ class Views:
             self.answer,
             self.branch,
             self.editing,
+            self.resumed,
             self.receipt,
             self.search,
             self.menu,
@@ -47,6 +48,10 @@ class Views:
         await self._top()
         await self._chat.page.get_by_test_id("question").hover()
         await self._chat.button("Edit question").click()
+
+    async def resumed(self) -> None:
+        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._chat.page.get_by_test_id("receipt").last.wait_for()
 
     async def receipt(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")

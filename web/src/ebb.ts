@@ -1,6 +1,7 @@
 import { createContext } from "svelte";
 
 import { Api } from "./services/api";
+import { Tabs } from "./services/tabs";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { Conversations } from "./stores/conversations.svelte";
@@ -17,6 +18,7 @@ export interface Ebb {
   health: HealthStore;
   router: Router;
   conversations: Conversations;
+  tabs: Tabs;
   search: Search;
   chat: Chat;
   drafts: Drafts;
@@ -27,10 +29,12 @@ export function createEbb(): Ebb {
   const api = new Api();
   const health = new HealthStore(api);
   const router = new Router();
-  const conversations = new Conversations(api);
-  const chat = new Chat(api, health, (conversation, created) => {
+  const tabs = new Tabs();
+  const conversations = new Conversations(api, () => tabs.tell());
+  const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
-    if (created) router.go(conversation.id);
+    if (how === "created") router.go(conversation.id);
+    if (how !== "seen") tabs.tell();
   });
   return {
     api,
@@ -38,6 +42,7 @@ export function createEbb(): Ebb {
     health,
     router,
     conversations,
+    tabs,
     search: new Search(api),
     chat,
     drafts: new Drafts(api),

@@ -38,8 +38,8 @@ export class Chat {
   constructor(
     private readonly api: Api,
     private readonly health: HealthStore,
-    /** Told what the server says about the open conversation; `created` where it is new. */
-    private readonly onConversation: (conversation: Conversation, created: boolean) => void,
+    /** Told what the server says about the open conversation, and whether that was made or changed here. */
+    private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
   ) {}
 
   get messages(): ShownMessage[] {
@@ -137,7 +137,7 @@ export class Chat {
   }
 
   async saveSettings(settings: ChatSettings): Promise<void> {
-    if (this.id !== null) this.onConversation(await this.api.changeConversation(this.id, settings), false);
+    if (this.id !== null) this.onConversation(await this.api.changeConversation(this.id, settings), "changed");
     this.settings = settings;
   }
 
@@ -155,7 +155,7 @@ export class Chat {
     try {
       const { messages, ...conversation } = await this.api.conversation(id, signal);
       signal.throwIfAborted();
-      this.onConversation(conversation, false);
+      this.onConversation(conversation, "seen");
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
       this.path.replace(messages);
       this.problem = null;
@@ -236,7 +236,7 @@ export class Chat {
     const observer = {
       event: (event: RunEvent) => {
         this.path.take(event, key);
-        if (event.kind === "run") this.onConversation(event.conversation, false);
+        if (event.kind === "run") this.onConversation(event.conversation, "changed");
       },
       connected: () => (this.lost = false),
       lost: () => {
@@ -279,7 +279,7 @@ export class Chat {
     });
     signal.throwIfAborted();
     this.id = conversation.id;
-    this.onConversation(conversation, true);
+    this.onConversation(conversation, "created");
     return conversation.id;
   }
 }

@@ -11,7 +11,11 @@ export class Conversations {
   loaded = $state(false);
   archived = $state(false);
 
-  constructor(private readonly api: Api) {}
+  constructor(
+    private readonly api: Api,
+    /** Told when a chat was changed here. */
+    private readonly onChange: () => void = () => undefined,
+  ) {}
 
   /** Rejects like the API; the list that was there stays. */
   async load(): Promise<void> {
@@ -44,6 +48,7 @@ export class Conversations {
     if (item !== undefined) this.put({ ...item, ...changes } as Conversation);
     try {
       this.put(await this.api.changeConversation(id, changes));
+      this.onChange();
     } catch (error) {
       this.list = before;
       throw error;
@@ -57,16 +62,19 @@ export class Conversations {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
     }
     this.list = this.list.filter((item) => item.id !== id);
+    this.onChange();
   }
 
   /** Takes a removal back. */
   async restore(id: string): Promise<void> {
     this.put(await this.api.restoreConversation(id));
+    this.onChange();
   }
 
   /** Rejects like the API. */
   async importFile(text: string): Promise<Imported> {
     const result = await this.api.importFile(text);
+    this.onChange();
     await this.load();
     return result;
   }

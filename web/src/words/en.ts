@@ -85,6 +85,7 @@ export const en = {
     finished: "Answer finished",
     stopped: "Answer stopped",
     latest: "Jump to latest",
+    earlier: "Earlier messages",
     settings: "Settings of this chat",
     notSent: "Not sent.",
   },

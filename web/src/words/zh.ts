@@ -84,6 +84,7 @@ export const zh: Words = {
     finished: "回答完毕",
     stopped: "回答已停止",
     latest: "跳到最新",
+    earlier: "更早的消息",
     settings: "此对话的设置",
     notSent: "未发送。",
   },

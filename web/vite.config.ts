@@ -15,7 +15,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   server: {
-    proxy: { "/api": server, "/health": server },
+    proxy: { "/api": server, "/health": server, "/tokenize": server },
   },
   // Under test the stores must be the browser's, not the ones for rendering on a server.
   ...(process.env["VITEST"] && { resolve: { conditions: ["browser"] } }),

@@ -47,7 +47,7 @@ def showcase(title: str, archived: bool = False) -> dict[str, Any]:
         _message("msg_showcase_answer_1", "msg_showcase_question_1", "assistant", "The Moon pulls.", CREATED + 1),
         _message("msg_showcase_answer_2", "msg_showcase_question_1", "assistant", ANSWER, CREATED + 2),
     ]
-    conversation = {
+    conversation: dict[str, Any] = {
         "id": f"conv_{title.replace(' ', '_')}",
         "title": title,
         "title_source": "user",

@@ -106,6 +106,12 @@ export class Api {
     return this.json(draftPath(conversationId), body("PUT", { text }));
   }
 
+  /** How many tokens a text has for the model. */
+  async countTokens(text: string): Promise<number> {
+    const init = body("POST", { prompt: text, add_special_tokens: false });
+    return (await this.json<{ count: number }>("/tokenize", init)).count;
+  }
+
   /** Conversations of a file, as its text. */
   importFile(text: string): Promise<Imported> {
     return this.json("/api/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: text });

@@ -13,6 +13,8 @@ export class Drafts {
   private place: string | null = null;
   /** What the server has. */
   private known = "";
+  /** What is being sent, until it has arrived. */
+  private taken: { place: string | null; text: string } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private putting: Promise<void> = Promise.resolve();
 
@@ -49,16 +51,21 @@ export class Drafts {
   /** The text is being sent: the field is empty, but the text stays kept until `sent`. Resolves when it may be sent. */
   take(): Promise<void> {
     clearTimeout(this.timer);
+    this.taken = { place: this.place, text: this.text };
     this.text = "";
     this.known = "";
     return this.putting;
   }
 
-  /** The message has arrived; the server has forgotten its copy by itself. */
+  /** The message has arrived, and with it the text that was taken. */
   sent(content: string): void {
-    for (const key of [keyOf(null), keyOf(this.place)]) {
-      if (localStorage.getItem(key)?.trim() === content) localStorage.removeItem(key);
-    }
+    const { taken } = this;
+    if (taken === null || !content.startsWith(taken.text.trim())) return;
+    this.taken = null;
+    const key = keyOf(taken.place);
+    if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
+    // The server forgets a draft with its message by itself, that of the empty page only if they are the same.
+    if (taken.place === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
   }
 
   private flush(): void {

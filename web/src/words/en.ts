@@ -78,6 +78,14 @@ export const en = {
     busyHint: "Esc stops the answer",
   },
 
+  attachments: {
+    attach: "Attach text files",
+    list: "Files of this message",
+    remove: (name: string) => `Remove ${name}`,
+    tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
+    noText: (name: string) => `${name} is no text file.`,
+  },
+
   conversation: {
     waitingModel: "Waiting for the model to be ready…",
     waitingServer: "Waiting for the server…",

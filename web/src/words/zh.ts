@@ -77,6 +77,14 @@ export const zh: Words = {
     busyHint: "按 Esc 停止回答",
   },
 
+  attachments: {
+    attach: "添加文本文件",
+    list: "此消息的文件",
+    remove: (name) => `移除 ${name}`,
+    tooBig: (name) => `${name} 太大：最多 512 KiB 文本。`,
+    noText: (name) => `${name} 不是文本文件。`,
+  },
+
   conversation: {
     waitingModel: "正在等待模型就绪……",
     waitingServer: "正在等待服务器……",

@@ -37,7 +37,11 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     )
     await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
     await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
-    stored = await chat.stored(chat.page.url.rpartition("/")[2])
+    conversation = chat.page.url.rpartition("/")[2]
+    # As the model does when it has nothing else to do.
+    await chat.page.request.patch(f"/api/conversations/{conversation}", data={"title": "A tale of the sea"})
+    await expect(chat.chats.first).to_have_text("A tale of the sea")
+    stored = await chat.stored(conversation)
     assert stored["params"] == {"top_k": 40, "max_tokens": 32}
 
 

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-adapters bench-peers clean screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
 
 comma := ,
 
@@ -81,6 +81,15 @@ bench-links: setup .make/dev ## measure restoring from a Redis behind a slow net
 
 bench-tenants: setup .make/dev ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
 	@$(BIN)/python -m bench.tenants $(ARGS)
+
+bench-stateless: setup .make/dev ## 200 chats of a client that sends all of them each time: what is computed again; JSON and table in bench/results
+	@$(BIN)/python -m bench.stateless $(ARGS)
+
+bench-api: setup .make/dev ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
+	@$(BIN)/python -m bench.api $(ARGS)
+
+bench-thinking: setup .make/dev ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
+	@$(BIN)/python -m bench.thinking_reuse $(ARGS)
 
 bench-peers: setup .make/dev ## measure Ebb beside vLLM and llama.cpp, half an hour; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)

@@ -126,18 +126,32 @@ class Backend(Protocol):
         params: SamplingParams,
         *,
         request_id: str | None = None,
+        tenant: str,
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
     ) -> GenerationStream:
-        """Queue a request, or raise an EbbError before any work. produced: the beginning of the answer, if there is
-        one; the stream tells what follows. keep_kv: False leaves the KV of all tiers as it is."""
+        """Queue a request, or raise an EbbError before any work.
+
+        tenant: whose KV it uses and leaves. produced: the beginning of the answer, if there is one; the stream tells
+        what follows. keep_kv: False leaves the KV of all tiers as it is.
+        """
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""
 
-    async def erase(self, trails: Sequence[Trail]) -> None:
-        """Forget the KV that only these trails have, in all tiers; in Redis only if it can be reached now."""
+    def tenant_salt(self, tenant: str) -> bytes:
+        """32 secret bytes, of this tenant alone; others after it was deleted."""
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """End its requests; nobody finds in any tier what it left. Raises EngineError if that would not last."""
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
+        """Forget the KV that only these trails of a tenant have, in all tiers; in Redis only if it can be reached
+        now."""
 
     def stats(self) -> EngineStats:
         """A snapshot; cheap."""

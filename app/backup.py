@@ -56,6 +56,7 @@ def restore(settings: Settings, file: Path) -> int:
         os.close(lock)
     print(f"{settings.database}: {contents}")
     if kept is not None:
+        print("keys are as they were then: see ebb keys list before you start the server", file=sys.stderr)
         print(f"what was there before is {kept}", file=sys.stderr)
     return 0
 

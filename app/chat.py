@@ -12,10 +12,10 @@ from app.config import Settings
 POLL_SECONDS = 0.5
 
 
-def chat(settings: Settings) -> int:
+def chat(settings: Settings, api_key: str | None = None) -> int:
     """Read messages from standard input until its end (Ctrl-D), print the answers as they come. Exit status."""
     with asyncio.Runner() as runner:
-        client = runner.run(_open(settings.client_url))
+        client = runner.run(_open(settings.client_url, api_key))
         try:
             return _converse(runner, client)
         except NoServerError as error:
@@ -25,9 +25,9 @@ def chat(settings: Settings) -> int:
             runner.run(client.__aexit__())
 
 
-async def _open(url: str) -> ChatClient:
+async def _open(url: str, api_key: str | None) -> ChatClient:
     # Inside the loop: a session belongs to the loop that it was made in.
-    return ChatClient(url)
+    return ChatClient(url, api_key)
 
 
 def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
@@ -55,10 +55,12 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
 
 
 async def _ready(client: ChatClient) -> str | None:
-    """The model's name once the server can answer; None if it says that it never will."""
+    """The model's name once the server can answer; None if it says that it never will. Raises RefusedError."""
     said = None
     while True:
         health = await client.health()
+        if health["version"] is None:
+            raise RefusedError("the server demands a key that opens it: --api-key KEY, or @FILE that holds it")
         if health["status"] == "ok":
             return str(health["model"]["name"])
         if health["status"] != "starting":

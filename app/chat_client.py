@@ -40,10 +40,11 @@ class Event:
 class ChatClient:
     """One conversation at a time with the server at `url`. Use as an async context manager."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, api_key: str | None = None) -> None:
         self.url = url
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key is not None else {}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
-        self._session = aiohttp.ClientSession(url, timeout=timeout)
+        self._session = aiohttp.ClientSession(url, timeout=timeout, headers=headers)
 
     async def __aenter__(self) -> "ChatClient":
         return self

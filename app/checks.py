@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,13 +16,20 @@ from app.chat_client import ChatClient, NoServerError
 from app.config import Settings
 from app.finding import Finding
 from app.memory_plan import plan_memory
+from app.npu_checks import check_npu
 from app.sizes import format_size
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_redis_server
+from engine.attention.backend import AttentionSpec
+from engine.attention.selector import select_backend
+from engine.device_choice import block_size_for, choose_device
+from engine.errors import EngineError
 from engine.worker.device import open_device
 from models.errors import ModelError
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
 from models.resolve import find_model
 
 STATIC = Path(__file__).parent / "static"
@@ -35,15 +43,41 @@ def check_python(_settings: Settings) -> Finding:
     return Finding("fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and set up again")
 
 
-def check_device(_settings: Settings) -> Finding:
+def check_device(settings: Settings) -> Finding:
     """What torch computes on here."""
-    device = open_device("cpu")
-    cores, level = torch.get_num_threads(), device.instruction_set()
-    text = f"torch {torch.__version__}, {cores} threads, {level}"
+    name = choose_device(settings.device)
+    try:
+        device = open_device(name)
+    except EngineError as error:
+        return Finding("fail", "device", error.message, "see npu below, or start with --device cpu")
+    if name != "cpu":
+        memory = format_size(device.available_memory())
+        return Finding("ok", "device", f"torch {torch.__version__}, {device.instruction_set()}, {memory} free on it")
+    text = f"torch {torch.__version__}, {torch.get_num_threads()} threads, {device.instruction_set()}"
     if torch.accelerator.is_available():
         found = torch.accelerator.current_accelerator()
-        return Finding("ok", "device", f"{text}; {found} is there, this version computes on the CPU")
+        return Finding("ok", "device", f"{text}; {found} is there, --device {found} would use it")
     return Finding("ok", "device", text)
+
+
+def check_attention(settings: Settings) -> Finding:
+    """Which backend attends, and why those before it in the table do not."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is None:
+        return Finding("ok", "attention", "depends on the model, which is not here yet")
+    device = choose_device(settings.device)
+    try:
+        model = PanguConfig.from_json(ModelFolder(folder).config())
+        dtype = getattr(torch, settings.dtype)
+        spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
+        selection = select_backend(spec, settings.attention)
+    except EngineError as error:
+        return Finding("fail", "attention", error.message, "give another --attention, or leave it away")
+    except ModelError as error:
+        return Finding("warn", "attention", str(error), "give another --model, or `ebb pull` it again")
+    if device == "cpu" and settings.attention == "auto":
+        return Finding("ok", "attention", f"the native step's own; without it {selection}")
+    return Finding("ok", "attention", str(selection))
 
 
 def check_compiler(_settings: Settings) -> Finding:
@@ -100,23 +134,35 @@ def check_model(settings: Settings) -> Finding:
 
 
 def check_memory(settings: Settings) -> Finding:
-    """The memory plan against what is free."""
-    free = open_device("cpu").available_memory()
+    """The memory plan against what is free: of the host, and of the device where that has memory of its own."""
+    host = open_device("cpu").available_memory()
+    name = choose_device(settings.device)
     try:
-        plan = plan_memory(settings, find_model(settings.model, settings.cache_dir), free=free)
+        device = None if name == "cpu" else open_device(name).available_memory()
+        folder = find_model(settings.model, settings.cache_dir)
+        plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
+    except EngineError:
+        return Finding("warn", "memory", f"not known while there is no {name} device")
     except ModelError as error:
         return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
-    parts = (
-        ("weights", plan.weights),
-        ("device pool", plan.device_pool),
-        ("CPU tier", plan.cpu_pool),
-        ("Redis", plan.redis),
-    )
+    weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
+    below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
+    if device is None:
+        return _compare((weights, pool, *below), host, at_start=plan.at_start)
+    on_device = _compare((weights, pool), device, at_start=plan.weights + plan.device_pool)
+    on_host = _compare(below, host, at_start=plan.cpu_pool)
+    worse = on_device if on_device.level != "ok" else on_host
+    return Finding(worse.level, "memory", f"{name}: {on_device.text}; host: {on_host.text}", worse.advice)
+
+
+def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> Finding:
+    """parts, at_start: in bytes; what is not taken at the start is Redis, which grows."""
+    total = sum(nbytes for _, nbytes in parts)
     text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
-    text += f" = {format_size(plan.total)} of {format_size(free)} free"
-    if plan.at_start > free:
+    text += f" = {format_size(total)} of {format_size(free)} free"
+    if at_start > free:
         return Finding("fail", "memory", text, "give a smaller --kv-memory or --cpu-kv-memory, or another --model")
-    if plan.total > free:
+    if total > free:
         return Finding("warn", "memory", text, "with Redis full the machine will swap: give a smaller --redis-memory")
     return Finding("ok", "memory", text)
 
@@ -174,6 +220,8 @@ async def _is_ebb(url: str) -> bool:
 CHECKS = (
     check_python,
     check_device,
+    check_npu,
+    check_attention,
     check_compiler,
     check_redis,
     check_lmcache,

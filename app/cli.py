@@ -1,6 +1,7 @@
 """The `ebb` command. Each subcommand imports what it needs when it runs, so that `ebb --help` answers at once."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,11 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.bench_plan import BENCH_OPTIONS, BenchPlan
+from app.bench_plan import API_KEY, BENCH_OPTIONS, BenchPlan
 from app.config import OPTIONS, Settings, load_settings
-from app.options import Option, did_you_mean, parse_option, switch
+from app.keys_plan import (
+    CREATE_HELP,
+    CREATE_OPTIONS,
+    KEY_ID,
+    KEY_NAME,
+    KEYS_HELP,
+    LIMIT_OPTIONS,
+    LIMITS_HELP,
+    LIST_HELP,
+    REVOKE_HELP,
+    TENANT,
+)
+from app.options import Option, any_path, did_you_mean, parse_option, switch
 from app.profile_plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
+from engine.device_choice import choose_device
 from engine.errors import EbbError
 
 CACHE_ACTIONS = ("stat", "clear", "verify")
@@ -20,8 +34,12 @@ CACHE_HELP = "look into the KV blocks that lie in Redis: stat, clear, or verify 
 DOCTOR_HELP = "say what was found here, and what to do about what was not"
 DOCTOR_OPTIONS = (Option("security", switch, "", "say instead who can reach what, and what to do about it"),)
 BACKUP_HELP = "copy the conversations into a file; the server may run"
-BACKUP_FILE = "where to; an earlier backup of that name is replaced"
+BACKUP_FILE = Option("file", any_path, "FILE", "where to; an earlier backup of that name is replaced")
 RESTORE_HELP = "put the conversations of a backup in place of those that are there, which are kept"
+RESTORE_FILE = Option("file", any_path, "FILE", "a backup")
+GROUPS = {"keys": KEYS_HELP}
+ARGUMENT = "argument"
+"""Where argparse leaves what was named without a flag: a flag may have the same name."""
 OF_THE_SERVER = (
     "host",
     "port",
@@ -31,6 +49,7 @@ OF_THE_SERVER = (
     "log-format",
     "log-messages",
     "otlp-endpoint",
+    "without-keys",
 )
 """Settings that an engine does not know."""
 
@@ -42,6 +61,7 @@ examples:
   ebb chat                                    talk to the running server, in the terminal
   ebb doctor                                  what was found on this machine, what to do about the rest
   ebb doctor --security                       what is open to whom under these settings
+  ebb keys create alice                       make a key for alice; from then on the server asks for keys
   ebb backup chats.db                         copy the conversations into one file; the server may run
   ebb cache verify                            read every KV block in Redis and check that it is whole
   ebb bench --streams 1,8                     how fast the running server is
@@ -56,7 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
     try:
         run, flags, config_file = _parse(argv)
-        return run(load_settings(flags, config_file=config_file))
+        settings = load_settings(flags, config_file=config_file)
+        if choose_device(settings.device) != "npu":
+            # torch would load torch_npu, and fail with it where CANN is missing, to compute on something else.
+            os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        return run(settings)
     except EbbError as error:
         print(f"ebb: {error.message}", file=sys.stderr)
         return 2 if error.code == "invalid_setting" else 1
@@ -73,8 +97,9 @@ class _Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """settings: names of those that make a difference to it. own: flags that it alone has; `run` gets their values.
-    actions: one of them must be named; `run` gets it as `action`. file: what its one file is for, if it has one."""
+    """name: two words for a command of a group. settings: names of those that make a difference to it. own: flags that
+    it alone has; `run` gets their values. actions: one of them must be named; `run` gets it as `action`. argument: what
+    must be named without a flag."""
 
     name: str
     run: Callable[..., int]
@@ -82,7 +107,7 @@ class _Command:
     settings: tuple[str, ...]
     own: tuple[Option, ...] = ()
     actions: tuple[str, ...] = ()
-    file: str = ""
+    argument: Option | None = None
 
 
 def _commands() -> tuple[_Command, ...]:
@@ -91,12 +116,16 @@ def _commands() -> tuple[_Command, ...]:
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
-        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port")),
+        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
-        _Command("backup", _backup, BACKUP_HELP, ("state-dir",), file=BACKUP_FILE),
-        _Command("restore", _restore, RESTORE_HELP, ("state-dir",), file="a backup"),
+        _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
+        _Command("restore", _restore, RESTORE_HELP, ("state-dir",), argument=RESTORE_FILE),
         _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
         _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
+        _Command("keys create", _keys_create, CREATE_HELP, ("state-dir",), CREATE_OPTIONS, argument=KEY_NAME),
+        _Command("keys list", _keys_list, LIST_HELP, ("state-dir",)),
+        _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir",), argument=KEY_ID),
+        _Command("keys limits", _keys_limits, LIMITS_HELP, ("state-dir",), LIMIT_OPTIONS, argument=TENANT),
         _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
     )
 
@@ -112,8 +141,13 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
     )
     parser.add_argument("--version", action="version", version=f"ebb {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    groups = {"": subparsers}
     for command in _commands():
-        _add_command(subparsers, command)
+        group = command.name.rpartition(" ")[0]
+        if group not in groups:
+            parser_of_group = subparsers.add_parser(group, help=GROUPS[group], allow_abbrev=False)
+            groups[group] = parser_of_group.add_subparsers(metavar="COMMAND", required=True)
+        _add_command(groups[group], command)
     known, unknown = parser.parse_known_args(argv)
     given = vars(known)
     chosen: _Command = given.pop("command")
@@ -126,19 +160,20 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
     values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
     if chosen.actions:
         values["action"] = given.pop("action")
-    if chosen.file:
-        values["file"] = Path(given.pop("file")).expanduser().absolute()
+    if chosen.argument is not None:
+        values |= [parse_option(chosen.argument, given.pop(ARGUMENT), chosen.argument.metavar)]
     return partial(chosen.run, **values), given, config_file
 
 
 def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Command) -> None:
     description = command.help[0].upper() + command.help[1:] + "."
-    parser = subparsers.add_parser(command.name, help=command.help, description=description, allow_abbrev=False)
+    name = command.name.rpartition(" ")[2]
+    parser = subparsers.add_parser(name, help=command.help, description=description, allow_abbrev=False)
     parser.set_defaults(command=command)
     if command.actions:
         parser.add_argument("action", choices=command.actions)
-    if command.file:
-        parser.add_argument("file", metavar="FILE", help=command.file)
+    if command.argument is not None:
+        parser.add_argument(ARGUMENT, metavar=command.argument.metavar, help=command.argument.help)
     parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
     for option in (*command.own, *OPTIONS):
         if option in command.own or option.name in command.settings:
@@ -194,10 +229,10 @@ def _profile(settings: Settings, **plan: Any) -> int:
     return profile(settings, ProfilePlan(**plan))
 
 
-def _chat(settings: Settings) -> int:
+def _chat(settings: Settings, api_key: str | None = None) -> int:
     from app.chat import chat
 
-    return chat(settings)
+    return chat(settings, api_key)
 
 
 def _doctor(settings: Settings, security: bool = False) -> int:
@@ -216,3 +251,27 @@ def _restore(settings: Settings, file: Path) -> int:
     from app.backup import restore
 
     return restore(settings, file)
+
+
+def _keys_create(settings: Settings, **given: Any) -> int:
+    from app.keys import create
+
+    return create(settings, **given)
+
+
+def _keys_list(settings: Settings) -> int:
+    from app.keys import list_keys
+
+    return list_keys(settings)
+
+
+def _keys_revoke(settings: Settings, key_id: str) -> int:
+    from app.keys import revoke
+
+    return revoke(settings, key_id)
+
+
+def _keys_limits(settings: Settings, tenant: str, **given: int | None) -> int:
+    from app.keys import limits
+
+    return limits(settings, tenant, **given)

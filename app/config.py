@@ -26,11 +26,13 @@ from app.origins import parse_origins
 from app.tenant_weights import parse_weights
 from cache_tiers.cpu.eviction import EvictionName
 from engine.config import EngineConfig, TierConfig
+from engine.device_choice import DEVICES, block_size_for, choose_device
 from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Fit to listen on; a client has to go to this machine itself."""
+ATTENTIONS = ("auto", "npu", "torch", "reference", "placeholder")
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 
@@ -42,6 +44,8 @@ class Settings:
     cache_dir: what can be made again (models).
     max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
     cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
+    device: "auto" is an NPU where there is one. attention: the name of a backend instead of the first that can serve.
+    no_decode_graphs, check_operators: of an NPU; for finding faults.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
     max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
     public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
@@ -49,6 +53,7 @@ class Settings:
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
     otlp_endpoint: URL that traces are sent to; empty without tracing.
+    without_keys: nobody has to show a key, wherever the server listens.
     """
 
     state_dir: Path
@@ -59,6 +64,10 @@ class Settings:
     model: str = DEFAULT_MODEL
     dtype: str = "bfloat16"
     quantization: str = "none"
+    device: str = "auto"
+    attention: str = "auto"
+    no_decode_graphs: bool = False
+    check_operators: bool = False
     cpu_kernels: str = "auto"
     max_model_len: int = 0
     max_num_seqs: int = 32
@@ -81,6 +90,7 @@ class Settings:
     log_format: LogFormat = "text"
     log_messages: bool = False
     otlp_endpoint: str = ""
+    without_keys: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
@@ -94,7 +104,13 @@ class Settings:
             state_dir=self.state_dir,
             eviction=self.eviction_policy,
         )
+        device = choose_device(self.device)
         return EngineConfig(
+            device=device,
+            block_size=block_size_for(device),
+            attention=self.attention,
+            decode_graphs=not self.no_decode_graphs,
+            check_operators=self.check_operators,
             model_path=model_path,
             model_name=model_name,
             tiers=None if self.no_prefix_cache else tiers,
@@ -177,6 +193,10 @@ OPTIONS = (
     Option("secret-file", any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
     Option("dtype", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
     Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
+    Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
+    Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
+    Option("no-decode-graphs", switch, "", "NPU: compute decodes call by call, without recording graphs of them"),
+    Option("check-operators", switch, "", "NPU: hold every operator to its documented limits (slow; to find faults)"),
     Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
     Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
     Option("max-num-seqs", integer(1, 4096), "N", "requests computed at the same time (default 32)"),
@@ -198,6 +218,7 @@ OPTIONS = (
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
+    Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
     Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
     Option("otlp-endpoint", _http_url, "URL", "where OpenTelemetry traces go: http://HOST:4318/v1/traces (none)"),

@@ -13,6 +13,7 @@ from app.sampling_json import params_from_json, params_to_json
 from app.storage.runs import RunRecord
 from app.storage.store import Store
 from app.storage.versions import Versions
+from app.tenant_gate import TenantGate
 from app.token_history import pack_ids, unpack_ids
 from app.turn_prompt import PromptMaker
 from engine.errors import ConflictError, InvalidRequestError
@@ -23,10 +24,11 @@ GOES_ON = ("incomplete", "cancelled")
 class Continuation:
     """Ties the store, the runs and the engine together."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry) -> None:
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
         self._store = store
         self._runs = runs
+        self._gate = gate
 
     async def go_on(self, message_id: str, expected: Versions = None) -> Run:
         """Generate behind what the answer has, up to the end of the window.
@@ -36,7 +38,7 @@ class Continuation:
             InvalidRequestError: it is no answer, or there is no room left.
             ConflictError: it is whole, or still being generated, or its prompt would be another one now.
             VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         engine = self._host.require()
         answer = await self._store.messages.get(message_id)
@@ -44,14 +46,14 @@ class Continuation:
         conversation = await self._store.conversations.get(answer.conversation_id)
         prompt_ids = await self._prompt_of(engine, conversation, answer)
         run_id = new_id("run")
-        stream = _generate(engine, prompt_ids, answer, run_id)
+        stream = self._generate(engine, prompt_ids, answer, run_id)
 
         def abort() -> None:
             engine.abort(stream.request_id)
 
         # The engine has begun; it must not go on for an answer that could not be reopened.
         try:
-            run = _reopened(answer, stream, run_id)
+            run = _reopened(answer, self._store.tenant, stream, run_id)
             record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
             changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
         except BaseException:
@@ -79,18 +81,18 @@ class Continuation:
             raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
         return prompt.ids
 
+    def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
+        assert answer.params is not None
+        params = replace(params_from_json(answer.params), max_tokens=None)
+        produced = unpack_ids(answer.tokens.ids)
+        try:
+            return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
+        except InvalidRequestError as error:
+            error.param = "id"
+            raise
 
-def _generate(engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
-    assert answer.params is not None
-    params = replace(params_from_json(answer.params), max_tokens=None)
-    try:
-        return engine.generate(prompt_ids, params, request_id=run_id, produced=unpack_ids(answer.tokens.ids))
-    except InvalidRequestError as error:
-        error.param = "id"
-        raise
 
-
-def _reopened(answer: Message, stream: GenerationStream, run_id: str) -> Run:
+def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: str) -> Run:
     """The run as it is when the answer has gone on by nothing yet."""
     ids = unpack_ids(answer.tokens.ids)
     begun = replace(
@@ -110,6 +112,6 @@ def _reopened(answer: Message, stream: GenerationStream, run_id: str) -> Run:
     pieces = [(text, is_thought) for text, is_thought in told if text]
     first = OPENING + len(ids) + 1 - len(pieces)
     deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
-    run = Run(run_id, begun, RunLog(run_id, begun, {}, deltas=deltas))
+    run = Run(run_id, tenant, begun, RunLog(run_id, begun, {}, deltas=deltas))
     run.token_ids.extend(ids)
     return run

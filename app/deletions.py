@@ -58,10 +58,11 @@ class Deletions:
             # It may be hidden already.
             if not permanently:
                 raise
-        await self._runs.cancel_all_of(conversation_id)
-        self._runs.forget_prefixes()
+        tenant = self._store.tenant
+        await self._runs.cancel_in(conversation_id, tenant)
+        self._runs.forget_prefixes(tenant)
         if permanently:
-            self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id))
+            self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
 
     async def restore_conversation(self, conversation_id: str) -> Conversation:
         """Raises NotFoundError once it is removed."""
@@ -74,9 +75,9 @@ class Deletions:
         """
         conversation, run_ids = await self._store.deletions.hide_message(message_id, expected)
         for run_id in run_ids:
-            if (run := self._runs.get(run_id)) is not None:
+            if (run := self._runs.get(run_id, self._store.tenant)) is not None:
                 await self._runs.cancel(run)
-        self._runs.forget_prefixes()
+        self._runs.forget_prefixes(self._store.tenant)
         return conversation
 
     async def restore_message(self, message_id: str) -> Conversation:
@@ -84,10 +85,10 @@ class Deletions:
         return await self._store.deletions.show_message(message_id)
 
     async def remove(self, until: float) -> None:
-        """For good, what was hidden at that time or before."""
-        while (nodes := await self._store.deletions.remove_oldest(until)) is not None:
-            self._runs.forget_prefixes()
-            self._erasure.begin(nodes)
+        """For good, what any tenant hid at that time or before."""
+        while (removed := await self._store.deletions.remove_oldest(until)) is not None:
+            self._runs.forget_prefixes(removed.tenant)
+            self._erasure.begin(removed.nodes, removed.tenant)
 
     async def _remove_in_time(self) -> None:
         await self._host.until_ready()

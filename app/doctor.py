@@ -1,5 +1,6 @@
 """`ebb doctor`: what was found on this machine, and what to do about what was not."""
 
+import os
 from collections.abc import Callable, Iterable
 
 from app.config import Settings
@@ -11,6 +12,11 @@ WORDS = {"ok": "OK", "warn": "WARNING", "fail": "WARNING"}
 
 def doctor(settings: Settings) -> int:
     """Print one line per check; 1 if the server would not start, else 0."""
+    from app.npu_checks import look_for_npu
+
+    if look_for_npu().breaks_torch:
+        # The rest can still be looked at.
+        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     from app.checks import CHECKS
 
     findings = _run(CHECKS, settings, line)

@@ -48,7 +48,7 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
     )
     changed = _latest_key(before, path, answer) not in (None, answer.tokens.prompt_key)
     ids = joined_ids([message.tokens for message in path], answer.tokens.prompt_key)
-    if ids is None or not _reads_as_stored(tokenizer, path[-1]):
+    if ids is None or not path or not _reads_as_stored(tokenizer, path[-1]):
         return Earlier(None, Known(), changed)
     best = Known()
     for other in before[-MOST_COMPARED:]:

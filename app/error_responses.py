@@ -32,10 +32,25 @@ class TooSlowError(EbbError):
 
 
 class ForbiddenError(EbbError):
-    """403: a page of another site tries to use this server through the browser of the person who visits it."""
+    """403: a page of another site tries to use this server through the browser of the person who visits it, or a key
+    does not go so far."""
 
     status = 403
     code = "forbidden"
+
+
+class UnauthorizedError(EbbError):
+    """401: no key was shown, or one that opens nothing."""
+
+    status = 401
+
+    def __init__(self, was_shown: bool) -> None:
+        if was_shown:
+            super().__init__("This key opens nothing here: it is wrong, or was revoked", code="invalid_api_key")
+        else:
+            super().__init__(
+                "This server demands a key: send it as Authorization: Bearer KEY, or log in", code="missing_api_key"
+            )
 
 
 class ErrorResponse(Response):
@@ -77,6 +92,8 @@ def error_response(error: EbbError) -> Response:
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     elif isinstance(error, BodyTooLargeError | TooSlowError):
         headers["Connection"] = "close"
+    if isinstance(error, UnauthorizedError):
+        headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, VersionMismatchError):
         headers["ETag"] = f'"{error.current}"'
     return ErrorResponse(error, headers)

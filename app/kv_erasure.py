@@ -25,9 +25,9 @@ class KVErasure:
         self._index = index
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, deleted: Sequence[TokenNode]) -> None:
-        """Forget the KV of a conversation whose messages were these; they are not in the store any more."""
-        task = asyncio.create_task(self._erase(deleted), name="erase-kv")
+    def begin(self, deleted: Sequence[TokenNode], tenant: str) -> None:
+        """Forget the KV of a tenant's conversation whose messages were these; they are not in the store any more."""
+        task = asyncio.create_task(self._erase(deleted, tenant), name="erase-kv")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -38,7 +38,7 @@ class KVErasure:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _erase(self, deleted: Sequence[TokenNode]) -> None:
+    async def _erase(self, deleted: Sequence[TokenNode], tenant: str) -> None:
         engine = self._host.engine
         if engine is None:
             return
@@ -49,10 +49,10 @@ class KVErasure:
                 # Branches mostly begin alike.
                 first = trail.ids[:INDEXED_BYTES]
                 if first not in starts:
-                    starts[first] = await self._index.starting_like(first)
+                    starts[first] = await self._index.starting_like(first, tenant)
                 num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
                 trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
-            await engine.erase(trails)
+            await engine.erase(trails, tenant=tenant)
         except Exception:
             logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
 

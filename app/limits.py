@@ -19,6 +19,9 @@ MAX_METADATA_VALUE = 512
 MAX_NEW_ITEMS = 20
 MAX_ITEMS_PAGE = 100
 
+MAX_LOGIN_BYTES = 4 << 10
+"""Of what somebody sends who has shown nothing yet."""
+
 MAX_DISCARDED_BYTES = 128 << 20
 DISCARD_SECONDS = 5.0
 """How much of a body that is too large is read and thrown away, so that its sender sees the answer."""

@@ -9,6 +9,7 @@ from safetensors import safe_open
 
 from app.config import Settings
 from cache_tiers.layout import BlockLayout
+from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
@@ -37,8 +38,12 @@ class MemoryPlan:
         return self.at_start + self.redis
 
 
-def plan_memory(settings: Settings, model_folder: Path | None, *, free: int) -> MemoryPlan:
-    """The plan for `settings` on a machine with `free` bytes; without a model on it, what depends on it counts nothing.
+def plan_memory(
+    settings: Settings, model_folder: Path | None, *, free: int, host_free: int | None = None
+) -> MemoryPlan:
+    """The plan for `settings` on a device with `free` bytes; without a model, what depends on it counts nothing.
+
+    host_free: bytes of the host; it matters where the device has memory of its own.
 
     Raises ModelNotFoundError for a folder without weights, UnsupportedModelError for a configuration that is unknown.
     """
@@ -48,7 +53,13 @@ def plan_memory(settings: Settings, model_folder: Path | None, *, free: int) -> 
     if model_folder is not None:
         weights = weight_bytes(model_folder, settings.dtype)
         window = 0 if settings.kv_memory else window_bytes(model_folder, settings)
-    budget = kv_budget(settings.kv_memory, settings.cpu_kv_memory, free=free - weights, window_nbytes=window)
+    budget = kv_budget(
+        settings.kv_memory,
+        settings.cpu_kv_memory,
+        free=free - weights,
+        window_nbytes=window,
+        host_free=None if choose_device(settings.device) == "cpu" else host_free,
+    )
     return MemoryPlan(
         weights=weights,
         device_pool=budget.pool,

@@ -1,5 +1,6 @@
 """Prometheus metrics: the engine's own counts, read when they are asked for, and what only HTTP knows."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
@@ -17,6 +18,9 @@ from engine.stats import EngineStats
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Bounds; an answer that is a stream takes as long as the stream."""
 
+LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5)
+"""Bounds of how late the event loop is; beyond 50 ms people notice."""
+
 
 class Metrics:
     """A registry of its own, so that two servers in one process do not meet."""
@@ -24,7 +28,8 @@ class Metrics:
     def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        self._registry.register(_EngineCollector(host, live_runs))
+        self._engine = _EngineCollector(host, live_runs)
+        self._registry.register(self._engine)
         self.http_responses = Counter(
             "ebb_http_responses", "HTTP responses, by method and status", ["method", "status"], registry=self._registry
         )
@@ -35,23 +40,45 @@ class Metrics:
             buckets=HTTP_SECONDS,
             registry=self._registry,
         )
+        self.loop_lag = LiveHistogram(
+            "ebb_event_loop_lag_seconds",
+            "By how much the event loop is late for a timer",
+            buckets=LAG_SECONDS,
+            registry=self._registry,
+        )
 
-    def text(self) -> bytes:
-        """The exposition format of Prometheus, 0.0.4."""
-        return generate_latest(self._registry)
+        self.limits_reached = Counter(
+            "ebb_limits_reached",
+            "Requests refused because of their tenant's limits",
+            ["limit"],
+            registry=self._registry,
+        )
+
+    async def text(self) -> bytes:
+        """The exposition format of Prometheus, 0.0.4. Written in a thread: a thousand lines take a while."""
+        self._engine.look()
+        return await asyncio.to_thread(generate_latest, self._registry)
 
 
 class _EngineCollector(Collector):
     def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
         self._host = host
         self._live_runs = live_runs
+        self._seen: list[Metric] = []
+
+    def look(self) -> None:
+        """One snapshot of the engine, which belongs to the event loop."""
+        self._seen = list(self._now())
 
     def describe(self) -> list[Metric]:
         """Nothing: names are known when they are collected."""
         return []
 
-    def collect(self) -> Iterator[Metric]:
-        """One snapshot of the engine."""
+    def collect(self) -> list[Metric]:
+        """The newest snapshot. From any thread."""
+        return self._seen
+
+    def _now(self) -> Iterator[Metric]:
         build = GaugeMetricFamily("ebb_build_info", "Always 1, with the version", labels=["version"])
         yield _by_label(build, {VERSION: 1})
         yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.status == "ok"))

@@ -14,7 +14,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 CORS_METHODS = ("GET", "POST", "PATCH", "DELETE")
-CORS_REQUEST_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
+CORS_REQUEST_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "X-Api-Key", "X-Request-Id")
 CORS_ANSWER_HEADERS = ("X-Request-Id", "X-Run-Id", "Retry-After")
 
 
@@ -34,7 +34,7 @@ def cors(origins: Collection[str]) -> list[Middleware]:
 
 
 class OriginGuard:
-    """Keeps pages of other sites away from a server that has no keys.
+    """Keeps pages of other sites away, also from a server that demands no keys.
 
     A server on loopback answers to loopback's names only: a foreign name that resolves to 127.0.0.1 (DNS rebinding)
     would make another site's page same-origin. And what changes or computes something must not come from another
@@ -64,13 +64,19 @@ class OriginGuard:
         origin = headers.get("origin")
         if scope["method"] in SAFE_METHODS or origin in self._allowed:
             return None
-        # A browser vouches for Sec-Fetch-Site; where it sends none (plain HTTP over a network) there is Origin.
-        site = headers.get("sec-fetch-site")
-        if site is not None:
-            foreign = site not in ("same-origin", "none")
-        else:
-            foreign = origin is not None and not _is_at(origin, host)
-        return "Pages of other origins may not use this server (--cors-origins lets one in)" if foreign else None
+        if is_same_origin(headers):
+            return None
+        return "Pages of other origins may not use this server (--cors-origins lets one in)"
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether no page sent the request, or one that this server sent."""
+    # A browser vouches for Sec-Fetch-Site; where it sends none (plain HTTP over a network) there is Origin.
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is None or _is_at(origin, headers.get("host", ""))
 
 
 def is_loopback(host: str) -> bool:

@@ -10,14 +10,17 @@ answer ends -> wait until the engine has nothing to do -> compute -> kept
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import replace
 
 from app.backend import Backend
 from app.engine_host import EngineHost
 from app.idle import behind_all, is_busy
 from app.ids import new_id
+from app.kv_erasure import KVErasure
 from app.runs import Run
 from app.storage.store import Store
-from app.token_history import pack_ids
+from app.token_history import MessageTokens, pack_ids
+from app.token_trails import TokenNode
 from app.turns import Turns
 from engine.errors import EbbError
 from engine.sampling_params import SamplingParams
@@ -31,21 +34,27 @@ logger = logging.getLogger(__name__)
 class NextPrefixes:
     """Owner of a task for each answer whose next prompt is to be begun; one of them computes at a time."""
 
-    def __init__(self, host: EngineHost, store: Store, turns: Turns, *, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(
+        self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
+    ) -> None:
         """poll_seconds: between two looks whether the engine has something to do."""
         self._host = host
         self._store = store
         self._turns = turns
+        self._erasure = erasure
         self._poll_seconds = poll_seconds
         self._tasks: set[asyncio.Task[None]] = set()
         self._computing = asyncio.Lock()
 
-    def after(self, run: Run) -> None:
-        """When `run` has ended: begin what follows it, if it was thought about."""
+    def after(self, run: Run, instructions: str | None = None) -> None:
+        """When `run` has ended: begin what follows it, if it was thought about.
+
+        instructions: in place of the conversation's system prompt; they are mostly said again.
+        """
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
             return
-        task = asyncio.create_task(self._begin(run), name="next-prefix")
+        task = asyncio.create_task(self._begin(run, instructions), name="next-prefix")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -61,7 +70,7 @@ class NextPrefixes:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _begin(self, run: Run) -> None:
+    async def _begin(self, run: Run, instructions: str | None) -> None:
         await run.ended.wait()
         engine = self._host.require()
         thinking = engine.chat_format.thinking
@@ -71,7 +80,7 @@ class NextPrefixes:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_SECONDS), self._computing:
                     while True:
-                        if not is_busy(engine) and await self._compute(engine, run):
+                        if not is_busy(engine) and await self._compute(engine, run, instructions):
                             return
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
@@ -80,18 +89,22 @@ class NextPrefixes:
         except Exception:
             logger.exception("%s: its next prompt is not begun", run.id)
 
-    async def _compute(self, engine: Backend, run: Run) -> bool:
+    async def _compute(self, engine: Backend, run: Run, instructions: str | None) -> bool:
         """False: somebody else came meanwhile."""
-        conversation = await self._store.conversations.get(run.answer.conversation_id)
-        if conversation.head_id != run.answer.id:
-            return True  # It has gone on already, or elsewhere.
-        path = await self._store.messages.path(run.answer.id)
+        store = self._store.of(run.tenant)
+        conversation = await store.conversations.get(run.answer.conversation_id)
+        if await store.messages.first_answer(run.answer.id) is not None:
+            return True  # It has gone on already.
+        if instructions is not None:
+            conversation = replace(conversation, system_prompt=instructions)
+        path = await store.messages.path(run.answer.id)
         ids = await self._turns.next_prefix_of(conversation, path)
         # A token has to be drawn for a prompt to be computed; nobody looks at it.
         params = SamplingParams(temperature=0.0, max_tokens=1)
-        if not ids or not await self._store.next_prefixes.keep(run.answer.id, pack_ids([*ids, ids[0]])):
+        kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
+        if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
-        stream = engine.generate(ids, params, request_id=new_id("next"), urgency=behind_all(engine))
+        stream = engine.generate(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
         try:
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._abort_when_busy(engine, stream.request_id))
@@ -99,6 +112,10 @@ class NextPrefixes:
                 watch.cancel()
         finally:
             engine.abort(stream.request_id)
+        if await store.messages.find(run.answer.id) is None:
+            # Its KV was erased while this was computed.
+            self._erasure.begin([TokenNode(run.answer.id, None, "assistant", kept)], run.tenant)
+            return True
         return any(whole)
 
     async def _abort_when_busy(self, engine: Backend, request_id: str) -> None:

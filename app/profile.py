@@ -19,6 +19,7 @@ from app.options import SettingsError
 from app.profile_plan import ProfilePlan
 from app.profile_summary import summary
 from app.startup import engine_builder
+from app.tenant_name import LOCAL
 from app.version import VERSION
 from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
@@ -103,7 +104,7 @@ async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Rec
 async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncIterator[tuple[int, ...]]:
     """Ids as they come. Raises EngineError if the engine cannot go on."""
     params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
-    async for output in engine.generate(prompt, params):
+    async for output in engine.generate(prompt, params, tenant=LOCAL):
         if output.error is not None:
             raise EngineError(output.error)
         yield output.token_ids

@@ -2,14 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from app.backend import Backend, GenerationStream
+from app.tenant_gate import TenantGate
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.errors import ModelError
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
+
+T = TypeVar("T")
 
 LONG_TEXT = 1 << 15
 """Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
@@ -19,9 +23,7 @@ SAMPLE_SLACK = 256
 """Tokens that the cut at the sample's end may add."""
 
 
-async def to_ids(
-    engine: Backend, encode: Callable[[], list[int]], text: str, *, param: str, special: bool = False
-) -> list[int]:
+async def to_ids(engine: Backend, encode: Callable[[], T], text: str, *, param: str, special: bool = False) -> T:
     """`encode()`, which tokenises `text` among other things; in a thread when that takes long.
 
     Megabytes that cannot fit are refused by their beginning, so that nobody waits for all of them to be tokenised.
@@ -53,6 +55,7 @@ async def chat_ids(
 
 
 def generate(
+    gate: TenantGate,
     engine: Backend,
     prompt_ids: Sequence[int],
     params: SamplingParams,
@@ -61,9 +64,9 @@ def generate(
     request_id: str,
     rename: Callable[[str], str],
 ) -> GenerationStream:
-    """Queue a request. `rename` turns the engine's name of a field into the client's."""
+    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's."""
     try:
-        return engine.generate(prompt_ids, params, request_id=request_id, urgency=urgency)
+        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency)
     except InvalidRequestError as exc:
         if exc.param is not None:
             exc.param = rename(exc.param)

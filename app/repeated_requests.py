@@ -35,10 +35,10 @@ class RepeatedRequests:
         return await self._run_of(await self._store.messages.get(question_id), answer)
 
     async def _run_of(self, question: Message, answer: Message) -> Run:
-        if (run := self._runs.get(answer.run_id)) is not None:
+        if (run := self._runs.get(answer.run_id, self._store.tenant)) is not None:
             return run
         conversation = await self._store.conversations.get(answer.conversation_id)
-        return ended_run(answer, opening_event(conversation, question, answer))
+        return ended_run(answer, self._store.tenant, opening_event(conversation, question, answer))
 
 
 def _taken(message: Message) -> ConflictError:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from app.error_responses import BodyTooLargeError, TooSlowError
 from app.limits import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from app.schemas.parsing import RequestModel, parse_body
+from app.sizes import format_size
 
 Model = TypeVar("Model", bound=RequestModel)
 
@@ -59,4 +60,4 @@ async def _too_large(rest: AsyncIterator[bytes], limit: int) -> BodyTooLargeErro
                 discarded += len(chunk)
                 if discarded > MAX_DISCARDED_BYTES:
                     break
-    return BodyTooLargeError(f"The body is larger than {limit >> 20} MiB")
+    return BodyTooLargeError(f"The body is larger than {format_size(limit)}")

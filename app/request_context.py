@@ -28,6 +28,8 @@ SECURITY_HEADERS = {
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
+HOLD_KEYS = frozenset({"/api/login"})
+"""Paths whose bodies are in no log, whatever a setting says."""
 BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
 
 _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
@@ -52,7 +54,8 @@ class RequestContext:
             return
         # A label must not take any value that a client sends.
         method = scope["method"] if scope["method"] in METHODS else "other"
-        record = RequestRecord(_request_id(scope), method, body=bytearray() if self._log_messages else None)
+        logs_body = self._log_messages and scope["path"] not in HOLD_KEYS
+        record = RequestRecord(_request_id(scope), method, body=bytearray() if logs_body else None)
         if self._begin_trace is not None:
             record.trace = self._begin_trace(scope, record)
         scope.setdefault("state", {})["request_id"] = record.request_id
@@ -74,7 +77,7 @@ class RequestContext:
 
         token = CURRENT_REQUEST.set(record)
         try:
-            await self._app(scope, receive_kept if self._log_messages else receive, send_named)
+            await self._app(scope, receive_kept if logs_body else receive, send_named)
         finally:
             record.route = getattr(scope.get("route"), "path", "-")
             self._metrics.http_seconds.labels(record.route).observe(record.seconds)

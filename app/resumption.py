@@ -54,12 +54,14 @@ class Resumption:
 
     async def _opened(self, left: UnfinishedRun) -> Run:
         answer, record = left.answer, left.record
-        conversation = await self._store.conversations.get(answer.conversation_id)
+        store = self._store.of(left.tenant)
+        conversation = await store.conversations.get(answer.conversation_id)
         assert answer.parent_id is not None
-        question = await self._store.messages.get(answer.parent_id)
+        question = await store.messages.get(answer.parent_id)
         opening = opening_event(conversation, question, answer)
         log = RunLog(record.id, answer, opening, epoch=record.epoch + 1, deltas=left.deltas)
-        run = Run(record.id, answer, log, saved_ids=len(left.token_ids) // ID_BYTES, saved_deltas=len(left.deltas))
+        saved_ids = len(left.token_ids) // ID_BYTES
+        run = Run(record.id, left.tenant, answer, log, saved_ids=saved_ids, saved_deltas=len(left.deltas))
         run.token_ids.extend(unpack_ids(left.token_ids))
         return run
 
@@ -98,6 +100,7 @@ class Resumption:
             unpack_ids(record.prompt_ids),
             params_from_json(run.answer.params),
             request_id=run.id,
+            tenant=run.tenant,
             urgency=Urgency(record.priority, timeout),
             produced=run.token_ids,
         )

@@ -23,7 +23,9 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    Invariant: `_numbers` grow, and `_numbers[i]` is that of `_deltas[i]`.
+    What was said is kept in two pieces: a string for each token would be four times as large as what it says.
+    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_text` and of `_thoughts`, one of
+    which is empty.
     """
 
     def __init__(
@@ -43,13 +45,16 @@ class RunLog:
         self._message = message
         self._opening = opening
         self._epoch = epoch
-        self._numbers = array("q", (delta.number for delta in deltas))
-        self._deltas = list(deltas)
+        self._numbers = array("I")
+        self._text = _Pieces()
+        self._thoughts = _Pieces()
+        for delta in deltas:
+            self._add(delta)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
         self._interrupted = False
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
         self._newest_frame: tuple[int, bytes] = (0, b"")
 
     @property
@@ -69,16 +74,16 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return "".join(delta.text for delta in self._deltas if not delta.is_thought)
+        return self._text.of(0, len(self._numbers))
 
     @property
     def reasoning(self) -> str | None:
         """The thoughts so far; None if there are none."""
-        return "".join(delta.text for delta in self._deltas if delta.is_thought) or None
+        return self._thoughts.of(0, len(self._numbers)) or None
 
     def deltas_from(self, index: int) -> list[Delta]:
         """All deltas but the first `index`."""
-        return self._deltas[index:]
+        return [self._delta_at(at) for at in range(index, len(self._numbers))]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
@@ -86,9 +91,7 @@ class RunLog:
 
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        delta = Delta(max(num_tokens, self._last_delta) + 1, text, is_thought)
-        self._numbers.append(delta.number)
-        self._deltas.append(delta)
+        self._add(Delta(max(num_tokens, self._last_delta) + 1, text, is_thought))
         self._wake()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
@@ -118,15 +121,14 @@ class RunLog:
         """All deltas after number `after`, as they come. Ends when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
-            changed = self._changed
-            if index < len(self._deltas):
+            if index < len(self._numbers):
                 fresh = self.deltas_from(index)
                 index += len(fresh)
                 yield fresh
             elif self._closing is not None or self._interrupted:
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
@@ -138,7 +140,6 @@ class RunLog:
         else:
             seen = after
         while True:
-            changed = self._changed
             if seen == 0:
                 seen = OPENING
                 yield self._frame("run", self._opening, seen)
@@ -153,7 +154,7 @@ class RunLog:
                 yield farewell_frame()
                 return
             else:
-                await changed.wait()
+                await self._change()
 
     def _is_event(self, number: int) -> bool:
         if number <= OPENING or number == self.last_event:
@@ -164,27 +165,64 @@ class RunLog:
     def _delta_after(self, seen: int) -> tuple[int, bytes]:
         """Everything after `seen` as one event. The common case, one new delta, is encoded once for all cursors."""
         first, last = bisect_right(self._numbers, seen), self._last_delta
-        if first == len(self._deltas) - 1:
-            if self._newest_frame[0] != last:
-                self._newest_frame = (last, self._frame("delta", _delta_json(self._deltas[-1:]), last))
-            return self._newest_frame
-        return last, self._frame("delta", _delta_json(self._deltas[first:]), last)
+        if first < len(self._numbers) - 1:
+            return last, self._delta(first, last)
+        if self._newest_frame[0] != last:
+            self._newest_frame = (last, self._delta(first, last))
+        return self._newest_frame
+
+    def _delta(self, first: int, number: int) -> bytes:
+        """Thoughts have a field of their own, where there are any."""
+        end = len(self._numbers)
+        data = {"text": self._text.of(first, end)}
+        if reasoning := self._thoughts.of(first, end):
+            data["reasoning"] = reasoning
+        return self._frame("delta", data, number)
+
+    def _delta_at(self, at: int) -> Delta:
+        thought = self._thoughts.of(at, at + 1)
+        return Delta(self._numbers[at], thought or self._text.of(at, at + 1), bool(thought))
+
+    def _add(self, delta: Delta) -> None:
+        self._numbers.append(delta.number)
+        self._text.add("" if delta.is_thought else delta.text)
+        self._thoughts.add(delta.text if delta.is_thought else "")
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
         return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
 
+    async def _change(self) -> None:
+        """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""
+        change = asyncio.get_running_loop().create_future()
+        self._waiting.append(change)
+        await change
+
     def _wake(self) -> None:
-        # Each waiting cursor holds the event that it saw before it looked, so no change can be missed.
-        self._changed.set()
-        self._changed = asyncio.Event()
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            # It is done if its cursor was cancelled.
+            if not change.done():
+                change.set_result(None)
 
 
-def _delta_json(deltas: Sequence[Delta]) -> dict[str, Any]:
-    """Thoughts have a field of their own, where there are any."""
-    text = "".join(delta.text for delta in deltas if not delta.is_thought)
-    reasoning = "".join(delta.text for delta in deltas if delta.is_thought)
-    return {"text": text, "reasoning": reasoning} if reasoning else {"text": text}
+class _Pieces:
+    """Pieces of text, end to end: UTF-8, and where each ends."""
+
+    def __init__(self) -> None:
+        self._said = bytearray()
+        self._ends = array("I")
+
+    def add(self, text: str) -> None:
+        """One more."""
+        self._said += text.encode()
+        self._ends.append(len(self._said))
+
+    def of(self, first: int, last: int) -> str:
+        """Those from index `first` to before `last`."""
+        if first >= last:
+            return ""
+        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:

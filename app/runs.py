@@ -19,6 +19,7 @@ from app.failures import failure_of
 from app.records import Message, MessageStatus
 from app.request_log import log_finished
 from app.run_log import RunLog
+from app.stateless import Remember
 from app.storage.runs import MessageEnd, RunProgress, RunStore
 from app.token_history import ID_BYTES, pack_ids
 from app.usage import message_usage
@@ -35,13 +36,14 @@ logger = logging.getLogger(__name__)
 @dataclass(slots=True, eq=False)
 class Run:
     """`answer` is what the store holds: in progress until `ended` is set, then final, unless the server's stop
-    interrupted it. abort: None while no engine works on it. saved_*: how much of the log is stored. reuse, failure: set
-    at its end.
+    interrupted it. tenant: whose it is. abort: None while no engine works on it. saved_*: how much of the log is
+    stored. reuse, failure: set at its end.
 
-    failure: why there is no answer, unless somebody cancelled it.
+    failure: why there is no answer, unless somebody cancelled it. remember: told of the answer before its end is.
     """
 
     id: str
+    tenant: str
     answer: Message
     log: RunLog
     token_ids: "array[int]" = field(default_factory=lambda: array("I"))
@@ -52,6 +54,7 @@ class Run:
     saved_deltas: int = 0
     reuse: Reuse | None = None
     failure: EbbError | None = None
+    remember: Remember | None = None
 
     @property
     def answer_so_far(self) -> Message:
@@ -106,9 +109,10 @@ class RunRegistry:
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
-    def get(self, run_id: str | None) -> Run | None:
-        """The run, if it is live or ended not long ago."""
-        return self._runs.get(run_id) if run_id is not None else None
+    def get(self, run_id: str | None, tenant: str) -> Run | None:
+        """The tenant's run, if it is live or ended not long ago."""
+        run = self._runs.get(run_id) if run_id is not None else None
+        return run if run is not None and run.tenant == tenant else None
 
     async def cancel(self, run: Run) -> Message:
         """Stop generating, keep what there is; returns the final answer. Does nothing to a run that has ended."""
@@ -128,10 +132,17 @@ class RunRegistry:
         """Nobody may come late to this one."""
         self._runs.pop(run.id, None)
 
-    async def cancel_all_of(self, conversation_id: str) -> None:
-        """Cancel what is live in a conversation."""
-        for run in [run for run in self._runs.values() if run.answer.conversation_id == conversation_id]:
+    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+        """Cancel what is live in a tenant's conversation."""
+        for run in self._of(tenant):
+            if run.answer.conversation_id == conversation_id:
+                await self.cancel(run)
+
+    async def forget_all_of(self, tenant: str) -> None:
+        """Cancel what is live of a tenant; nobody may come late to any of it."""
+        for run in self._of(tenant):
             await self.cancel(run)
+            self.forget(run)
 
     async def close(self, run: Run, status: MessageStatus, finish_reason: str | None) -> None:
         """End a run that nobody works on, with what it has."""
@@ -140,9 +151,10 @@ class RunRegistry:
         run.log.close(*closing_event(run.answer), len(run.token_ids))
         self._has_ended(run)
 
-    def forget_prefixes(self) -> None:
-        """Of what other prompts had in common with those of runs that have ended: it may be of a deleted one."""
-        for run in self._runs.values():
+    def forget_prefixes(self, tenant: str) -> None:
+        """Of what other prompts of a tenant had in common with those of its runs that have ended: it may be of a
+        deleted one."""
+        for run in self._of(tenant):
             run.reuse = None
 
     async def join(self) -> None:
@@ -154,6 +166,9 @@ class RunRegistry:
         for run in self._runs.values():
             if not run.ended.is_set():
                 run.log.interrupt()
+
+    def _of(self, tenant: str) -> list[Run]:
+        return [run for run in self._runs.values() if run.tenant == tenant]
 
     async def _drive(self, run: Run, stream: GenerationStream) -> None:
         last: RequestOutput | None = None
@@ -188,6 +203,8 @@ class RunRegistry:
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
         await self._store_end(run, _message_end(run, last))
+        if run.remember is not None and run.failure is None:
+            await run.remember(run.token_ids, run.log.text)
         run.log.close(*closing_event(run.answer), len(run.token_ids))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> None:
@@ -233,7 +250,7 @@ def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:
     return "done", {"message": answer.to_json()}
 
 
-def ended_run(answer: Message, opening: dict[str, Any] | None = None) -> Run:
+def ended_run(answer: Message, tenant: str, opening: dict[str, Any] | None = None) -> Run:
     """A run that ended long ago, made again from its answer: everything in one delta."""
     assert answer.run_id is not None
     num_tokens = len(answer.tokens.ids) // ID_BYTES
@@ -243,7 +260,7 @@ def ended_run(answer: Message, opening: dict[str, Any] | None = None) -> Run:
     if answer.content:
         log.append(answer.content, num_tokens)
     log.close(*closing_event(answer), num_tokens)
-    run = Run(answer.run_id, answer, log)
+    run = Run(answer.run_id, tenant, answer, log)
     run.ended.set()
     return run
 

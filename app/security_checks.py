@@ -12,17 +12,14 @@ from urllib.parse import urlsplit
 
 from app.config import Settings
 from app.finding import Finding
+from app.key_demand import keys_required
 from app.middleware import is_loopback
+from app.storage.keys import count_keys
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-
-
-def keys_required(_settings: Settings) -> bool:
-    """Whether a client must show a key. There are none yet; what brings them answers here."""
-    return False
 
 
 def check_address(settings: Settings) -> Finding:
@@ -37,11 +34,15 @@ def check_address(settings: Settings) -> Finding:
 def check_keys(settings: Settings) -> Finding:
     """What whoever reaches the port may do."""
     if keys_required(settings):
-        return Finding("ok", "keys", "required of every client")
+        valid = count_keys(settings.database).valid
+        if not valid:
+            advice = "ebb keys create NAME"
+            return Finding("warn", "keys", "required of every client, and there is none that opens anything", advice)
+        return Finding("ok", "keys", f"required of every client; {valid} of them open something (ebb keys list)")
     if is_loopback(settings.host):
         return Finding("ok", "keys", "none: every user and program of this machine may read and delete every chat")
     text = "none: whoever reaches the port may read and delete every chat, use the model and read /metrics"
-    return Finding("warn", "keys", text, "listen on 127.0.0.1 (--host) behind a proxy that asks who it is")
+    return Finding("warn", "keys", text, "leave --without-keys away, and give people keys (ebb keys create NAME)")
 
 
 def check_cors(settings: Settings) -> Finding:

@@ -15,23 +15,30 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
+from app.authentication import Authentication
 from app.config import Settings
 from app.engine_host import EngineHost
 from app.error_responses import on_ebb_error, on_http_error
 from app.faults import Faults
 from app.http_protocol import HttpProtocol
+from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
 from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
+from app.openapi import openapi_route
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
 from app.routes import (
+    admin,
     anthropic_messages,
     branches,
     conversations,
     drafts,
     health,
+    login,
     metrics,
     models,
     openai_chat,
@@ -48,6 +55,7 @@ from app.services import Services
 from app.startup import Build, Startup, engine_builder
 from app.state_lock import lock_state_dir
 from app.storage.database import UnusableDatabaseError
+from app.tenant_limits import LimitReachedError
 from engine.errors import EbbError
 
 if TYPE_CHECKING:
@@ -74,34 +82,48 @@ def make_app(
     cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
     begin_trace: called with every request; None without tracing.
     """
+
+    def on_limit_reached(request: Request, error: Exception) -> Response:
+        assert isinstance(error, LimitReachedError)
+        services.metrics.limits_reached.labels(error.limit).inc()
+        return on_ebb_error(request, error)
+
+    api = [
+        *openai_chat.routes,
+        *openai_completions.routes,
+        *responses.routes,
+        *openai_conversations.routes,
+        *anthropic_messages.routes,
+        *tokens.routes,
+        *models.routes,
+        *conversations.routes,
+        *branches.routes,
+        *drafts.routes,
+        *search.routes,
+        *transfer.routes,
+        *runs.routes,
+        *login.routes,
+        *admin.routes,
+        *health.routes,
+        *metrics.routes,
+    ]
     app = Starlette(
-        routes=[
-            *openai_chat.routes,
-            *openai_completions.routes,
-            *responses.routes,
-            *openai_conversations.routes,
-            *anthropic_messages.routes,
-            *tokens.routes,
-            *models.routes,
-            *conversations.routes,
-            *branches.routes,
-            *drafts.routes,
-            *search.routes,
-            *transfer.routes,
-            *runs.routes,
-            *health.routes,
-            *metrics.routes,
-            *page_routes(static),
-        ],
+        routes=[*api, openapi_route(api), *page_routes(static)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
             Middleware(Faults),
             Middleware(OriginGuard, bound_host=bound_host, allowed_origins=cors_origins),
+            Middleware(Authentication, ring=services.ring),
         ],
-        exception_handlers={EbbError: on_ebb_error, HTTPException: on_http_error},
+        exception_handlers={
+            LimitReachedError: on_limit_reached,
+            EbbError: on_ebb_error,
+            HTTPException: on_http_error,
+        },
     )
     app.state.services = services
+    app.state.gates = services.gates
     return app
 
 
@@ -116,6 +138,9 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
     lock = lock_state_dir(settings.state_dir)
     if lock is None:
         logger.error("another ebb uses --state-dir %s", settings.state_dir)
+        return 1
+    if (reason := why_not_to_serve(settings)) is not None:
+        logger.error("%s", reason)
         return 1
     try:
         listener = _listen(settings.host, settings.port)
@@ -143,7 +168,9 @@ def run_server(settings: Settings, build: Build | None = None, *, drain_seconds:
 async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
     host = EngineHost()
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
-    services = await Services.open(settings.database, host, model_titles=settings.chat_titles == "model")
+    services = await Services.open(
+        settings.database, host, model_titles=settings.chat_titles == "model", demand=demand_of(settings)
+    )
     services.begin()
     server = DrainingServer(
         uvicorn.Config(

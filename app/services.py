@@ -1,22 +1,31 @@
 """What the routes work with: made once at the start, found through the request."""
 
 import asyncio
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from starlette.requests import Request
 
+from app.administration import Administration
+from app.answer_memory import AnswerMemory
 from app.continuation import Continuation
 from app.deletions import Deletions
 from app.engine_host import EngineHost
+from app.key_demand import Demand
+from app.key_ring import KeyRing
 from app.kv_erasure import KVErasure
+from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.next_prefix import NextPrefixes
 from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
+from app.stateless import WholePrompts
 from app.storage.store import Store
+from app.tenancy import tenant_of
+from app.tenant_gate import TenantGates
 from app.title_maker import TitleMaker
 from app.turns import Turns
 
@@ -25,10 +34,15 @@ JOIN_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """`store` is owned here; the engine is not. titles: None if the first message's words are all that is wanted."""
+    """For one tenant: what is in `store`, `turns`, `continuation`, `responses` and `deletions` is its own.
+
+    `store` is owned here; the engine is not. titles: None if the first message's words are all that is wanted.
+    """
 
     host: EngineHost
     store: Store
+    ring: KeyRing
+    gates: TenantGates
     runs: RunRegistry
     erasure: KVErasure
     deletions: Deletions
@@ -36,28 +50,44 @@ class Services:
     resumption: Resumption
     continuation: Continuation
     responses: Responses
+    answers: AnswerMemory
+    prompts: WholePrompts
     titles: TitleMaker | None
     next_prefixes: NextPrefixes
     metrics: Metrics
+    loop_lag: LoopLag
+    administration: Administration
 
     @classmethod
-    async def open(cls, database_path: Path, host: EngineHost, *, model_titles: bool = False) -> "Services":
-        """Open the conversations. Runs that a former process left unfinished can be followed from then on."""
+    async def open(
+        cls, database_path: Path, host: EngineHost, *, model_titles: bool = False, demand: Demand = "once made"
+    ) -> "Services":
+        """Open the conversations, for whoever has no key. Runs that a former process left unfinished can be followed
+        from then on. demand: whether others must show one."""
         store = await Store.open(database_path)
+        ring = KeyRing(store.keys, store.limits, demand)
+        await ring.read()
         runs = RunRegistry(store.runs)
         resumption = Resumption(host, store, runs)
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
-        deletions = Deletions(host, store, runs, erasure)
-        turns = Turns(host, store, runs)
-        titles = TitleMaker(host, store, turns) if model_titles else None
-        next_prefixes = NextPrefixes(host, store, turns)
-        responses = Responses(host, store, runs, turns, erasure)
         metrics = Metrics(host, lambda: runs.live)
-        continuation = Continuation(host, store, runs)
+        gates = TenantGates(ring.limits_of, time.monotonic)
+        gate = gates.of(store.tenant)
+        deletions = Deletions(host, store, runs, erasure)
+        turns = Turns(host, store, runs, gate)
+        titles = TitleMaker(host, store, turns) if model_titles else None
+        next_prefixes = NextPrefixes(host, store, turns, erasure)
+        answers = AnswerMemory(store.answers)
+        prompts = WholePrompts(host, answers)
+        responses = Responses(host, store, runs, turns, prompts, erasure)
+        continuation = Continuation(host, store, runs, gate)
+        loop_lag = LoopLag(metrics.loop_lag.observe)
         return cls(
             host,
             store,
+            ring,
+            gates,
             runs,
             erasure,
             deletions,
@@ -65,14 +95,34 @@ class Services:
             resumption,
             continuation,
             responses,
+            answers,
+            prompts,
             titles,
             next_prefixes,
             metrics,
+            loop_lag,
+            Administration(host, store, ring, gates, runs),
+        )
+
+    def of(self, tenant: str) -> "Services":
+        """The same for another tenant. What runs beside requests is begun and closed where it was opened."""
+        if tenant == self.store.tenant:
+            return self
+        store, gate = self.store.of(tenant), self.gates.of(tenant)
+        turns = Turns(self.host, store, self.runs, gate)
+        return replace(
+            self,
+            store=store,
+            deletions=Deletions(self.host, store, self.runs, self.erasure),
+            turns=turns,
+            continuation=Continuation(self.host, store, self.runs, gate),
+            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure),
         )
 
     def begin(self) -> None:
         """Start what is done whether or not somebody asks for anything."""
         self.deletions.begin()
+        self.loop_lag.begin()
 
     async def close(self) -> None:
         """Wait for the runs, which the engine has ended by then, and close the conversations."""
@@ -82,14 +132,22 @@ class Services:
                 await self.runs.join()
         if self.titles is not None:
             await self.titles.stop()
+        self.loop_lag.stop()
         await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()
+        await self.answers.stop()
+        await self.ring.stop()
         await self.store.close()
 
 
 def services_of(request: Request) -> Services:
-    """The services of the application that serves `request`."""
+    """The services for the tenant of who sent `request`; not on a route that is open."""
+    return server_services(request).of(tenant_of(request))
+
+
+def server_services(request: Request) -> Services:
+    """Those of the application that serves `request`, whoever sent it: for routes that touch nothing of a tenant's."""
     services = request.app.state.services
     assert isinstance(services, Services)
     return services

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any, Protocol
 
 from starlette.requests import Request
@@ -14,6 +15,8 @@ from app.failures import failure_of
 from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
+from app.stateless import Remember
+from app.tenant_gate import gate_of
 from engine.errors import EbbError, EngineError, NotFoundError
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
@@ -61,41 +64,72 @@ async def answer(
     *,
     prompt: Sequence[int],
     params: SamplingParams,
+    remember: Remember | None = None,
 ) -> Response:
     """Queue `prompt` and answer with a stream or with the whole text, as `fields` say.
 
-    Raises what the engine refuses the request with, and what `failure_of` says if there is no whole answer.
+    remember: told what was produced, before the client learns that the answer has ended, or when it left.
+
+    Raises what the engine or the tenant's limits refuse the request with, and what `failure_of` says if there is no
+    whole answer.
     """
     request_id: str = request.state.request_id
     stream = generate(
-        engine, prompt, params, urgency=fields.urgency(), request_id=request_id, rename=fields.client_field
+        gate_of(request),
+        engine,
+        prompt,
+        params,
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
     )
     if fields.stream:
-        return _streamed(engine, stream, shape, request_id)
-    return await _collected(request, engine, stream, shape, request_id)
+        return _streamed(engine, stream, shape, request_id, remember)
+    return await _collected(request, engine, stream, shape, request_id, remember)
 
 
-def _streamed(engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str) -> Response:
+async def _outputs(stream: GenerationStream, remember: Remember | None) -> AsyncGenerator[RequestOutput, None]:
+    """What the stream tells. The last of it comes when the answer is remembered."""
+    ids, texts, last = list[int](), list[str](), None
+    try:
+        async for output in stream:
+            ids += output.token_ids
+            texts.append(output.text)
+            if output.finished:
+                last = output
+            else:
+                yield output
+    finally:
+        if ids and remember is not None:
+            await remember(ids, "".join(texts))
+    if last is not None:
+        yield last
+
+
+def _streamed(
+    engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str, remember: Remember | None
+) -> Response:
     """Answer with one event per step."""
     ended = asyncio.Event()
 
     async def frames() -> AsyncGenerator[bytes, None]:
         opened = False
-        async for output in stream:
-            if output.finished:
-                ended.set()
-                log_finished(request_id, output)
-            frame = b"" if opened else shape.opening()
-            opened = True
-            if output.reasoning:
-                frame += shape.reasoning(output.reasoning)
-            if output.text:
-                frame += shape.text(output.text)
-            if output.finished:
-                failure = failure_of(output)
-                frame += shape.ending(output) if failure is None else shape.failure(failure)
-            if frame:
-                yield frame
+        async with aclosing(_outputs(stream, remember)) as outputs:
+            async for output in outputs:
+                if output.finished:
+                    ended.set()
+                    log_finished(request_id, output)
+                frame = b"" if opened else shape.opening()
+                opened = True
+                if output.reasoning:
+                    frame += shape.reasoning(output.reasoning)
+                if output.text:
+                    frame += shape.text(output.text)
+                if output.finished:
+                    failure = failure_of(output)
+                    frame += shape.ending(output) if failure is None else shape.failure(failure)
+                if frame:
+                    yield frame
 
     def on_close() -> None:
         if not ended.is_set():
@@ -106,11 +140,16 @@ def _streamed(engine: Backend, stream: GenerationStream, shape: AnswerShape, req
 
 
 async def _collected(
-    request: Request, engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str
+    request: Request,
+    engine: Backend,
+    stream: GenerationStream,
+    shape: AnswerShape,
+    request_id: str,
+    remember: Remember | None,
 ) -> Response:
     """Answer with the whole text. Raises what `failure_of` says if there is none."""
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.ensure_future(_read_all(stream))
+    reading = asyncio.ensure_future(_read_all(_outputs(stream, remember)))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -124,10 +163,10 @@ async def _collected(
     return JSONResponse(shape.whole(text, reasoning, last))
 
 
-async def _read_all(stream: GenerationStream) -> tuple[str, str, RequestOutput]:
+async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> tuple[str, str, RequestOutput]:
     """Text, reasoning and the last output."""
     texts, thoughts = list[str](), list[str]()
-    async for output in stream:
+    async for output in outputs:
         texts.append(output.text)
         thoughts.append(output.reasoning)
         if output.finished:

@@ -14,10 +14,13 @@ DONE_FRAME = b"data: [DONE]\n\n"
 # They end no line in this format, but they do in str.splitlines(), which many clients read lines with.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
+# json.dumps would make an encoder for each call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def encode_json(value: Any) -> str:
     """Compact JSON. It holds no line end of any kind, so it fits one `data:` line."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(value)
     return text if text.isascii() else text.translate(_LINE_ENDS)
 
 

@@ -76,24 +76,25 @@ class TitleMaker:
         engine = self._host.require()
         if is_busy(engine):
             return False
-        conversation = await self._store.conversations.get(run.answer.conversation_id)
-        path = await self._store.messages.path(run.answer.id)
+        store = self._store.of(run.tenant)
+        conversation = await store.conversations.get(run.answer.conversation_id)
+        path = await store.messages.path(run.answer.id)
         if conversation.title_source != "first_message" or len(path) > 2:
             return True
         prompt = await self._turns.prompt_of(conversation, path, REQUEST)
-        answer = await self._ask(engine, prompt + engine.tokenizer.encode(BEGINNING, special=False))
+        answer = await self._ask(engine, run.tenant, prompt + engine.tokenizer.encode(BEGINNING, special=False))
         if answer is None:
             return False
         title = title_by_model(answer, path[0].content)
         if title is not None:
-            await self._store.conversations.name_by_model(conversation.id, title)
+            await store.conversations.name_by_model(conversation.id, title)
         return True
 
-    async def _ask(self, engine: Backend, prompt: list[int]) -> str | None:
+    async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:
         """None if somebody else came meanwhile; empty if there is no end to it."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
-        urgency = behind_all(engine)
-        stream = engine.generate(prompt, params, request_id=new_id("title"), urgency=urgency, keep_kv=False)
+        urgency, name = behind_all(engine), new_id("title")
+        stream = engine.generate(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
         text = ""
         try:
             async for output in stream:

@@ -43,7 +43,7 @@ class PromptMaker:
         key = prompt_key(self.prompt_identity, self.system_prompt)
         tokenised = _tokenised(path)
         num_new = len(path) - len(tokenised) + len(new)
-        messages = _chat_messages(self.system_prompt, path, new)
+        messages = chat_messages(self.system_prompt, path, new)
         ids = joined_ids([message.tokens for message in tokenised], key)
         if ids is not None and not num_new and thinking is None:
             return Prompt(ids, path[-1].tokens)
@@ -60,7 +60,7 @@ class PromptMaker:
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
         """What the prompt of the next turn begins with, whatever is asked. path: its last message is an answer."""
-        messages = _chat_messages(self.system_prompt, path, ())
+        messages = chat_messages(self.system_prompt, path, ())
         text = "".join(message.content for message in messages)
         return await to_ids(self.engine, lambda: self.engine.chat_format.next_prefix(messages), text, param=self.param)
 
@@ -79,8 +79,8 @@ def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
     return path[: next(known, 0)]
 
 
-def _chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Templates know one system message, at the beginning: those that come first are joined."""
+def chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """What the template gets. Templates know one system message, at the beginning: those that come first are joined."""
     messages = [*(ChatMessage(message.role, message.content) for message in path), *new]
     if system_prompt:
         messages.insert(0, ChatMessage("system", system_prompt))

@@ -23,9 +23,11 @@ from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
+from app.stateless import Remember
 from app.storage.runs import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
+from app.tenant_gate import TenantGate
 from app.thinking import required_mode
 from app.titles import title_from
 from app.token_history import MessageTokens, pack_ids
@@ -45,12 +47,13 @@ SEED_BITS = 53
 
 
 class Turns:
-    """Ties the store, the runs and the engine together."""
+    """Ties the store, the runs and the engine together, for the tenant of the store."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry) -> None:
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
         self._store = store
         self._runs = runs
+        self._gate = gate
         self._repeated = RepeatedRequests(store, runs)
 
     async def ask(self, conversation_id: str, fields: NewMessage, expected: Versions = None) -> Run:
@@ -61,7 +64,7 @@ class Turns:
             InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored then.
             ConflictError: the parent is still being generated, or the head moved meanwhile.
             VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         before = await self._repeated.run_of_question(fields.id, conversation_id, fields.content)
         try:
@@ -146,18 +149,21 @@ class Turns:
     async def explain(self, run_id: str) -> dict[str, Any]:
         """Why not more of its prompt was reused: see `app.reuse_report`. Raises NotFoundError, NotReadyError."""
         engine = self._host.require()
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
         messages = await self._store.messages.all_of(answer.conversation_id)
-        if all(message.id != answer.id for message in messages):
+        stored = next((message for message in messages if message.id == answer.id), None)
+        if stored is None:
             raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
+        # What it followed when its run began may have been taken out of the conversation.
+        answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
 
     async def cancel(self, run_id: str) -> Message:
         """Stop a run; returns its answer. Raises NotFoundError."""
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id, self._store.tenant)
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
     async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
@@ -175,13 +181,22 @@ class Turns:
 
     def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Stored messages, unfinished answers among them with the text that has come until now."""
-        return [run.answer_so_far if (run := self._runs.get(message.run_id)) else message for message in messages]
+        return [
+            run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
+            for message in messages
+        ]
 
     async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
         """Queue a turn and store it. `rename` turns the engine's name of a field into the client's. Raises as `ask`."""
         run_id = new_id("run")
         stream = generate(
-            engine, draft.prompt.ids, draft.sampling, urgency=draft.urgency, request_id=run_id, rename=rename
+            self._gate,
+            engine,
+            draft.prompt.ids,
+            draft.sampling,
+            urgency=draft.urgency,
+            request_id=run_id,
+            rename=rename,
         )
 
         def abort() -> None:
@@ -197,7 +212,8 @@ class Turns:
             abort()
             raise
         opening = opening_event(conversation, draft.question, answer)
-        run = Run(run_id, answer, RunLog(run_id, answer, opening))
+        log = RunLog(run_id, answer, opening)
+        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember)
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run
@@ -211,7 +227,8 @@ class TurnDraft:
     """A turn that the engine has not accepted yet.
 
     question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. thinking, answer_id: chosen by the client. The rest is as in `Turn`.
+    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. The rest is as in
+    `Turn`.
     """
 
     conversation: Conversation
@@ -228,6 +245,7 @@ class TurnDraft:
     response: ResponseRecord | None = None
     answer_id: str | None = None
     expected: Versions = None
+    remember: Remember | None = None
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """The answer in progress; `params` is what the engine really uses."""

@@ -1,4 +1,4 @@
-"""The CPU and Redis tiers on LMCache: the only module that imports it.
+"""The CPU and Redis tiers on LMCache: the only module that imports it, but for its plug-in for NPUs.
 
 LMCache's L1 manager owns the host memory (allocation, read and write locks); its storage manager moves blocks between
 L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector. Which block
@@ -20,6 +20,10 @@ os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
 os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
 
 import torch
+
+if hasattr(torch, "npu") and torch.npu.is_available():
+    # Its own NPU platform does not import without kernels that nobody needs here: see `npu.lmcache_plugin`.
+    os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import EvictionName, make_eviction

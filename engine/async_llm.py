@@ -171,6 +171,14 @@ class AsyncLLMEngine:
             self._deliver(output)
             self._wake.set()
 
+    def tenant_salt(self, tenant: str) -> bytes:
+        """32 secret bytes: others after the tenant was deleted, so that nothing leads to what was named by them."""
+        return self._engine.processor.salts.salt(tenant)
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+        return self._engine.core.scheduler.ids_of_tenant(tenant)
+
     async def delete_tenant(self, tenant: str) -> None:
         """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
         "abort". Raises EngineError if that could not be made to last; nothing has changed then."""

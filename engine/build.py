@@ -31,7 +31,7 @@ from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
 from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
-from engine.worker.host_resources import return_freed_memory
+from engine.worker.host_resources import available_memory, return_freed_memory
 from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
 from models.pangu.chat_format import ChatFormat, Message
@@ -107,8 +107,12 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
         finding = beside.submit(find_redis, config, progress, below)
         # torch takes a second to import, which is why nothing above imports it.
-        from engine.executor.uniproc import UniProcExecutor
-        from engine.worker.worker import Worker
+        try:
+            from engine.executor.uniproc import UniProcExecutor
+            from engine.worker.worker import Worker
+        except RuntimeError as error:
+            # torch loads whatever device extension is installed, and fails with it.
+            raise EngineError(f"torch cannot be imported; `ebb doctor` says what is missing: {error}") from error
 
         beside.submit(import_store, config)
         worker = Worker(config, progress=progress)
@@ -173,7 +177,8 @@ def _budget(config: EngineConfig, layout: BlockLayout, window: int, *, free: int
     """Raises EngineError if it does not hold one block."""
     cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
     window_nbytes = -(-window // config.block_size) * layout.nbytes
-    budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes)
+    host_free = None if config.device == "cpu" else available_memory()
+    budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
     num_blocks = budget.pool // layout.nbytes
     if num_blocks < 1:
         raise EngineError(

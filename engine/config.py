@@ -52,6 +52,10 @@ class EngineConfig:
     with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
     quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
     public_prompt: a system prompt whose full blocks all tenants share; empty: they share nothing.
+    device: "cpu", "npu" or "cuda". block_size: tokens; `engine.device_choice` says what suits a device.
+    attention: the name of a backend (`engine.attention.selector`), or "auto" for the first that can serve.
+    decode_graphs: record steps that only decode, where the device can replay them.
+    check_operators: hold every call of a device's fused operators to its documented limits, which costs much time.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
     """
 
@@ -66,6 +70,9 @@ class EngineConfig:
     max_num_batched_tokens: int = 512
     kv_memory: int = 0
     block_size: int = 64
+    attention: str = "auto"
+    decode_graphs: bool = True
+    check_operators: bool = False
     prefix_cache: bool = True
     max_waiting: int = 256
     queue_policy: QueuePolicy = "fair"

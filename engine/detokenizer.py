@@ -35,6 +35,11 @@ class Detokenizer:
         self._decoder.reset()
         self._begins_stretch = True
 
+    @property
+    def is_between_characters(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._decoder.getstate()[0]
+
 
 class StopStrings:
     """Cuts text at whichever of a few strings is complete first, and holds back whatever could be the start of one."""

@@ -40,7 +40,8 @@ _NAMES = {
 
 def source_tensors(*, bias: bool = False, tied: bool = True) -> dict[str, torch.Tensor]:
     """The tensors that `write_tiny_gguf` permutes and writes, under their hub names."""
-    return tiny_tensors(**SHAPE, vocab=VOCAB, bias=bias, tied=tied, seed=7)
+    head_dim = SHAPE["hidden"] // SHAPE["heads"]
+    return tiny_tensors(**SHAPE, vocab=VOCAB, bias=bias, tied=tied, head_dim=head_dim, seed=7)
 
 
 def write_tiny_gguf(

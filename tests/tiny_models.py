@@ -23,13 +23,15 @@ def make_tiny_model(
     bias: bool = False,
     tied: bool = False,
     max_positions: int = 4096,
+    head_dim: int = 0,
     seed: int = 0,
 ) -> Path:
     """Write a loadable folder and return it; equal arguments give equal bytes.
 
     The tokenizer has one token per byte after the three special ones (end of turn and eos: id 2), so with the default
-    vocab every id that the model can produce has a token.
+    vocab every id that the model can produce has a token. head_dim: 0 means hidden / heads.
     """
+    head_dim = head_dim or hidden // heads
     path.mkdir(parents=True, exist_ok=True)
     config = {
         "architectures": [architecture],
@@ -41,6 +43,7 @@ def make_tiny_model(
         "num_hidden_layers": layers,
         "num_attention_heads": heads,
         "num_key_value_heads": kv_heads,
+        "head_dim": head_dim,
         "vocab_size": vocab,
         "max_position_embeddings": max_positions,
         "rope_theta": 10000.0,
@@ -56,7 +59,15 @@ def make_tiny_model(
     byte_tokenizer().save(str(path / "tokenizer.json"))
     save_file(
         tiny_tensors(
-            layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, vocab=vocab, bias=bias, tied=tied, seed=seed
+            layers=layers,
+            hidden=hidden,
+            heads=heads,
+            kv_heads=kv_heads,
+            vocab=vocab,
+            bias=bias,
+            tied=tied,
+            head_dim=head_dim,
+            seed=seed,
         ),
         path / "model.safetensors",
         metadata={"format": "pt"},
@@ -65,7 +76,16 @@ def make_tiny_model(
 
 
 def tiny_tensors(
-    *, layers: int, hidden: int, heads: int, kv_heads: int, vocab: int, bias: bool, tied: bool, seed: int
+    *,
+    layers: int,
+    hidden: int,
+    heads: int,
+    kv_heads: int,
+    vocab: int,
+    bias: bool,
+    tied: bool,
+    head_dim: int,
+    seed: int,
 ) -> dict[str, torch.Tensor]:
     """Random float32 tensors under the names of a Llama checkpoint, scaled so that the greedy tokens vary."""
     generator = torch.Generator().manual_seed(seed)
@@ -76,7 +96,6 @@ def tiny_tensors(
     def vector(size: int, around: float) -> torch.Tensor:
         return around + 0.2 * torch.randn(size, generator=generator)
 
-    head_dim = hidden // heads
     rows = {"q": heads * head_dim, "k": kv_heads * head_dim, "v": kv_heads * head_dim, "o": hidden}
     tensors = {"model.embed_tokens.weight": torch.randn(vocab, hidden, generator=generator)}
     for layer in (f"model.layers.{index}" for index in range(layers)):

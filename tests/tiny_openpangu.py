@@ -88,6 +88,7 @@ def random_tensors(config: dict[str, Any], seed: int = 0) -> dict[str, torch.Ten
         vocab=config["vocab_size"],
         bias=True,
         tied=config["tie_word_embeddings"],
+        head_dim=HEAD_DIM,
         seed=seed,
     )
     if config["tie_word_embeddings"]:

@@ -107,8 +107,10 @@ class AnswerBuilder:
         if chunk.get("usage"):
             self._usage = parse_usage(chunk["usage"])
         for choice in chunk.get("choices") or ():
-            # Chat chunks carry delta.content, which may be null or missing; completion chunks carry text.
-            text = (choice.get("delta") or {}).get("content") or choice.get("text") or ""
+            # Chat chunks carry delta.content, which may be null or missing, and thoughts beside it; completion chunks
+            # carry text.
+            delta = choice.get("delta") or {}
+            text = delta.get("reasoning_content") or delta.get("content") or choice.get("text") or ""
             if text:
                 self._texts.append(text)
                 self._times.append(now - self._sent)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.backend import Backend
 from app.engine_host import EngineHost
@@ -14,9 +15,11 @@ from app.responses.retold import Retold
 from app.runs import Run, RunRegistry
 from app.schemas.responses import ResponseRequest
 from app.serving import check_model
+from app.stateless import Remember, WholePrompts
 from app.storage.store import Store
 from app.thinking import preferred_mode
-from app.turn_prompt import Prompt, PromptMaker
+from app.token_history import MessageTokens, pack_ids, prompt_key
+from app.turn_prompt import Prompt, PromptMaker, chat_messages
 from app.turns import TurnDraft, Turns, with_seed
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from models.pangu.chat_format import Message as ChatMessage
@@ -44,14 +47,23 @@ class StoredResponse:
 class Responses:
     """Ties the store, the turns and the runs together."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, turns: Turns, erasure: KVErasure) -> None:
+    def __init__(
+        self,
+        host: EngineHost,
+        store: Store,
+        runs: RunRegistry,
+        turns: Turns,
+        prompts: WholePrompts,
+        erasure: KVErasure,
+    ) -> None:
         self._host = host
         self._store = store
         self._runs = runs
         self._turns = turns
+        self._prompts = prompts
         self._erasure = erasure
 
-    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
+    async def create(self, fields: ResponseRequest, tenant: str) -> tuple[ResponseRecord, Run]:
         """Begin a response.
 
         Raises:
@@ -59,7 +71,7 @@ class Responses:
             InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
                 the request. Nothing is stored then.
             ConflictError: what it is to follow is still being generated.
-            NotReadyError, OverloadedError: not now.
+            NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         _check_fields(fields)
         engine = self._host.require()
@@ -67,7 +79,7 @@ class Responses:
         place = await self._place(fields)
         if place.path and place.path[-1].status == "in_progress":
             raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
-        prompt = await self._prompt(engine, place, fields)
+        prompt, remember = await self._prompt(engine, place, fields, tenant)
         new = _questions(place, fields, prompt)
         record = ResponseRecord(
             model=engine.model_name,
@@ -90,6 +102,7 @@ class Responses:
             is_kept=fields.is_stored,
             makes_conversation=place.is_new,
             response=record,
+            remember=remember,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -97,7 +110,7 @@ class Responses:
         """Raises NotFoundError."""
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
-        run = self._runs.get(answer.run_id)
+        run = self._runs.get(answer.run_id, self._store.tenant)
         return StoredResponse(record, answer if run is None else run.answer_so_far, run)
 
     def retell(self, response: StoredResponse) -> Run | Retold:
@@ -129,8 +142,8 @@ class Responses:
         if deleted:
             if response.run is not None:
                 self._runs.forget(response.run)
-            self._runs.forget_prefixes()
-            self._erasure.begin(deleted)
+            self._runs.forget_prefixes(self._store.tenant)
+            self._erasure.begin(deleted, self._store.tenant)
 
     async def input_of(self, response_id: str) -> list[Message]:
         """All messages that it answers, also those of the responses before it; oldest first. Raises NotFoundError."""
@@ -160,12 +173,22 @@ class Responses:
         conversation = await self._store.conversations.get(conversation_id)
         return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
-    async def _prompt(self, engine: Backend, place: Place, fields: ResponseRequest) -> Prompt:
+    async def _prompt(
+        self, engine: Backend, place: Place, fields: ResponseRequest, tenant: str
+    ) -> tuple[Prompt, Remember | None]:
+        """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
         new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
-        prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
-        effort = fields.reasoning.effort if fields.reasoning is not None else None
-        return await prompts.prompt(place.path, new, thinking=preferred_mode(engine, effort))
+        thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
+        if place.path:
+            prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
+            return await prompts.prompt(place.path, new, thinking=thinking), None
+        messages = chat_messages(system_prompt, (), new)
+        whole = await self._prompts.prompt(engine, tenant, messages, param="input", thinking=thinking)
+        tokens = MessageTokens(
+            pack_ids(whole.ids), prompt_key(self._host.prompt_identity, system_prompt), starts_prompt=True
+        )
+        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole)
 
 
 def _check_fields(fields: ResponseRequest) -> None:

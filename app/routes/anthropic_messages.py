@@ -1,6 +1,7 @@
 """POST /v1/messages and /v1/messages/count_tokens: Anthropic's API."""
 
 from dataclasses import replace
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -9,46 +10,59 @@ from starlette.routing import Route
 from app.anthropic_errors import ROUTE
 from app.anthropic_shapes import MessageShape
 from app.backend import Backend
-from app.prompts import chat_ids
 from app.request_body import read_body
 from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.stateless import WholePrompt
+from app.tenancy import tenant_of
 from app.thinking import preferred_mode
 
 
 async def messages(request: Request) -> Response:
     """Answer a conversation."""
-    engine = services_of(request).host.require()
+    services = services_of(request)
+    engine = services.host.require()
     fields = await read_body(request, MessagesRequest)
     check_model(engine, fields.model)
-    prompt = await _prompt(engine, fields)
+    prompt = await _prompt(request, engine, fields)
     params = fields.sampling_params(engine.sampling_defaults)
-    if fields.max_tokens > engine.max_model_len - len(prompt):
+    if fields.max_tokens > engine.max_model_len - len(prompt.ids):
         # The field is required, so clients send a large number: the answer may go on to the end of the window.
         params = replace(params, max_tokens=None)
     shape = MessageShape(
         model=engine.model_name,
-        prompt_tokens=len(prompt),
+        prompt_tokens=len(prompt.ids),
         max_tokens=fields.max_tokens,
         request_id=request.state.request_id,
     )
-    return _named(request, await answer(request, engine, fields, shape, prompt=prompt, params=params))
+    response = await answer(
+        request,
+        engine,
+        fields,
+        shape,
+        prompt=prompt.ids,
+        params=params,
+        remember=partial(services.prompts.remember, engine, prompt),
+    )
+    return _named(request, response)
 
 
 async def count_tokens(request: Request) -> Response:
     """How long the prompt of a conversation is."""
-    engine = services_of(request).host.require()
+    services = services_of(request)
+    engine = services.host.require()
     fields = await read_body(request, CountTokensRequest)
     check_model(engine, fields.model)
-    prompt = await _prompt(engine, fields)
-    return _named(request, JSONResponse({"input_tokens": len(prompt)}))
+    prompt = await _prompt(request, engine, fields)
+    return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
 
 
-async def _prompt(engine: Backend, fields: CountTokensRequest) -> list[int]:
+async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
     # With Anthropic a model thinks only where it is asked to, and to ask for it is not supported.
     thinking = preferred_mode(engine, "none")
-    return await chat_ids(engine, fields.turns(), param="messages", thinking=thinking)
+    prompts = services_of(request).prompts
+    return await prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking)
 
 
 def _named(request: Request, response: Response) -> Response:

@@ -8,7 +8,8 @@ from starlette.routing import Route
 
 from app.backend import Backend
 from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
-from app.services import services_of
+from app.principal import Principal
+from app.services import server_services
 from app.tier_words import cpu_words, device_words, redis_words
 from app.turns import sampling_of_chats
 from app.version import VERSION
@@ -16,18 +17,27 @@ from app.version import VERSION
 
 async def health(request: Request) -> Response:
     """200 as long as the process answers."""
-    return JSONResponse(_body(services_of(request).host))
+    return JSONResponse(_body(server_services(request).host, request.state.principal))
 
 
 async def ready(request: Request) -> Response:
     """200 while requests are served, else 503 with the reason."""
-    host = services_of(request).host
+    host = server_services(request).host
+    body = _body(host, request.state.principal)
     if host.status == "ok":
-        return JSONResponse(_body(host))
-    return JSONResponse(_body(host), 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        return JSONResponse(body)
+    return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def _body(host: EngineHost) -> dict[str, Any]:
+def _body(host: EngineHost, asks: Principal | None) -> dict[str, Any]:
+    """Whoever shows no key learns the status, a user also what the page shows, an administrator all of it."""
+    whole = _whole(host)
+    if asks is None:
+        return {**dict.fromkeys(whole), "status": host.status}
+    return whole if asks.scope == "admin" else {**whole, "tiers": None}
+
+
+def _whole(host: EngineHost) -> dict[str, Any]:
     engine = host.engine
     return {
         "status": host.status,

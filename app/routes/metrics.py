@@ -5,12 +5,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.services import services_of
+from app.services import server_services
 
 
 async def metrics(request: Request) -> Response:
     """Prometheus text."""
-    return Response(services_of(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    return Response(await server_services(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 routes = [Route("/metrics", metrics)]

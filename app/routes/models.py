@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.backend import Backend
-from app.services import services_of
+from app.services import server_services
 from app.serving import check_model
 
 
@@ -28,7 +28,7 @@ def _model(engine: Backend, created: int) -> dict[str, Any]:
 
 async def list_models(request: Request) -> Response:
     """The one model that is served."""
-    host = services_of(request).host
+    host = server_services(request).host
     engine = host.require()
     page = {"has_more": False, "first_id": engine.model_name, "last_id": engine.model_name}
     return JSONResponse({"object": "list", "data": [_model(engine, host.ready_at)], **page})
@@ -36,7 +36,7 @@ async def list_models(request: Request) -> Response:
 
 async def get_model(request: Request) -> Response:
     """One model by its name."""
-    host = services_of(request).host
+    host = server_services(request).host
     engine = host.require()
     check_model(engine, request.path_params["name"])
     return JSONResponse(_model(engine, host.ready_at))

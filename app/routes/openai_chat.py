@@ -1,28 +1,40 @@
 """POST /v1/chat/completions."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from app.openai_shapes import ChatShape
-from app.prompts import chat_ids
 from app.request_body import read_body
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.tenancy import tenant_of
 
 
 async def chat_completions(request: Request) -> Response:
     """Answer a list of messages."""
-    host = services_of(request).host
-    engine = host.require()
+    services = services_of(request)
+    engine = services.host.require()
     fields = await read_body(request, ChatCompletionRequest)
     check_model(engine, fields.model)
     turns = [message.turn() for message in fields.messages]
-    prompt = await chat_ids(engine, turns, param="messages", thinking=fields.thinking_mode(engine))
-    shape = ChatShape(model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
-    params = fields.sampling_params(engine.sampling_defaults)
-    return await answer(request, engine, fields, shape, prompt=prompt, params=params)
+    thinking = fields.thinking_mode(engine)
+    prompt = await services.prompts.prompt(engine, tenant_of(request), turns, param="messages", thinking=thinking)
+    shape = ChatShape(
+        model=engine.model_name, fingerprint=services.host.fingerprint, include_usage=fields.include_usage
+    )
+    return await answer(
+        request,
+        engine,
+        fields,
+        shape,
+        prompt=prompt.ids,
+        params=fields.sampling_params(engine.sampling_defaults),
+        remember=partial(services.prompts.remember, engine, prompt),
+    )
 
 
 routes = [Route("/v1/chat/completions", chat_completions, methods=["POST"])]

@@ -79,8 +79,8 @@ async def delete_item(request: Request) -> Response:
     services = services_of(request)
     conversation_id = request.path_params["id"]
     removed = await services.store.items.remove(conversation_id, request.path_params["item_id"])
-    services.runs.forget_prefixes()
-    services.erasure.begin(removed)
+    services.runs.forget_prefixes(services.store.tenant)
+    services.erasure.begin(removed, services.store.tenant)
     return JSONResponse(conversation_json(await services.store.conversations.get(conversation_id)))
 
 

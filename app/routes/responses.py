@@ -12,6 +12,7 @@ from app.responses.shapes import item_json, response_json
 from app.schemas.listing import Listing, number, refuse_include
 from app.schemas.responses import ResponseRequest
 from app.services import services_of
+from app.tenancy import tenant_of
 
 
 async def create_response(request: Request) -> Response:
@@ -19,9 +20,9 @@ async def create_response(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, ResponseRequest)
-    record, run = await services.responses.create(fields)
+    record, run = await services.responses.create(fields, tenant_of(request))
     if fields.is_stored:
-        services.next_prefixes.after(run)
+        services.next_prefixes.after(run, fields.instructions)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:

@@ -15,8 +15,9 @@ async def follow_run(request: Request) -> Response:
     """Its events after the client's cursor; without one, a snapshot and then what comes. 204 when all were seen."""
     services = services_of(request)
     run_id = request.path_params["id"]
-    run = services.runs.get(run_id)
-    log = (run or ended_run(await services.store.messages.of_run(run_id))).log
+    tenant = services.store.tenant
+    run = services.runs.get(run_id, tenant)
+    log = (run or ended_run(await services.store.messages.of_run(run_id), tenant)).log
     after = _cursor(request, log)
     if log.is_closed and after == log.last_event:
         return Response(status_code=204)

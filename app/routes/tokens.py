@@ -7,22 +7,25 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.backend import Backend
-from app.prompts import chat_ids, to_ids
+from app.prompts import to_ids
 from app.request_body import read_body
 from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
 from app.services import services_of
 from app.serving import check_model
+from app.tenancy import tenant_of
 
 
 async def tokenize(request: Request) -> Response:
     """The ids that a prompt or messages would have in a request to generate."""
-    engine = services_of(request).host.require()
+    services = services_of(request)
+    engine = services.host.require()
     fields = await read_body(request, TokenizeRequest)
     if fields.model is not None:
         check_model(engine, fields.model)
     fields.check()
     if fields.messages is not None:
-        ids = await chat_ids(engine, [message.turn() for message in fields.messages], param="messages")
+        turns = [message.turn() for message in fields.messages]
+        ids = (await services.prompts.prompt(engine, tenant_of(request), turns, param="messages")).ids
     else:
         ids = await _text_ids(engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
     return JSONResponse({"count": len(ids), "max_model_len": engine.max_model_len, "tokens": ids, "token_strs": None})

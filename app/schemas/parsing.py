@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails, from_json
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, from_json
 
 from engine.errors import InvalidRequestError
 
@@ -20,6 +20,15 @@ class RequestModel(BaseModel):
 
     ignored: ClassVar[frozenset[str]] = frozenset()
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """With the fields that pydantic never sees: `supported_fields` takes them out before."""
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        fields = schema.setdefault("properties", {})
+        fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
+        fields |= {name: {"enum": [None, *values]} for name, values in cls.neutral.items()}
+        return schema
 
 
 Model = TypeVar("Model", bound=RequestModel)

@@ -30,18 +30,20 @@ class Page:
 
 
 class ConversationStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+    """Those of a tenant. Every method is one transaction or one read; once it has returned, its effect outlives the
+    process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def create(self, given: Mapping[str, Any]) -> Conversation:
-        """A new, empty conversation."""
+        """A new, empty conversation. Raises LimitReachedError."""
         now = time.time()
         source = given.get("source", "chat")
         empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
         conversation = _changed(empty, given)
-        await self._database.write(lambda connection: insert_conversation(connection, conversation))
+        await self._database.write(lambda connection: insert_conversation(connection, self._tenant, conversation))
         return conversation
 
     async def page(self, *, archived: bool = False, limit: int = 100, after: Place | None = None) -> Page:
@@ -51,9 +53,9 @@ class ConversationStore:
         """
         condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
         rows = await self._database.read(
-            f"SELECT * FROM shown_conversation WHERE source = 'chat' AND archived = ? {condition} "
+            f"SELECT * FROM shown_conversation WHERE tenant = ? AND source = 'chat' AND archived = ? {condition} "
             "ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
-            (archived, *place, limit + 1),
+            (self._tenant, archived, *place, limit + 1),
         )
         found = [conversation_of(row) for row in rows[:limit]]
         last = found[-1] if len(rows) > limit else None
@@ -63,9 +65,9 @@ class ConversationStore:
         """All of the page's own, each with its name in exports; what changes meanwhile may be as before or after."""
         seen = ""
         while rows := await self._database.read(
-            "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation WHERE source = 'chat' AND id > ? "
-            "ORDER BY id LIMIT 100",
-            (seen,),
+            "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation "
+            "WHERE tenant = ? AND source = 'chat' AND id > ? ORDER BY id LIMIT 100",
+            (self._tenant, seen),
         ):
             for row in rows:
                 seen = row["id"]
@@ -73,7 +75,9 @@ class ConversationStore:
 
     async def get(self, conversation_id: str) -> Conversation:
         """Raises NotFoundError."""
-        rows = await self._database.read("SELECT * FROM shown_conversation WHERE id = ?", (conversation_id,))
+        rows = await self._database.read(
+            "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?", (conversation_id, self._tenant)
+        )
         if not rows:
             raise no_conversation(conversation_id)
         return conversation_of(rows[0])
@@ -81,17 +85,23 @@ class ConversationStore:
     async def export_id(self, conversation_id: str) -> str:
         """Its name in exports: its own, or that under which it was imported. Raises NotFoundError."""
         rows = await self._database.read(
-            "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ?", (conversation_id,)
+            "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ? AND tenant = ?",
+            (conversation_id, self._tenant),
         )
         if not rows:
             raise no_conversation(conversation_id)
         return str(rows[0]["export_id"])
 
+    async def count_by_tenant(self) -> dict[str, int]:
+        """Of all tenants that have any; deleted ones do not count."""
+        rows = await self._database.read("SELECT tenant, count(*) AS stored FROM shown_conversation GROUP BY tenant")
+        return {row["tenant"]: row["stored"] for row in rows}
+
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError."""
 
         async def update(connection: aiosqlite.Connection) -> Conversation:
-            before = await about_to_change(connection, conversation_id, expected)
+            before = await about_to_change(connection, self._tenant, conversation_id, expected)
             after = _changed(before, given)
             if after == before:
                 return before
@@ -126,8 +136,8 @@ class ConversationStore:
         async def update(connection: aiosqlite.Connection) -> bool:
             cursor = await connection.execute(
                 "UPDATE conversation SET title = ?, title_source = 'model' "
-                "WHERE id = ? AND title_source = 'first_message' AND deleted_at IS NULL",
-                (title, conversation_id),
+                "WHERE id = ? AND tenant = ? AND title_source = 'first_message' AND deleted_at IS NULL",
+                (title, conversation_id, self._tenant),
             )
             return cursor.rowcount > 0
 

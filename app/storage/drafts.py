@@ -9,7 +9,7 @@ import aiosqlite
 from app.storage.database import Database
 from app.storage.versions import about_to_change
 
-PLACE = "coalesce(conversation_id, '') = coalesce(?, '')"
+PLACE = "tenant = ? AND coalesce(conversation_id, '') = coalesce(?, '')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,17 @@ class Draft:
 
 
 class DraftStore:
-    """Of a conversation, or with None of the empty page."""
+    """Of a conversation of the tenant, or with None of its empty page."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def get(self, conversation_id: str | None) -> Draft:
         """The draft, be it empty. One of an unknown conversation is empty."""
-        rows = await self._database.read(f"SELECT text, updated_at FROM draft WHERE {PLACE}", (conversation_id,))
+        rows = await self._database.read(
+            f"SELECT text, updated_at FROM draft WHERE {PLACE}", (self._tenant, conversation_id)
+        )
         return Draft(rows[0]["text"], rows[0]["updated_at"]) if rows else Draft()
 
     async def put(self, conversation_id: str | None, text: str) -> Draft:
@@ -41,23 +44,23 @@ class DraftStore:
 
         async def replace(connection: aiosqlite.Connection) -> None:
             if conversation_id is not None:
-                await about_to_change(connection, conversation_id)
-            await connection.execute(f"DELETE FROM draft WHERE {PLACE}", (conversation_id,))
+                await about_to_change(connection, self._tenant, conversation_id)
+            await connection.execute(f"DELETE FROM draft WHERE {PLACE}", (self._tenant, conversation_id))
             if text:
                 await connection.execute(
-                    "INSERT INTO draft(conversation_id, text, updated_at) VALUES (?, ?, ?)",
-                    (conversation_id, draft.text, draft.updated_at),
+                    "INSERT INTO draft(tenant, conversation_id, text, updated_at) VALUES (?, ?, ?, ?)",
+                    (self._tenant, conversation_id, draft.text, draft.updated_at),
                 )
 
         await self._database.write(replace)
         return draft
 
 
-async def forget_sent(connection: aiosqlite.Connection, conversation_id: str, content: str) -> None:
+async def forget_sent(connection: aiosqlite.Connection, tenant: str, conversation_id: str, content: str) -> None:
     """`content` is being sent: it is no draft any more, also not on the empty page, from which it may have come."""
     blanks = "char(9, 10, 13, 32)"
     await connection.execute(
-        f"DELETE FROM draft WHERE conversation_id = ? "
-        f"OR (conversation_id IS NULL AND trim(text, {blanks}) = trim(?, {blanks}))",
-        (conversation_id, content),
+        f"DELETE FROM draft WHERE tenant = ? AND (conversation_id = ? "
+        f"OR (conversation_id IS NULL AND trim(text, {blanks}) = trim(?, {blanks})))",
+        (tenant, conversation_id, content),
     )

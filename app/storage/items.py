@@ -9,7 +9,9 @@ import aiosqlite
 from app.ids import new_id
 from app.records import Message, Role
 from app.storage.database import Database
+from app.storage.deletions import CONVERSATION_NODES
 from app.storage.messages import PATH_QUERY
+from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.token_trails import TokenNode
 from engine.errors import ConflictError, NotFoundError
@@ -17,14 +19,13 @@ from engine.errors import ConflictError, NotFoundError
 REMOVED_ABOVE = "removed above"
 """A prompt_key that no prompt has."""
 
-NODES = "SELECT id, parent_id, role, token_ids, prompt_key, starts_prompt FROM message WHERE conversation_id = ?"
-
 
 class ItemStore:
-    """Every method is one transaction; once it has returned, its effect outlives the process."""
+    """Of a tenant. Every method is one transaction; once it has returned, its effect outlives the process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def add(self, conversation_id: str, items: Sequence[tuple[Role, str]]) -> list[Message]:
         """Put messages, as (role, content), behind the head; returns them. They are tokenised with the next question.
@@ -35,7 +36,7 @@ class ItemStore:
         """
 
         async def insert(connection: aiosqlite.Connection) -> list[Message]:
-            head = await _head_of(connection, conversation_id)
+            head = await _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
             for role, content in items:
@@ -57,12 +58,17 @@ class ItemStore:
         """
 
         async def remove(connection: aiosqlite.Connection) -> list[Row]:
-            head = await _head_of(connection, conversation_id)
-            path = list(await connection.execute_fetchall(PATH_QUERY, (head["id"],))) if head is not None else []
+            head = await _head_of(connection, self._tenant, conversation_id)
+            path = (
+                list(await connection.execute_fetchall(PATH_QUERY, (head["id"], self._tenant)))
+                if head is not None
+                else []
+            )
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
-            nodes = list(await connection.execute_fetchall(NODES, (conversation_id,)))
+            nodes = list(await connection.execute_fetchall(CONVERSATION_NODES, {"id": conversation_id}))
+            await forget_next_prefixes(connection, conversation_id)
             parent_id = found[0]["parent_id"]
             await _disown(connection, message_id)
             await connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))
@@ -73,12 +79,12 @@ class ItemStore:
         return [node_of(row) for row in await self._database.write(remove)]
 
 
-async def _head_of(connection: aiosqlite.Connection, conversation_id: str) -> Row | None:
+async def _head_of(connection: aiosqlite.Connection, tenant: str, conversation_id: str) -> Row | None:
     rows = list(
         await connection.execute_fetchall(
             "SELECT message.id, message.status FROM conversation LEFT JOIN message ON message.id = head_id "
-            "WHERE conversation.id = ?",
-            (conversation_id,),
+            "WHERE conversation.id = ? AND tenant = ?",
+            (conversation_id, tenant),
         )
     )
     if not rows:

@@ -1,4 +1,4 @@
-"""The messages of all conversations, without those that were deleted."""
+"""The messages of a tenant's conversations, without those that were deleted."""
 
 from app.records import Message
 from app.storage.database import Database
@@ -6,8 +6,9 @@ from app.storage.rows import message_of, no_message
 from engine.errors import NotFoundError
 
 PATH_QUERY = """
+    -- Of a message id and a tenant.
     WITH RECURSIVE path(id, parent_id, depth) AS (
-      SELECT id, parent_id, 0 FROM shown_message WHERE id = ?
+      SELECT id, parent_id, 0 FROM shown_message WHERE id = ? AND tenant = ?
       UNION ALL
       SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
     SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC
@@ -15,14 +16,16 @@ PATH_QUERY = """
 
 
 class MessageStore:
-    """Reads only; what is generated is written by `RunStore`."""
+    """Of a tenant. Reads only; what is generated is written by `RunStore`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def find(self, message_id: str) -> Message | None:
         """None if there is none."""
-        rows = await self._database.read("SELECT * FROM shown_message WHERE id = ?", (message_id,))
+        sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
+        rows = await self._database.read(sql, (message_id, self._tenant))
         return message_of(rows[0]) if rows else None
 
     async def get(self, message_id: str) -> Message:
@@ -34,22 +37,23 @@ class MessageStore:
 
     async def first_answer(self, message_id: str) -> Message | None:
         """The oldest of the messages that follow one."""
-        sql = "SELECT * FROM shown_message WHERE parent_id = ? ORDER BY created_at, id LIMIT 1"
-        rows = await self._database.read(sql, (message_id,))
+        sql = "SELECT * FROM shown_message WHERE parent_id = ? AND tenant = ? ORDER BY created_at, id LIMIT 1"
+        rows = await self._database.read(sql, (message_id, self._tenant))
         return message_of(rows[0]) if rows else None
 
     async def of_run(self, run_id: str) -> Message:
         """The answer that a run wrote. Raises NotFoundError."""
-        rows = await self._database.read("SELECT * FROM shown_message WHERE run_id = ?", (run_id,))
+        sql = "SELECT * FROM shown_message WHERE run_id = ? AND tenant = ?"
+        rows = await self._database.read(sql, (run_id, self._tenant))
         if not rows:
             raise NotFoundError(f"There is no run {run_id}", code="run_not_found")
         return message_of(rows[0])
 
     async def all_of(self, conversation_id: str) -> list[Message]:
         """All of a conversation; those that came first come first."""
-        sql = "SELECT * FROM shown_message WHERE conversation_id = ? ORDER BY created_at, id"
-        return [message_of(row) for row in await self._database.read(sql, (conversation_id,))]
+        sql = "SELECT * FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
+        return [message_of(row) for row in await self._database.read(sql, (conversation_id, self._tenant))]
 
     async def path(self, message_id: str | None) -> list[Message]:
         """The messages from the root to `message_id`, inclusive; empty for None and for an unknown id."""
-        return [message_of(row) for row in await self._database.read(PATH_QUERY, (message_id,))]
+        return [message_of(row) for row in await self._database.read(PATH_QUERY, (message_id, self._tenant))]

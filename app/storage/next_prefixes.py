@@ -1,8 +1,17 @@
 """What was computed ahead of the next question, so that it can be erased with the answer that it follows."""
 
+from collections.abc import Iterable
+from sqlite3 import Row
+
 import aiosqlite
 
 from app.storage.database import Database
+
+NEXT_PREFIXES = (
+    "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, token_ids, '' AS prompt_key, "
+    "1 AS starts_prompt FROM next_prefix"
+)
+"""As nodes of a conversation's tokens: each is a prompt of its own, with one token behind it."""
 
 
 class NextPrefixStore:
@@ -23,3 +32,18 @@ class NextPrefixStore:
             return cursor.rowcount
 
         return await self._database.write(insert) > 0
+
+
+async def next_prefixes_behind(connection: aiosqlite.Connection, message_ids: Iterable[str]) -> list[Row]:
+    """Those behind any of these messages."""
+    ids = list(message_ids)
+    sql = f"{NEXT_PREFIXES} WHERE message_id IN ({', '.join('?' * len(ids))})"
+    return list(await connection.execute_fetchall(sql, ids))
+
+
+async def forget_next_prefixes(connection: aiosqlite.Connection, conversation_id: str) -> None:
+    """Those of a conversation in which something else is said now."""
+    await connection.execute(
+        "DELETE FROM next_prefix WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",
+        (conversation_id,),
+    )

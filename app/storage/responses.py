@@ -8,9 +8,15 @@ import aiosqlite
 from app.responses.record import ResponseRecord, message_id_of
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
+from app.storage.next_prefixes import next_prefixes_behind
 from app.storage.rows import dump, node_of
 from app.token_trails import TokenNode
 from engine.errors import NotFoundError
+
+OWN = (
+    "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
+    "WHERE message.id = :id AND tenant = :tenant)"
+)
 
 
 async def insert_response(connection: aiosqlite.Connection, message_id: str, record: ResponseRecord) -> None:
@@ -32,14 +38,18 @@ async def insert_response(connection: aiosqlite.Connection, message_id: str, rec
 
 
 class ResponseStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+    """Of a tenant. Every method is one transaction or one read; once it has returned, its effect outlives the
+    process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def get(self, response_id: str) -> ResponseRecord:
         """Raises NotFoundError."""
-        rows = await self._database.read("SELECT * FROM response WHERE message_id = ?", (message_id_of(response_id),))
+        rows = await self._database.read(
+            f"SELECT * FROM response WHERE {OWN}", {"id": message_id_of(response_id), "tenant": self._tenant}
+        )
         if not rows:
             raise no_response(response_id)
         fields = dict(rows[0])
@@ -55,11 +65,14 @@ class ResponseStore:
         message_id = message_id_of(response_id)
 
         async def remove(connection: aiosqlite.Connection) -> list[Row]:
-            cursor = await connection.execute("DELETE FROM response WHERE message_id = ?", (message_id,))
+            own = {"id": message_id, "tenant": self._tenant}
+            cursor = await connection.execute(f"DELETE FROM response WHERE {OWN}", own)
             if not cursor.rowcount:
                 raise no_response(response_id)
-            path = list(await connection.execute_fetchall(PATH_QUERY, (message_id,)))
-            return path if await _prune(connection, path) else []
+            path = list(await connection.execute_fetchall(PATH_QUERY, (message_id, self._tenant)))
+            ahead = await next_prefixes_behind(connection, [row["id"] for row in path])
+            # There is no path to what was hidden meanwhile; it goes in its time.
+            return [*path, *ahead] if path and await _prune(connection, path) else []
 
         return [node_of(row) for row in await self._database.write(remove)]
 

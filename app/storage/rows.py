@@ -1,7 +1,7 @@
 """Rows of the database from and to records."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from sqlite3 import Row
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import aiosqlite
 
 from app.records import Conversation, Message
+from app.storage.limits import check_room
 from app.token_history import MessageTokens
 from app.token_trails import TokenNode
 from engine.errors import NotFoundError
@@ -53,10 +54,27 @@ async def insert_messages(connection: aiosqlite.Connection, messages: Iterable[M
     )
 
 
-async def insert_conversation(connection: aiosqlite.Connection, made: Conversation, origin: str | None = None) -> None:
-    """Inside the transaction of the caller. origin: its name where it was exported."""
+async def insert_conversation(
+    connection: aiosqlite.Connection, tenant: str, made: Conversation, origin: str | None = None
+) -> None:
+    """Inside the transaction of the caller. origin: its name where it was exported. Raises LimitReachedError."""
+    await insert_conversations(connection, tenant, [(made, origin)])
+
+
+async def insert_conversations(
+    connection: aiosqlite.Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]]
+) -> None:
+    """All of them or none; otherwise as `insert_conversation`."""
+    await check_room(connection, tenant, len(made))
+    for conversation, origin in made:
+        await _insert_conversation(connection, tenant, conversation, origin)
+
+
+async def _insert_conversation(
+    connection: aiosqlite.Connection, tenant: str, made: Conversation, origin: str | None
+) -> None:
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
-    values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin}
+    values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
     await connection.execute(
         f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
     )

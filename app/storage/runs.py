@@ -61,6 +61,7 @@ class RunProgress:
 class UnfinishedRun:
     """A run that no process works on. token_ids: packed."""
 
+    tenant: str
     record: RunRecord
     answer: Message
     token_ids: bytes
@@ -104,10 +105,14 @@ class MessageEnd:
 
 
 class RunStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process.
 
-    def __init__(self, database: Database) -> None:
+    `begin` and `reopen` are the tenant's; what a run that has begun writes is found by its own name, which is ours.
+    """
+
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def begin(self, turn: Turn) -> Conversation:
         """Write a turn's messages and its run, make its answer the head. All or nothing.
@@ -117,14 +122,15 @@ class RunStore:
             ConflictError: its head moved meanwhile, and the question was to follow the head; or a message of this id
                 is there already.
             VersionMismatchError: somebody changed it.
+            LimitReachedError: it makes a conversation, and the tenant has as many as it may.
         """
 
         async def insert(connection: aiosqlite.Connection) -> Row:
             if turn.conversation is not None:
-                await insert_conversation(connection, turn.conversation)
-            await _check_turn(connection, turn)
+                await insert_conversation(connection, self._tenant, turn.conversation)
+            await _check_turn(connection, self._tenant, turn)
             for question in turn.questions:
-                await forget_sent(connection, question.conversation_id, question.content)
+                await forget_sent(connection, self._tenant, question.conversation_id, question.content)
             if turn.restarted_user is not None:
                 message_id, tokens = turn.restarted_user
                 await connection.execute(
@@ -167,7 +173,7 @@ class RunStore:
         """
 
         async def update(connection: aiosqlite.Connection) -> Row:
-            await about_to_change(connection, answer.conversation_id, expected)
+            await about_to_change(connection, self._tenant, answer.conversation_id, expected)
             cursor = await connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
                 "error = NULL, usage = NULL, completed_at = NULL "
@@ -234,7 +240,7 @@ class RunStore:
         return finished
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """What a former process left in progress, in the order in which it was begun."""
+        """What a former process left in progress, of all tenants, in the order in which it was begun."""
         rows = await self._database.read("SELECT * FROM run ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
@@ -266,11 +272,14 @@ class RunStore:
         return await self._database.write(update)
 
     async def _unfinished(self, record: RunRecord) -> UnfinishedRun:
-        (row,) = await self._database.read("SELECT * FROM message WHERE id = ?", (record.message_id,))
+        of = "message JOIN conversation ON conversation.id = conversation_id"
+        sql = f"SELECT message.*, tenant FROM {of} WHERE message.id = ?"
+        (row,) = await self._database.read(sql, (record.message_id,))
         events = await self._database.read(
             "SELECT token_ids, deltas FROM run_event WHERE run_id = ? ORDER BY first_token", (record.id,)
         )
         return UnfinishedRun(
+            row["tenant"],
             record,
             message_of(row),
             b"".join(event["token_ids"] for event in events),
@@ -278,22 +287,23 @@ class RunStore:
         )
 
 
-async def _check_turn(connection: aiosqlite.Connection, turn: Turn) -> None:
+async def _check_turn(connection: aiosqlite.Connection, tenant: str, turn: Turn) -> None:
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
         if list(await connection.execute_fetchall("SELECT 1 FROM message WHERE id = ?", (message.id,))):
             raise ConflictError(f"There is a message {message.id} already", code="message_exists")
-    conversation = await about_to_change(connection, turn.answer.conversation_id, turn.expected)
+    conversation = await about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
         raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
-    await _check_parent(connection, first.parent_id)
+    await _check_parent(connection, tenant, first.parent_id)
 
 
-async def _check_parent(connection: aiosqlite.Connection, parent_id: str | None) -> None:
+async def _check_parent(connection: aiosqlite.Connection, tenant: str, parent_id: str | None) -> None:
     """What is deleted can be restored, so the database would let a message follow it."""
     if parent_id is None:
         return
-    if not list(await connection.execute_fetchall("SELECT 1 FROM shown_message WHERE id = ?", (parent_id,))):
+    sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
+    if not list(await connection.execute_fetchall(sql, (parent_id, tenant))):
         raise no_message(parent_id)
 
 

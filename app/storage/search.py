@@ -23,7 +23,7 @@ FIND_MESSAGES = f"""
     CROSS JOIN message ON message.id = message_id
     CROSS JOIN conversation ON conversation.id = message.conversation_id
     WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND source = 'chat'
+      AND conversation.deleted_at IS NULL AND source = 'chat' AND tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 FIND_TITLES = f"""
@@ -31,7 +31,7 @@ FIND_TITLES = f"""
       snippet(search_text, 0, '{MATCH_BEGINS}', '{MATCH_ENDS}', '…', {SNIPPET_WORDS}) AS snippet
     FROM search_text CROSS JOIN searchable ON number = search_text.rowid
     CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = 'chat'
+    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = 'chat' AND tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 BEYOND_ALL = (1 << 63) - 1
@@ -83,17 +83,18 @@ class FoundTitle:
 
 
 class SearchStore:
-    """Reads only: triggers keep the index."""
+    """Of a tenant. Reads only: triggers keep the index."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def messages(self, query: str, *, limit: int, before: int = BEYOND_ALL) -> list[FoundMessage]:
         """Those that contain every word of `query`, the newest first. before: the number of the last one seen."""
         expression = match_expression(query)
         if expression is None:
             return []
-        rows = await self._database.read(FIND_MESSAGES, (f"content : ({expression})", before, limit))
+        rows = await self._database.read(FIND_MESSAGES, (f"content : ({expression})", before, self._tenant, limit))
         return [FoundMessage(**_values(row)) for row in rows]
 
     async def titles(self, query: str, *, limit: int) -> list[FoundTitle]:
@@ -101,7 +102,7 @@ class SearchStore:
         expression = match_expression(query)
         if expression is None:
             return []
-        rows = await self._database.read(FIND_TITLES, (f"title : ({expression})", limit))
+        rows = await self._database.read(FIND_TITLES, (f"title : ({expression})", self._tenant, limit))
         return [FoundTitle(**_values(row)) for row in rows]
 
 

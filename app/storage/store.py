@@ -1,14 +1,17 @@
-"""Everything that is kept in the database, by subject."""
+"""Everything that is kept in the database, by subject, as one tenant sees it."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
+from app.storage.keys import KeyStore
+from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.responses import ResponseStore
@@ -16,13 +19,16 @@ from app.storage.runs import RunStore
 from app.storage.search import SearchStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
+from app.tenant_name import LOCAL
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Owner of the database's connections."""
+    """What is not the tenant's is to its stores as if it were not there. `tokens`, `keys` and `limits` are the
+    server's."""
 
     database: Database
+    tenant: str
     conversations: ConversationStore
     messages: MessageStore
     tree: TreeStore
@@ -31,28 +37,42 @@ class Store:
     drafts: DraftStore
     search: SearchStore
     imports: ImportStore
-    tokens: TokenIndex
     items: ItemStore
     responses: ResponseStore
+    tokens: TokenIndex
+    keys: KeyStore
+    limits: LimitStore
+    answers: AnswerStore
     next_prefixes: NextPrefixStore
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
-        """Open or create the file at `path`. Raises UnusableDatabaseError."""
-        database = await Database.open(path)
+        """Open or create the file at `path`, for whoever has no key. Raises UnusableDatabaseError."""
+        return cls._bound(await Database.open(path), LOCAL)
+
+    def of(self, tenant: str) -> "Store":
+        """The same file as another tenant sees it. It is closed once, by whoever opened it."""
+        return self if tenant == self.tenant else self._bound(self.database, tenant)
+
+    @classmethod
+    def _bound(cls, database: Database, tenant: str) -> "Store":
         return cls(
             database,
-            conversations=ConversationStore(database),
-            messages=MessageStore(database),
-            tree=TreeStore(database),
-            runs=RunStore(database),
-            deletions=DeletionStore(database),
-            drafts=DraftStore(database),
-            search=SearchStore(database),
-            imports=ImportStore(database),
+            tenant,
+            conversations=ConversationStore(database, tenant),
+            messages=MessageStore(database, tenant),
+            tree=TreeStore(database, tenant),
+            runs=RunStore(database, tenant),
+            deletions=DeletionStore(database, tenant),
+            drafts=DraftStore(database, tenant),
+            search=SearchStore(database, tenant),
+            imports=ImportStore(database, tenant),
+            items=ItemStore(database, tenant),
+            responses=ResponseStore(database, tenant),
             tokens=TokenIndex(database),
-            items=ItemStore(database),
-            responses=ResponseStore(database),
+            keys=KeyStore(database),
+            limits=LimitStore(database),
+            answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
         )
 

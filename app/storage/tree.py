@@ -17,7 +17,7 @@ from engine.errors import ConflictError
 
 SIBLINGS_QUERY = """
     WITH RECURSIVE path(id, parent_id) AS (
-      SELECT id, parent_id FROM shown_message WHERE id = ?
+      SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
       UNION ALL
       SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
     SELECT message.id, message.parent_id FROM path JOIN message
@@ -52,24 +52,25 @@ class Outline:
 
 
 class TreeStore:
-    """Every method is one transaction or one read."""
+    """Of a tenant. Every method is one transaction or one read."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
 
     async def outline(self, conversation_id: str) -> list[Outline]:
         """All of its messages; those that came first come first."""
         rows = await self._database.read(
-            "SELECT id, parent_id, role, status, created_at FROM shown_message WHERE conversation_id = ? "
-            "ORDER BY created_at, id",
-            (conversation_id,),
+            "SELECT id, parent_id, role, status, created_at FROM shown_message "
+            "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id",
+            (conversation_id, self._tenant),
         )
         return [Outline(**dict(row)) for row in rows]
 
     async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
         """The ids of the messages that follow each parent of the path to `leaf_id`, those that came first first."""
         found: defaultdict[str | None, list[str]] = defaultdict(list)
-        for row in await self._database.read(SIBLINGS_QUERY, (leaf_id, conversation_id)):
+        for row in await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id)):
             found[row["parent_id"]].append(row["id"])
         return found
 
@@ -77,8 +78,8 @@ class TreeStore:
         """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
 
         async def update(connection: aiosqlite.Connection) -> Conversation:
-            conversation = await about_to_change(connection, conversation_id, expected)
-            await _path_within(connection, conversation_id, message_id)
+            conversation = await about_to_change(connection, self._tenant, conversation_id, expected)
+            await _path_within(connection, self._tenant, conversation_id, message_id)
             leaf = await newest_leaf(connection, conversation_id, message_id)
             return conversation if leaf == conversation.head_id else await move_head(connection, conversation, leaf)
 
@@ -90,11 +91,12 @@ class TreeStore:
         Raises:
             NotFoundError: there is no such message in this conversation.
             ConflictError: it is still being generated.
+            LimitReachedError: the tenant has as many conversations as it may.
         """
 
         async def copy(connection: aiosqlite.Connection) -> Conversation:
-            source = await about_to_change(connection, conversation_id)
-            path = await _path_within(connection, conversation_id, message_id)
+            source = await about_to_change(connection, self._tenant, conversation_id)
+            path = await _path_within(connection, self._tenant, conversation_id, message_id)
             if path[-1].status == "in_progress":
                 raise ConflictError("This answer is still being generated", code="run_in_progress")
             now = time.time()
@@ -103,7 +105,7 @@ class TreeStore:
             )
             copies = _copies(path, made.id)
             made = replace(made, head_id=copies[-1].id)
-            await insert_conversation(connection, made)
+            await insert_conversation(connection, self._tenant, made)
             await insert_messages(connection, copies)
             return made
 
@@ -125,8 +127,10 @@ async def move_head(connection: aiosqlite.Connection, conversation: Conversation
     return moved
 
 
-async def _path_within(connection: aiosqlite.Connection, conversation_id: str, message_id: str) -> list[Message]:
-    path = [message_of(row) for row in await connection.execute_fetchall(PATH_QUERY, (message_id,))]
+async def _path_within(
+    connection: aiosqlite.Connection, tenant: str, conversation_id: str, message_id: str
+) -> list[Message]:
+    path = [message_of(row) for row in await connection.execute_fetchall(PATH_QUERY, (message_id, tenant))]
     if not path or path[-1].conversation_id != conversation_id:
         raise no_message(message_id)
     return path

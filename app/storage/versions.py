@@ -30,10 +30,11 @@ class VersionMismatchError(ClientError):
 
 
 async def about_to_change(
-    connection: aiosqlite.Connection, conversation_id: str, expected: Versions = None
+    connection: aiosqlite.Connection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
-    """The conversation that a transaction will change. Raises NotFoundError, VersionMismatchError."""
-    rows = list(await connection.execute_fetchall("SELECT * FROM shown_conversation WHERE id = ?", (conversation_id,)))
+    """The tenant's conversation that a transaction will change. Raises NotFoundError, VersionMismatchError."""
+    sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
+    rows = list(await connection.execute_fetchall(sql, (conversation_id, tenant)))
     if not rows:
         raise no_conversation(conversation_id)
     conversation = conversation_of(rows[0])

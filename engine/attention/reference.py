@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import torch
 
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.layout import PoolOrder
+from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
 from models.interface import ForwardContext
 
 
@@ -12,15 +13,12 @@ class ReferenceAttention:
     """Every other backend is tested against this one; it also serves where no other backend can."""
 
     numerics: ClassVar[str] = "reference-1"
+    support: ClassVar[AttentionSupport] = AttentionSupport()
+    order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor) -> None:
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
         self._spec = spec
         self._kv_cache = kv_cache
-
-    @staticmethod
-    def unsupported_reason(spec: AttentionSpec) -> str | None:  # noqa: ARG004
-        """It serves everything, slowly."""
-        return None
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Nothing to prepare."""

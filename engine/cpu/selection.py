@@ -47,6 +47,8 @@ def pack_for_native(
         if config.quantization != "none":
             raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
         packed = _prepack(config, model)
+        if config.device != "cpu":
+            return None
         logger.log(
             logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
             "the torch model computes%s, because %s; on a CPU decoding takes %s times as long as with the native step, "
@@ -85,6 +87,8 @@ def _prepare(
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
+    if config.attention != "auto":
+        raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
     if not isinstance(model, PanguForCausalLM):
         raise _NotNativeError(f"there is no native step for a {type(model).__name__}")

@@ -1,49 +1,68 @@
 """The device's KV cache: allocates the pool, and moves blocks between it and the CPU tier."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
+from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.errors import EngineError
 from engine.worker.device import Device
 from engine.worker.step_moves import Addresses
 
-NO_CPU_TIER = "there is no CPU tier"
-
 
 class CacheEngine:
-    """Owns `kv_cache`, [num_blocks, *layout.shape]: zeroed, so every page of it is resident from the start."""
+    """Owns `kv_cache`, of `layout.pool_shape`: zeroed, so every page of it is resident from the start."""
 
-    def __init__(self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device) -> None:
-        self.kv_cache = torch.zeros((num_blocks, *layout.shape), dtype=dtype, device=device.torch_device)
-        memory = device.host_bytes(self.kv_cache)
-        self._pool = DevicePool(memory, layout.nbytes) if memory is not None else None
+    def __init__(
+        self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
+    ) -> None:
+        """spare_blocks: allocated behind the `num_blocks`, never moved: rows that only pad a batch write there."""
+        shape = layout.pool_shape(num_blocks + spare_blocks)
+        self._pool: DevicePool | None = None
         self._copies: CopyEngine | None = None
+        self._staged: StagedCopies | None = None
         self._device_name = device.name
+        if device.memory is None:
+            self.kv_cache = torch.zeros(shape, dtype=dtype, device=device.torch_device)
+            memory = self.kv_cache.view(-1).view(torch.uint8).numpy().data
+            self._pool = DevicePool(memory, layout.nbytes)
+        else:
+            self.kv_cache = device.memory.zeros(shape, dtype)
+            self._staged = StagedCopies(self.kv_cache, num_blocks, layout, device.memory)
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """From now on blocks move to and from the CPU tier's arena; raises EngineError if the device cannot do that."""
-        if self._pool is None:
-            raise EngineError(f"KV tiers below a {self._device_name} device are not supported yet")
-        self._copies = CopyEngine(self._pool, host_pool)
+        if self._staged is not None:
+            self._staged.attach(host_pool)
+        elif self._pool is not None:
+            self._copies = CopyEngine(self._pool, host_pool)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
-        """Copy whole blocks within the device."""
-        for copy in copies:
-            if self._pool is not None:
+        """Copy whole blocks within the device; done for whatever the model computes next."""
+        if self._staged is not None:
+            self._staged.copy_within(copies)
+        elif self._pool is not None:
+            for copy in copies:
                 self._pool.copy(copy.source_id, copy.target_id)
-            else:
-                self.kv_cache[copy.target_id].copy_(self.kv_cache[copy.source_id])
+
+    def start(self, jobs: Iterable[TransferJob]) -> Callable[[], tuple[TransferResult, ...]]:
+        """Begin with all jobs: loads are done for whatever the model computes next, stores take what it computed
+        before. What it returns waits for them; a job that fails is a result with `error`, never an exception."""
+        if self._staged is not None:
+            return self._staged.start(jobs)
+        if self._copies is None:
+            results = tuple(TransferResult(job.job_id, 0.0, NO_CPU_TIER) for job in jobs)
+        else:
+            results = self._copies.run(jobs)
+        return lambda: results
 
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
-        """All jobs, done when it returns; one that fails is a result with `error`, never an exception."""
-        if self._copies is None:
-            return tuple(TransferResult(job.job_id, 0.0, NO_CPU_TIER) for job in jobs)
-        return self._copies.run(jobs)
+        """Start, and wait."""
+        return self.start(jobs)()
 
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
         """For kernels that copy themselves; raises EngineError where the device's memory is not the host's."""
@@ -58,5 +77,7 @@ class CacheEngine:
         return self._copies.addresses(job)
 
     def close(self) -> None:
-        """Let go of the host pool, so that its owner can free it."""
-        self._copies = self._pool = None
+        """Let go of the host pool, so that its owner can free it: no copy is under way any more."""
+        if self._staged is not None:
+            self._staged.close()
+        self._copies = self._pool = self._staged = None

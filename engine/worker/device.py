@@ -1,18 +1,34 @@
-"""The one place that knows cpu, cuda and npu apart."""
+"""What the worker needs of a device. This and `accelerator` are all that knows cpu, cuda and npu apart."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
 
+from cache_tiers.npu.streams import DeviceMemory
 from engine.errors import EngineError
 from engine.worker.host_resources import available_memory, usable_cores
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
+
+
+class Graph(Protocol):
+    """Work of the device that was recorded once and can be replayed: same memory, same shapes, other contents."""
+
+    def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """Record what `compute` asks of the device; its result is overwritten by every replay. Once."""
+
+    def replay(self, seq_lens: Sequence[int]) -> None:
+        """Queue it again in the model's stream. seq_lens: of every attention call, instead of those captured: they are
+        arguments on the host, so a replay knows nothing of new ones by itself."""
 
 
 class Device(Protocol):
-    """What the worker needs of a device."""
+    """Where the model computes. `name` is what backends are selected by, `torch_device` where tensors are made."""
 
     name: str
     torch_device: torch.device
+    memory: DeviceMemory | None
+    """None where the device's memory is the host's own."""
 
     def prepare(self) -> None:
         """Process-wide settings of the model thread; called once, before the model is loaded."""
@@ -26,14 +42,18 @@ class Device(Protocol):
     def instruction_set(self) -> str:
         """What the kernels may be chosen by: part of the numerics id."""
 
-    def host_bytes(self, tensor: torch.Tensor) -> memoryview | None:
-        """A contiguous tensor's memory as writable bytes, None where the host cannot address it."""
+    def layers(self, *, check: bool) -> LayerKinds:
+        """How a model's small layers are computed best. check: hold fused operators to their documented limits."""
+
+    def new_graph(self) -> Graph | None:
+        """None where work is not recorded. Graphs may share memory: a replay overwrites what others resulted in."""
 
 
 class CpuDevice:
     """The host itself: work is done when the call returns, and all memory is the host's."""
 
     name = "cpu"
+    memory: DeviceMemory | None = None
 
     def __init__(self) -> None:
         self.torch_device = torch.device("cpu")
@@ -55,40 +75,12 @@ class CpuDevice:
         extra = [name for name in ("avx512_bf16", "amx_bf16", "bf16") if capabilities.get(name)]
         return "+".join([torch.backends.cpu.get_cpu_capability(), *extra])
 
-    def host_bytes(self, tensor: torch.Tensor) -> memoryview | None:
-        """Shares the tensor's memory; keep the tensor alive."""
-        return tensor.view(-1).view(torch.uint8).numpy().data
+    def layers(self, *, check: bool) -> LayerKinds:  # noqa: ARG002
+        """Plain torch."""
+        return TORCH_LAYERS
 
-
-class AcceleratorDevice:
-    """cuda or npu through torch.accelerator: no more than what both have in common."""
-
-    def __init__(self, name: str) -> None:
-        found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-        if found is None or found.type != name:
-            raise EngineError(f"this machine has no usable {name} device (found: {found or 'none'})")
-        self.name = name
-        self.torch_device = torch.device(name, torch.accelerator.current_device_index())
-
-    def prepare(self) -> None:
-        """The host's threads only feed the device."""
-        torch.set_num_threads(1)
-
-    def synchronize(self) -> None:
-        """Wait for every stream of the device."""
-        torch.accelerator.synchronize(self.torch_device)
-
-    def available_memory(self) -> int:
-        """Free bytes as the driver sees them."""
-        free, _total = torch.accelerator.get_memory_info(self.torch_device)
-        return int(free)
-
-    def instruction_set(self) -> str:
-        """The kind of the device; its exact model is not known through torch.accelerator."""
-        return self.name
-
-    def host_bytes(self, tensor: torch.Tensor) -> memoryview | None:  # noqa: ARG002
-        """The host cannot address it."""
+    def new_graph(self) -> Graph | None:
+        """A call costs little here."""
         return None
 
 
@@ -97,5 +89,7 @@ def open_device(name: str) -> Device:
     if name == "cpu":
         return CpuDevice()
     if name in ("cuda", "npu"):
+        from engine.worker.accelerator import AcceleratorDevice
+
         return AcceleratorDevice(name)
     raise EngineError(f"no device is called {name!r}; there are cpu, cuda and npu")

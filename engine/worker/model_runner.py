@@ -7,6 +7,7 @@ import torch
 
 from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler
+from engine.worker.decode_graphs import DecodeGraphs
 from engine.worker.device import Device
 from engine.worker.forward_pass import ForwardPass
 from engine.worker.input_batch import InputBatch
@@ -16,8 +17,12 @@ from models.interface import CausalLM
 class ModelRunner:
     """Binds a model, an attention backend and a sampler; keeps nothing between steps."""
 
-    def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device) -> None:
+    def __init__(
+        self, model: CausalLM, attention: AttentionBackend, device: Device, graphs: DecodeGraphs | None = None
+    ) -> None:
+        """graphs: of steps that only decode, as far as they are recorded."""
         self._model = model
+        self._graphs = graphs
         self._attention = attention
         self._device = device
         self._sampler = Sampler()
@@ -30,8 +35,10 @@ class ModelRunner:
         """
         step = batch.build(num_scheduled_tokens)
         started = time.perf_counter()
-        context = self._attention.begin_step(step.attention)
-        hidden = self._model.forward(step.input_ids, step.positions, context)
+        hidden = self._graphs.run(step) if self._graphs is not None else None
+        if hidden is None:
+            context = self._attention.begin_step(step.attention)
+            hidden = self._model.forward(step.input_ids, step.positions, context)
         sampled: dict[str, int] = {}
         if step.sampling_ids:
             rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]

@@ -1,15 +1,15 @@
 """One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from cache_tiers.layout import BlockLayout
-from cache_tiers.transfer import TransferResult
-from engine.attention.backend import AttentionSpec
-from engine.attention.selector import select_backend
+from cache_tiers.layout import BlockLayout, PoolOrder
+from engine.attention.backend import AttentionBackend, AttentionSpec, Feature
+from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
 from engine.cpu.native_step import NativeStep
 from engine.cpu.runner import NativeRunner
@@ -18,6 +18,7 @@ from engine.cpu.weights import PackedModel
 from engine.errors import EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
+from engine.worker.decode_graphs import DecodeGraphs, DecodeShape
 from engine.worker.device import open_device
 from engine.worker.forward_pass import ForwardPass, step_output
 from engine.worker.host_resources import usable_cores
@@ -25,8 +26,11 @@ from engine.worker.input_batch import InputBatch
 from engine.worker.model_runner import ModelRunner
 from models import registry
 from models.interface import CausalLM, ModelShape
+from models.layers.kinds import LayerKinds
 
-ModelLoader = Callable[[Path, torch.dtype, torch.device], CausalLM]
+logger = logging.getLogger(__name__)
+
+ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds], CausalLM]
 """A function like `models.registry.load_model`."""
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -68,7 +72,8 @@ class Worker:
     def load(self) -> None:
         """Read the weights; raises what the model loader raises."""
         self._device.prepare()
-        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device)
+        layers = self._device.layers(check=self._config.check_operators)
+        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device, layers)
         packed = pack_for_native(self._config, model, self._progress, threads=usable_cores())
         if packed is not None:
             # torch only copies and samples now; a second thread of it would spin on a core that the step needs.
@@ -84,6 +89,8 @@ class Worker:
             block_size=self._config.block_size,
             head_dim=model.head_dim,
             itemsize=self._dtype.itemsize,
+            # The kernels of the native step have an order of their own inside such a block.
+            order=PoolOrder.BLOCKS if self.computes_elsewhere else self._selection().backend.order,
         )
 
     def numerics_id(self) -> str:
@@ -91,28 +98,56 @@ class Worker:
         model = self._loaded()
         if isinstance(model, PackedModel):
             return model.numerics
-        backend = select_backend(self._attention_spec())
         versions = (f"torch-{torch.__version__}", model.kernels, self._device.instruction_set())
-        return ";".join((backend.numerics, *versions, self._config.dtype))
+        return ";".join((self._selection().backend.numerics, *versions, self._config.dtype))
 
     def _attention_spec(self) -> AttentionSpec:
         model = self.model
-        return AttentionSpec(self._device.name, self._dtype, model.num_heads, model.num_kv_heads, model.head_dim)
+        return AttentionSpec(
+            self._device.name,
+            self._dtype,
+            model.num_heads,
+            model.num_kv_heads,
+            model.head_dim,
+            self._config.block_size,
+        )
+
+    def _selection(self) -> Selection:
+        return select_backend(self._attention_spec(), self._config.attention)
 
     def available_memory(self) -> int:
         """Bytes of the device that the KV cache could take now."""
         return self._device.available_memory()
 
     def init_kv(self, num_blocks: int) -> None:
-        """Allocate `num_blocks` device blocks."""
-        self._cache = CacheEngine(self.kv_layout(), num_blocks, self._dtype, self._device)
-        model = self._loaded()
+        """Allocate `num_blocks` device blocks, and record the graphs of decodes where the device has such."""
+        model, layout = self._loaded(), self.kv_layout()
         if isinstance(model, PackedModel):
+            self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
             self._runner = NativeRunner(model, self._cache.kv_cache, threads=usable_cores())
             return
-        spec = self._attention_spec()
-        attention = select_backend(spec)(spec, self._cache.kv_cache)
-        self._runner = ModelRunner(model, attention, self._device)
+        selection = self._selection()
+        logger.info("attention on %s: %s", self._device.name, selection)
+        recordable = Feature.GRAPHS in selection.backend.support.features
+        spare = 1 if self._config.decode_graphs and recordable else 0
+        self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device, spare_blocks=spare)
+        check = self._config.check_operators
+        attention = selection.backend(self._attention_spec(), self._cache.kv_cache, check=check)
+        graphs = self._graphs(model, attention, num_blocks) if spare else None
+        self._runner = ModelRunner(model, attention, self._device, graphs)
+
+    def _graphs(self, model: CausalLM, attention: AttentionBackend, spare_block: int) -> DecodeGraphs | None:
+        """None where recording fails: every step is computed call by call then, which is slower and nothing else."""
+        window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
+        size = self._config.block_size
+        shape = DecodeShape(self._config.max_num_seqs, -(-window // size), size, spare_block)
+        graphs = DecodeGraphs(model, attention, self._device, shape)
+        self._progress(f"recording the graphs of {shape.buckets()[-1]} and fewer decodes")
+        try:
+            return graphs if graphs.capture() else None
+        except Exception as error:  # whatever a device raises that cannot record
+            logger.warning("decodes run without graphs, because recording one failed: %s", error)
+            return None
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """The CPU tier's arena; raises EngineError before `init_kv`, and if the device cannot copy to it."""
@@ -122,7 +157,8 @@ class Worker:
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
-        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then.
+        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then, while
+        its block moves may still be under way.
 
         Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
         must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
@@ -132,8 +168,7 @@ class Worker:
         received = time.perf_counter()
         self._batch.update(step)
         if isinstance(self._runner, ModelRunner):
-            output = self._execute(step, self._runner, self._cache, received)
-            return lambda: output
+            return self._execute(step, self._runner, self._cache, received)
         return NativeStep(step, self._runner, self._batch, self._cache, received).collect
 
     @property
@@ -147,15 +182,16 @@ class Worker:
 
     def _execute(
         self, step: SchedulerOutput, runner: ModelRunner, cache: CacheEngine, received: float
-    ) -> ModelRunnerOutput:
+    ) -> Callable[[], ModelRunnerOutput]:
+        """Computed when it returns; copies beside the computation may still be under way."""
         cache.copy_within(step.copies)
-        transfers: tuple[TransferResult, ...] = cache.run(step.loads)
+        loads = cache.start(step.loads)
         prepared = time.perf_counter()
         passes: list[ForwardPass] = []
         if step.num_scheduled_tokens:
             passes = [runner.run(self._batch, step.num_scheduled_tokens) for _ in range(step.passes)]
-        transfers += cache.run(step.stores)
-        return step_output(step, passes, transfers, received=received, prepared=prepared)
+        stores = cache.start(step.stores)
+        return lambda: step_output(step, passes, loads() + stores(), received=received, prepared=prepared)
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""

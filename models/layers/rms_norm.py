@@ -15,3 +15,8 @@ class RMSNorm:
         wide = x.float()
         scale = wide.square().mean(-1, keepdim=True).add_(self._eps).rsqrt_()
         return (wide * scale).to(x.dtype).mul_(self.weight)
+
+    def add(self, x: torch.Tensor, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(norm(x + change), x + change), both [T, size]; x is updated in place."""
+        x += change
+        return self(x), x

@@ -7,8 +7,8 @@ import torch
 from torch.nn import functional
 
 from models.interface import ForwardContext
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
-from models.layers.rms_norm import RMSNorm
 from models.layers.rope import RotaryTable
 from models.pangu.config import PanguConfig
 
@@ -44,15 +44,15 @@ class Attention:
 class MLP:
     """down(silu(gate(x)) * up(x)) with gate and up merged."""
 
-    def __init__(self, config: PanguConfig, *, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, config: PanguConfig, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device) -> None:
         hidden, inner = config.hidden_size, config.intermediate_size
+        self._swiglu = layers.swiglu
         self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)
         self.down = Linear(inner, [hidden], bias=False, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [T, hidden] -> [T, hidden]."""
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(functional.silu(gate).mul_(up))
+        return self.down(self._swiglu(self.gate_up(x)))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Views to fill, by their names in a checkpoint."""
@@ -63,16 +63,18 @@ class MLP:
 class DecoderLayer:
     """x + attention(norm(x)), then x + mlp(norm(x))."""
 
-    def __init__(self, config: PanguConfig, layer: int, *, dtype: torch.dtype, device: torch.device) -> None:
-        self.input_norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+    def __init__(
+        self, config: PanguConfig, layer: int, layers: LayerKinds, *, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        self.input_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
         self.attention = Attention(config, layer, dtype=dtype, device=device)
-        self.mlp_norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self.mlp = MLP(config, dtype=dtype, device=device)
+        self.mlp_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self.mlp = MLP(config, layers, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
-        """x [T, hidden] -> [T, hidden]; x is updated in place."""
-        x += self.attention(self.input_norm(x), rope, rows, context)
-        x += self.mlp(self.mlp_norm(x))
+        """x [T, hidden] -> [T, hidden]; x may be updated in place."""
+        normed, x = self.mlp_norm.add(x, self.attention(self.input_norm(x), rope, rows, context))
+        x += self.mlp(normed)
         return x
 
     def linears(self) -> tuple[Linear, ...]:
@@ -91,7 +93,15 @@ class DecoderLayer:
 class PanguForCausalLM:
     """The whole network; satisfies `models.interface.CausalLM`. Its tensors hold garbage until `slots` are filled."""
 
-    def __init__(self, config: PanguConfig, *, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self,
+        config: PanguConfig,
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
+        layers: LayerKinds = TORCH_LAYERS,
+    ) -> None:
+        """layers: how norms, rotation and activation are computed."""
         self.num_layers = config.num_layers
         self.num_heads = config.num_heads
         self.num_kv_heads = config.num_kv_heads
@@ -99,13 +109,13 @@ class PanguForCausalLM:
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = dtype
-        self.kernels = "torch"
-        self._layers = [DecoderLayer(config, i, dtype=dtype, device=device) for i in range(config.num_layers)]
-        self._norm = RMSNorm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self.kernels = layers.name
+        self._layers = [DecoderLayer(config, i, layers, dtype=dtype, device=device) for i in range(config.num_layers)]
+        self._norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
         self._head = Linear(config.hidden_size, [config.vocab_size], bias=False, dtype=dtype, device=device)
         self._tied = config.tie_word_embeddings
         self._embedding = self._head.weight if self._tied else torch.empty_like(self._head.weight)
-        self._rope = RotaryTable(
+        self._rope = layers.rotary(
             config.head_dim, config.max_position_embeddings, config.rope_theta, config.rope_scaling, device
         )
 

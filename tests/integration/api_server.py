@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 import aiohttp
 import uvicorn
+from starlette.applications import Starlette
 from starlette.routing import Route
 
 from app.backend import Backend
@@ -21,8 +22,9 @@ from app.services import Services
 
 
 @asynccontextmanager
-async def api_client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of the server at `url`, where paths count from. It closes the responses that a test does not read."""
+async def api_client(url: str, key: str | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of the server at `url`, where paths count from, with a key of it if it demands one. It closes the
+    responses that a test does not read."""
     responses: list[aiohttp.ClientResponse] = []
 
     async def keep(_session: object, _context: object, request: aiohttp.TraceRequestEndParams) -> None:
@@ -30,7 +32,10 @@ async def api_client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
 
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(keep)
-    async with aiohttp.ClientSession(url, trace_configs=[trace]) as session:
+    headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+    # As browsers do, also of a server without a name.
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(url, trace_configs=[trace], headers=headers, cookie_jar=jar) as session:
         yield session
         for response in responses:
             response.close()
@@ -42,6 +47,7 @@ E = TypeVar("E", bound=Backend)
 @dataclass(frozen=True)
 class RunningServer(Generic[E]):
     url: str
+    app: Starlette
     services: Services
     engine: E
 
@@ -101,7 +107,7 @@ async def running_server(
     await server.is_up.wait()
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield RunningServer(f"http://127.0.0.1:{port}", services, engine)
+        yield RunningServer(f"http://127.0.0.1:{port}", app, services, engine)
     finally:
         await engine.stop(0)
         server.should_exit = True

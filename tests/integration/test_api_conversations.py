@@ -75,6 +75,7 @@ async def test_a_conversation_shows_its_messages_along_the_path(http: aiohttp.Cl
         "parent_id",
         "role",
         "content",
+        "reasoning",
         "status",
         "finish_reason",
         "error",

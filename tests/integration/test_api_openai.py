@@ -62,6 +62,29 @@ async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> 
     assert answer.usage.prompt_tokens_details.cached_tokens == answer.usage.prompt_tokens
 
 
+@row("openai", "chat.completions.create(messages=[..., answer, ...])", "an answer sent back stands there by the "
+     "exact tokens that were produced: they are cached too")  # fmt: skip
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("cut", [{}, {"stop": "4"}, {"max_tokens": 3}])
+async def test_an_answer_that_is_sent_back_is_cached(
+    client: AsyncOpenAI, api: Api, cut: dict[str, Any], stream: bool
+) -> None:
+    messages: list[Any] = [*MESSAGES]
+    for turn in range(3):
+        fields: dict[str, Any] = {"model": "fake-1", "messages": messages, "stream": stream, **cut}
+        answer: Any = await client.chat.completions.create(**fields)
+        if stream:
+            text = "".join([chunk.choices[0].delta.content or "" async for chunk in answer])
+        else:
+            text = answer.choices[0].message.content
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": f"And {turn}?"}]
+    before, last = api.engine.requests[-2:]
+    # Of a token that was cut by a stop string its beginning is left.
+    whole = before.produced[:-1] if "stop" in cut else before.produced
+    assert last.prompt[: len(before.prompt) + len(whole)] == (*before.prompt, *whole)
+    assert text_of(last.prompt).count(f"assistant\n{text}>") == 2
+
+
 @row("openai", "chat.completions.create(stream=True)", "the role first, the reason last, one id throughout")
 async def test_a_streamed_chat_has_the_role_first_the_reason_last_and_one_id_throughout(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
@@ -313,6 +336,25 @@ async def test_a_client_that_closes_its_stream_frees_its_place_in_the_engine(cli
     await stream.close()
     await api.engine.until_running(0)
     assert api.engine.finished == {"abort": 1}
+
+
+async def test_what_a_client_got_before_it_left_is_an_answer_too(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
+    await api.engine.until_running(1)
+    api.engine.allow(3)
+    stream, text = await asking, ""
+    async for chunk in stream:
+        text += chunk.choices[0].delta.content or ""
+        if text == " w0 w1 w2":
+            break
+    await stream.close()
+    await api.engine.until_running(0)
+    api.engine.allow(None)
+    messages: list[Any] = [*MESSAGES, {"role": "assistant", "content": text}, {"role": "user", "content": "Why?"}]
+    await client.chat.completions.create(model="fake-1", messages=messages)
+    before, last = api.engine.requests
+    assert last.prompt[: len(before.prompt) + 3] == (*before.prompt, *before.produced)
 
 
 @row("openai", "chat.completions.create(...)", "too many wait: `RateLimitError` with `Retry-After`")

@@ -145,6 +145,19 @@ async def test_an_answer_that_is_taken_out_leaves_its_question_to_be_followed(cl
     assert text_of(api.engine.requests[1].prompt) == "<user\none><user\ntwo><assistant\n"
 
 
+async def test_the_reuse_of_a_run_is_explained_when_its_question_was_taken_out(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create()
+    await respond(client, conversation.id, "one")
+    await respond(client, conversation.id, "two")
+    async with aiohttp.ClientSession(api.url) as http:
+        async with http.get(f"/api/conversations/{conversation.id}") as response:
+            questions_and_runs = (await response.json())["messages"]
+        for question, answer in (questions_and_runs[2:], questions_and_runs[:2]):
+            await client.conversations.items.delete(question["id"], conversation_id=conversation.id)
+            async with http.get(f"/api/runs/{answer['run_id']}/kv") as response:
+                assert response.status == 200
+
+
 async def test_while_a_response_comes_its_conversation_is_locked(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     api.engine.hold()

@@ -92,13 +92,26 @@ async def test_the_messages_of_the_input_come_in_both_forms_and_in_parts(client:
     assert prompt(api, 0) == said
 
 
-async def test_a_client_may_keep_the_history_itself(client: AsyncOpenAI, api: Api) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_may_keep_the_history_itself_and_its_answers_are_cached(
+    client: AsyncOpenAI, api: Api, stream: bool
+) -> None:
     history: Any = [{"role": "user", "content": "one"}]
-    first = await client.responses.create(model="fake-1", input=history, store=False)
+    if stream:
+        async with client.responses.stream(model="fake-1", input=history, store=False) as events:
+            first: Response = await events.get_final_response()
+    else:
+        first = await client.responses.create(model="fake-1", input=history, store=False)
     history += first.output
     history += [{"role": "user", "content": "two"}]
-    await client.responses.create(model="fake-1", input=history, store=False)
+    second = await client.responses.create(model="fake-1", input=history)
     assert prompt(api, 1) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
+    assert first.usage is not None
+    assert second.usage is not None
+    assert second.usage.input_tokens_details.cached_tokens == first.usage.total_tokens
+    await client.responses.create(model="fake-1", input="three", previous_response_id=second.id)
+    before = api.engine.requests[1]
+    assert api.engine.requests[2].prompt[: second.usage.total_tokens] == (*before.prompt, *before.produced)
 
 
 async def test_the_next_response_begins_with_every_token_of_those_before_it(client: AsyncOpenAI, api: Api) -> None:
@@ -356,7 +369,7 @@ async def test_what_is_not_stored_is_not_there_afterwards(client: AsyncOpenAI, a
             await client.responses.create(model="fake-1", input="and?", previous_response_id=gone)
     for table in ("conversation", "message", "response"):
         assert await api.services.store.database.read(f"SELECT * FROM {table}") == []
-    assert api.services.runs.get(None) is None
+    assert api.services.runs.get(None, "local") is None
 
 
 async def test_what_is_not_stored_may_follow_what_is(client: AsyncOpenAI, api: Api) -> None:

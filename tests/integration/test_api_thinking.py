@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
+from app.next_prefix import NextPrefixes
+from app.storage.next_prefixes import NextPrefixStore
+from app.tenant_name import LOCAL
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from models.thinking import ThinkingMode
@@ -129,4 +133,45 @@ async def test_the_next_turn_computes_its_question_alone_and_nothing_outlives_th
         await asyncio.to_thread(until, lambda: api.engine.is_idle)
         assert api.engine.stats().blocks_cached > 2
         assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
+        await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)
+
+
+@pytest.mark.parametrize("tokens", [1, 3, 8])
+async def test_an_answer_that_is_cut_in_or_behind_its_thought_goes_on(api: Api, tokens: int) -> None:
+    async with api_client(api.url) as http:
+        conversation = await created(http)
+        cut = await said(http, conversation, "Hi", params={"max_tokens": tokens})
+        assert cut["status"] == "incomplete"
+        assert THOUGHT.startswith(cut["reasoning"] or "")
+        assert ANSWER.startswith(cut["content"])
+        events = await all_events(await http.post(f"/api/messages/{cut['id']}/continue"))
+        whole = events[-1].data["message"]
+        assert (whole["reasoning"], whole["content"], whole["status"]) == (THOUGHT, ANSWER, "complete")
+        told = "".join(event.data.get("reasoning", "") for event in events if event.kind == "delta")
+        assert (told, text_of(events)) == (THOUGHT, ANSWER)
+        numbers = [event.number for event in events]
+        assert numbers == sorted(set(numbers))
+
+
+async def test_what_is_computed_ahead_of_a_conversation_that_is_deleted_meanwhile_goes_too(api: Api) -> None:
+    services = api.services
+
+    class Deleting(NextPrefixStore):
+        async def keep(self, message_id: str, token_ids: bytes) -> bool:
+            kept = await super().keep(message_id, token_ids)
+            services.erasure.begin(await services.store.deletions.remove_conversation(conversation), LOCAL)
+            await asyncio.gather(*services.erasure._tasks)
+            return kept
+
+    async with api_client(api.url) as http:
+        conversation = await created(http, system_prompt=SYSTEM)
+        answer = await said(http, conversation, "Hi")
+        await services.next_prefixes.stop()
+        run = services.runs.get(answer["run_id"], LOCAL)
+        assert run is not None
+        store = replace(services.store, next_prefixes=Deleting(services.store.database))
+        ahead = NextPrefixes(services.host, store, services.turns, services.erasure, poll_seconds=0.001)
+        ahead.after(run)
+        await ahead.settled()
+        await asyncio.gather(*services.erasure._tasks)
         await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)

@@ -36,9 +36,9 @@ class Terminal:
         asyncio.get_running_loop().add_reader(self._keyboard, self._read)
 
     @classmethod
-    def chat_with(cls, url: str) -> Self:
+    def chat_with(cls, url: str, *flags: str) -> Self:
         address = urlsplit(url)
-        return cls(*COMMAND, "--host", str(address.hostname), "--port", str(address.port))
+        return cls(*COMMAND, "--host", str(address.hostname), "--port", str(address.port), *flags)
 
     async def shows(self, text: str) -> str:
         """Wait until `text` appears after what was waited for before; returns what came up to its end."""
@@ -169,3 +169,17 @@ async def test_a_server_that_starts_is_waited_for(tmp_path: Path) -> None:
             await terminal.shows("fake-1 at ")
         finally:
             terminal.close()
+
+
+async def test_a_server_with_keys_is_talked_to_with_one(api: RunningServer[FakeEngine], tmp_path: Path) -> None:
+    _, key = await api.services.administration.create_key("alice", "alice", "user")
+    (tmp_path / "key").write_text(f"{key}\n")
+    refused = Terminal.chat_with(api.url)
+    welcome = Terminal.chat_with(api.url, "--api-key", f"@{tmp_path / 'key'}")
+    await refused.shows("the server demands a key that opens it: --api-key KEY")
+    assert await refused.ends() == 1
+    await welcome.shows("Ctrl-D leaves.")
+    welcome.type("hello\n")
+    await welcome.shows(" w0 w1 w2")
+    refused.close()
+    welcome.close()

@@ -49,6 +49,18 @@ async def test_cached(client: AsyncAnthropic, api: Api) -> None:
     assert (answer.usage.input_tokens, answer.usage.cache_creation_input_tokens) == (0, 0)
 
 
+@row("anthropic", "messages.create(messages=[..., answer, ...])", "an answer sent back stands there by the exact "
+     "tokens that were produced: they are cached too")  # fmt: skip
+async def test_an_answer_that_is_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> None:
+    first = await client.messages.create(model="fake-1", max_tokens=100, messages=HI)
+    history: Any = [*HI, {"role": "assistant", "content": first.content}, *HI]
+    counted = await client.messages.count_tokens(model="fake-1", messages=history)
+    second = await client.messages.create(model="fake-1", max_tokens=100, messages=history)
+    [before, last] = api.engine.requests
+    assert second.usage.cache_read_input_tokens == len(before.prompt) + len(before.produced)
+    assert counted.input_tokens == len(last.prompt)
+
+
 @row("anthropic", "messages.create(system=..., messages=[...])", "text or blocks of text; `cache_control` does nothing")
 async def test_blocks(client: AsyncAnthropic, api: Api) -> None:
     cached: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}

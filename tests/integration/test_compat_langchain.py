@@ -69,6 +69,16 @@ async def test_cached(models: Models) -> None:
     assert answer.usage_metadata["input_token_details"]["cache_read"] == answer.usage_metadata["input_tokens"]
 
 
+@row("langchain-openai", "ChatOpenAI(...).ainvoke([..., answer, ...])", "an answer sent back stands there by the exact "
+     "tokens that were produced: they are cached too")  # fmt: skip
+async def test_an_answer_that_is_sent_back_is_cached(models: Models, api: Api) -> None:
+    first = await models.chat().ainvoke([HumanMessage("hi")])
+    second = await models.chat().ainvoke([HumanMessage("hi"), first, HumanMessage("and?")])
+    before = api.engine.requests[0]
+    assert second.usage_metadata is not None
+    assert second.usage_metadata["input_token_details"]["cache_read"] == len(before.prompt) + len(before.produced)
+
+
 @row("langchain-openai", "ChatOpenAI(stream_usage=True).astream(...)", "chunks that add up, with usage")
 async def test_stream(models: Models) -> None:
     whole = await streamed(models.chat(stream_usage=True))

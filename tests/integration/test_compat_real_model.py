@@ -44,6 +44,10 @@ async def test_a_message_is_answered_counted_cached_and_stopped_by_a_sequence(re
         assert text == block.text[: block.text.index(word)]
         assert again.usage.cache_read_input_tokens
         assert again.usage.input_tokens + again.usage.cache_read_input_tokens == counted.input_tokens
+        history = [*QUESTION, {"role": "assistant", "content": first.content}, {"role": "user", "content": "And then?"}]
+        next_turn = await client.messages.create(**{**fields, "messages": history})
+        # The KV of the last token of an answer is never computed.
+        assert next_turn.usage.cache_read_input_tokens == counted.input_tokens + first.usage.output_tokens - 1
 
 
 async def test_text_becomes_ids_and_text_again(real_api: Api) -> None:

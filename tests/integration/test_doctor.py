@@ -51,7 +51,20 @@ def test_on_a_machine_that_has_everything_the_report_is_a_line_per_subject_and_e
     sizes = ["--kv-memory", "1MiB", "--redis-memory", "1MiB"]
     assert main(["doctor", "--port", "0", "--model", str(model), *places, *sizes]) == 0
     output = capsys.readouterr().out
-    subjects = ("python", "device", "compiler", "redis", "lmcache", "model", "memory", "web page", "state-dir", "port")
+    subjects = (
+        "python",
+        "device",
+        "npu",
+        "attention",
+        "compiler",
+        "redis",
+        "lmcache",
+        "model",
+        "memory",
+        "web page",
+        "state-dir",
+        "port",
+    )
     for subject in subjects:
         assert f" {subject} " in output
     assert "fail" not in output

@@ -13,11 +13,14 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from models.dense_context import DenseContext
-from models.errors import TokenizerError
+from models.errors import TokenizerError, UnsupportedModelError
+from models.layers.kinds import TORCH_LAYERS
+from models.layers.rope import RotaryTable
 from models.pangu.chat_format import ChatFormat, Message
 from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
+from models.pangu.model import MLP, Attention, PanguForCausalLM
 from models.pangu.presets import OPENPANGU_EMBEDDED_1B, OPENPANGU_EMBEDDED_7B
+from models.pangu.tensor_parallel import rank_config, rank_tensor
 from models.registry import load_model
 from models.text_tokenizer import TextTokenizer, load_tokenizer
 from tests.tiny_openpangu import CONTROL, WORDS, pangu_config, random_tensors, write_openpangu
@@ -122,6 +125,29 @@ def test_the_1b_has_no_head_of_its_own() -> None:
     config = PanguConfig.from_json(OPENPANGU_EMBEDDED_1B)
     slots = PanguForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()
     assert len(slots) == 26 * 13 + 2
+
+
+def test_the_partial_sums_of_two_ranks_are_the_whole_and_have_each_bias_once() -> None:
+    sizes = {"hidden_size": 512, "intermediate_size": 1024, "num_attention_heads": 4, "num_key_value_heads": 2}
+    raw = pangu_config(layers=1) | sizes
+    config, tensors = PanguConfig.from_json(raw), random_tensors(raw)
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(20, 512, generator=generator)
+    rope = RotaryTable(128, 64, config.rope_theta, None, torch.device("cpu"))
+
+    def outputs(rank: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        shape = rank_config(config, size)
+        attention = Attention(shape, 0, dtype=torch.float32, device=torch.device("cpu"))
+        mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
+        for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
+            slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))
+        return attention(x, rope, rope.rows(torch.arange(20)), DenseContext()), mlp(x)
+
+    whole, parts = outputs(0, 1), [outputs(rank, 2) for rank in range(2)]
+    for at in range(2):
+        torch.testing.assert_close(parts[0][at] + parts[1][at], whole[at], rtol=1e-5, atol=1e-5)
+    with pytest.raises(UnsupportedModelError, match="3 ranks"):
+        rank_config(config, 3)
 
 
 @pytest.mark.parametrize("texts", [WORDS, random_texts(300)], ids=["chosen", "random"])

@@ -177,7 +177,7 @@ def test_the_numerics_id_names_the_build_and_nothing_of_torch(model: Path, confi
         names.add(worker.numerics_id().partition(";")[0].rpartition("-")[0])
         worker.close()
     best = pack_and_name(config)
-    assert names == {f"native-{best}", "native-portable", "cpu"}
+    assert names == {f"native-{best}", "native-portable", "torch"}
 
 
 def pack_and_name(config: EngineConfig) -> str:

@@ -23,7 +23,7 @@ async def test_the_next_turn_finds_what_it_would_have_found_without_a_title(mode
         first = await said(http, conversation, "What is a tide, and what has the moon to do with it?")
         await settled(engine)
         before = engine.stats()
-        run = services.runs.get(first["run_id"])
+        run = services.runs.get(first["run_id"], "local")
         assert run is not None
         titles.after(run)
         while titles._tasks:

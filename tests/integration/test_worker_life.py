@@ -35,7 +35,7 @@ def test_the_layout_follows_the_model_and_the_settings(model: Path) -> None:
 def test_the_numerics_id_names_backend_torch_and_dtype_but_no_number_of_threads(model: Path) -> None:
     worker = loaded(model, "bfloat16")
     name = worker.numerics_id()
-    assert name.startswith(f"cpu-1;torch-{torch.__version__};")
+    assert name.startswith(f"torch-1;torch-{torch.__version__};")
     assert loaded(model, "float32").numerics_id() != name
     torch.set_num_threads(1)
     assert worker.numerics_id() == name

@@ -79,9 +79,10 @@ class FakeChatFormat:
         num_new: int = 1,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
-        assert messages[-num_new - 1].role == "assistant"
+        new = len(messages) - num_new
+        assert messages[new - 1].role == "assistant"
         closed = [] if prior_ids[-1] == END else [END]
-        said = [id_ for message in messages[-num_new:] for id_ in _turn(message)]
+        said = [id_ for message in messages[new:] for id_ in _turn(message)]
         return [*closed, *said, START, *b"assistant\n"]
 
 
@@ -102,6 +103,7 @@ class FakeStream:
     request_id: str
     params: SamplingParams
     prompt: tuple[int, ...]
+    tenant: str = "local"
     urgency: Urgency = NORMAL
     keep_kv: bool = True
     produced: list[int] = field(default_factory=list)
@@ -133,6 +135,8 @@ class FakeEngine:
         self.sampling_defaults: dict[str, float] = {}
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
+        self.erased_of: list[str] = []
+        self.deleted_tenants: list[str] = []
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self._steps: int | None = None
@@ -204,7 +208,7 @@ class FakeEngine:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
         request_id = f"{request_id}-{len(self.requests)}"
-        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), urgency, keep_kv, list(produced))
+        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), tenant, urgency, keep_kv, list(produced))
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream
@@ -217,8 +221,20 @@ class FakeEngine:
         if stream is not None:
             self._finish(stream, "", (), "abort")
 
-    async def erase(self, trails: Sequence[Trail]) -> None:
+    def tenant_salt(self, tenant: str) -> bytes:
+        return f"salt of {tenant}".encode()
+
+    def requests_of(self, tenant: str) -> list[str]:
+        return [stream.request_id for stream in self._live.values() if stream.tenant == tenant]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        self.deleted_tenants.append(tenant)
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         self.erased += trails
+        self.erased_of += [tenant] * len(trails)
         self._change.set()
 
     async def until_erased(self, count: int) -> list[Trail]:

@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.layout import BlockLayout, PoolOrder
+from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec
 from engine.attention.selector import load_backend
 
 POISON = (float("nan"), float("inf"), float("-inf"), 1e30)
@@ -23,14 +24,31 @@ class Life:
 class PagedHistory:
     """Plays the same steps to each named backend, over pools whose free blocks are full of NaN and Inf."""
 
-    def __init__(self, spec: AttentionSpec, names: Sequence[str], *, layers: int, blocks: int, block_size: int) -> None:
-        self.spec = spec
+    def __init__(
+        self,
+        spec: AttentionSpec,
+        names: Sequence[str],
+        *,
+        layers: int,
+        blocks: int,
+        block_size: int,
+        device: torch.device | None = None,
+    ) -> None:
+        """device: None is the CPU, also for backends of other devices, whose operators must be played there."""
+        self.spec, self.device = spec, device
         self.layers, self.block_size = layers, block_size
+        self.by_layer: dict[str, bool] = {}
         self.random = random.Random(f"{spec} {layers} {blocks}")
         self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
-        shape = (blocks, layers, 2, spec.num_kv_heads, block_size, spec.head_dim)
-        self.pools = {name: torch.zeros(shape, dtype=spec.dtype) for name in names}
-        self.backends = {name: load_backend(name)(spec, self.pools[name]) for name in names}
+        layout = BlockLayout(layers, spec.num_kv_heads, block_size, spec.head_dim, spec.dtype.itemsize)
+        self.pools: dict[str, torch.Tensor] = {}
+        self.backends: dict[str, AttentionBackend] = {}
+        for name in names:
+            backend = load_backend(name)
+            self.by_layer[name] = backend.order is PoolOrder.LAYERS
+            shape = replace(layout, order=backend.order).pool_shape(blocks)
+            self.pools[name] = torch.zeros(shape, dtype=spec.dtype, device=device)
+            self.backends[name] = backend(spec, self.pools[name], check=True)
         self.free = list(range(blocks))
         self.random.shuffle(self.free)
         self.poison(self.free)
@@ -38,8 +56,12 @@ class PagedHistory:
     def poison(self, block_ids: Sequence[int]) -> None:
         for block_id in block_ids:
             value = self.random.choice(POISON)
-            for pool in self.pools.values():
-                pool[block_id] = value
+            for name in self.pools:
+                self.block(name, block_id).fill_(value)
+
+    def block(self, name: str, block_id: int) -> torch.Tensor:
+        """One block of a backend's pool, all layers."""
+        return self.pools[name][:, :, block_id] if self.by_layer[name] else self.pools[name][block_id]
 
     def retire(self, life: Life) -> None:
         self.poison(life.blocks)
@@ -62,7 +84,7 @@ class PagedHistory:
             query_lens=tuple(count for _, count in work),
             seq_lens=tuple(life.length for life, _ in work),
             block_tables=tuple(tuple(life.blocks) for life, _ in work),
-            slot_mapping=torch.tensor(slots),
+            slot_mapping=torch.tensor(slots, device=self.device),
         )
         inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
         outputs: dict[str, torch.Tensor] = {}
@@ -75,5 +97,5 @@ class PagedHistory:
         """As a model gives them: slices of one tensor, so not contiguous."""
         heads, kv_heads = self.spec.num_heads, self.spec.num_kv_heads
         merged = torch.randn(rows, heads + 2 * kv_heads, self.spec.head_dim, generator=self.generator)
-        q, k, v = merged.to(self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
+        q, k, v = merged.to(self.device, self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
         return q, k, v

@@ -19,14 +19,14 @@ def test_a_whole_prompt_equals_dense_causal_attention() -> None:
     blocks = [4, 1, 6]
     slots = torch.tensor([blocks[p // 16] * 16 + p % 16 for p in range(37)])
     backend = ReferenceAttention(
-        AttentionSpec("cpu", torch.float32, 9, 3, 64), torch.full((8, 2, 2, 3, 16, 64), float("nan"))
+        AttentionSpec("cpu", torch.float32, 9, 3, 64, 16), torch.full((8, 2, 2, 3, 16, 64), float("nan"))
     )
     context = backend.begin_step(AttentionMetadata((37,), (37,), (blocks,), slots))
     torch.testing.assert_close(context.attention(1, q, k, v), DenseContext().attention(1, q, k, v))
 
 
 def test_stale_slots_of_a_recycled_block_never_show() -> None:
-    spec = AttentionSpec("cpu", torch.float32, 4, 2, 16)
+    spec = AttentionSpec("cpu", torch.float32, 4, 2, 16, 16)
     history = PagedHistory(spec, ["reference"], layers=1, blocks=8, block_size=16)
     life = Life()
     for count in (5, 1, 30, 1):

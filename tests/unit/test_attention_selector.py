@@ -1,24 +1,69 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
-from engine.attention.backend import AttentionSpec
-from engine.attention.cpu import CpuAttention
-from engine.attention.reference import ReferenceAttention
+from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.selector import BACKENDS, load_backend, select_backend
 from engine.errors import EngineError
 
-
-def spec(device: str, dtype: torch.dtype) -> AttentionSpec:
-    return AttentionSpec(device, dtype, 8, 2, 64)
-
-
-def test_a_cpu_gets_the_cpu_backend() -> None:
-    assert select_backend(spec("cpu", torch.bfloat16)) is CpuAttention
+PANGU = AttentionSpec("npu", torch.bfloat16, 32, 8, 128, 128)
+ON_CPU = AttentionSpec("cpu", torch.bfloat16, 9, 3, 64, 64)
+NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
 
 
-@pytest.mark.parametrize(("device", "dtype"), [("cuda", torch.bfloat16), ("cpu", torch.float16)])
-def test_what_no_fast_backend_serves_falls_to_the_reference(device: str, dtype: torch.dtype) -> None:
-    assert select_backend(spec(device, dtype)) is ReferenceAttention
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (PANGU, "npu"),
+        (replace(PANGU, num_heads=12, num_kv_heads=6), "npu"),
+        (replace(PANGU, head_dim=192), "npu"),
+        (replace(PANGU, block_size=512), "npu"),
+        (replace(PANGU, head_dim=64), "torch"),
+        (replace(PANGU, block_size=64), "torch"),
+        (replace(PANGU, block_size=640), "torch"),
+        (replace(PANGU, num_heads=65, num_kv_heads=1), "torch"),
+        (replace(PANGU, dtype=torch.float32), "torch"),
+        (replace(PANGU, dtype=torch.float16), "reference"),
+        (ON_CPU, "torch"),
+        (replace(ON_CPU, dtype=torch.float32), "torch"),
+        (replace(ON_CPU, dtype=torch.float16), "reference"),
+        (replace(ON_CPU, device_type="cuda"), "torch"),
+        (replace(ON_CPU, device_type="xpu"), "reference"),
+        (NO_ATTENTION, "placeholder"),
+        (replace(NO_ATTENTION, device_type="cpu"), "placeholder"),
+    ],
+    ids=str,
+)
+def test_the_first_backend_of_the_table_that_can_serve_is_chosen(spec: AttentionSpec, expected: str) -> None:
+    selection = select_backend(spec)
+    assert selection.name == expected
+    assert [name for name, _ in selection.passed_over] == list(BACKENDS)[: list(BACKENDS).index(expected)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (replace(PANGU, head_dim=64), "npu: head size 64 is not one of 128, 192"),
+        (replace(PANGU, block_size=64), "npu: blocks of 64 tokens are no multiple of 128"),
+        (replace(PANGU, block_size=640), "npu: blocks of 640 tokens are larger than 512"),
+        (replace(PANGU, num_heads=65, num_kv_heads=1), "npu: more than 64 query heads share a KV head"),
+        (replace(PANGU, dtype=torch.float32), "npu: float32 is not one of bfloat16"),
+        (ON_CPU, "npu: does not run on cpu"),
+        (ON_CPU, "placeholder: only for models without attention"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_passed_over_says_why(spec: AttentionSpec, reason: str) -> None:
+    assert reason in str(select_backend(spec))
+
+
+def test_a_backend_that_was_asked_for_by_name_is_taken_if_it_can_serve() -> None:
+    assert select_backend(PANGU, "reference").name == "reference"
+    with pytest.raises(EngineError, match="--attention npu: head size 64 is not one of 128, 192"):
+        select_backend(replace(PANGU, head_dim=64), "npu")
+    with pytest.raises(EngineError, match="--attention npu: the model has no attention"):
+        select_backend(NO_ATTENTION, "npu")
 
 
 def test_every_name_in_the_table_loads_and_has_numerics_of_its_own() -> None:
@@ -26,5 +71,12 @@ def test_every_name_in_the_table_loads_and_has_numerics_of_its_own() -> None:
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(EngineError, match="cpu, reference"):
+    with pytest.raises(EngineError, match="placeholder, npu, torch, reference"):
         load_backend("flash")
+
+
+def test_a_model_without_attention_that_asks_for_some_is_told_so() -> None:
+    nothing = torch.empty(0)
+    context = load_backend("placeholder")(NO_ATTENTION, nothing).begin_step(AttentionMetadata((), (), (), nothing))
+    with pytest.raises(EngineError, match="layer 3 of a model without attention heads"):
+        context.attention(3, nothing, nothing, nothing)

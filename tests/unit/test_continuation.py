@@ -96,7 +96,7 @@ async def test_what_goes_on_survives_the_process_too(services: Services, engine:
     await fresh.start()
     later = await Services.open(tmp_path / "conversations.db", host)
     host.ready(fresh, "identity")
-    resumed = later.runs.get(run.id)
+    resumed = later.runs.get(run.id, "local")
     assert resumed is not None
     assert (await ended(resumed)).content == WHOLE_ANSWER
     await fresh.stop(0)

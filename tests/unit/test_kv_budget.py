@@ -23,3 +23,10 @@ def test_on_a_small_machine_pool_and_cpu_tier_leave_more_than_half_to_others() -
     budget = kv_budget(0, None, free=10 * GIB, window_nbytes=4 * GIB)
     assert budget.pool == GIB
     assert budget.pool + budget.cpu_tier < 10 * GIB / 2
+
+
+def test_a_device_with_memory_of_its_own_gives_most_of_it_and_the_host_at_most_half() -> None:
+    budget = kv_budget(0, None, free=50 * GIB, window_nbytes=GIB, host_free=100 * GIB)
+    assert budget == KVBudget(40 * GIB, 50 * GIB)
+    assert kv_budget(0, None, free=10 * GIB, window_nbytes=GIB, host_free=100 * GIB).cpu_tier == 24 * GIB
+    assert kv_budget(GIB, 2 * GIB, free=GIB, window_nbytes=GIB, host_free=GIB) == KVBudget(GIB, 2 * GIB)

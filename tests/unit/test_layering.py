@@ -61,7 +61,7 @@ def _imports(path: Path) -> Iterator[str]:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # A table of lazy imports: "engine.attention.cpu:CpuBackend".
+            # A table of lazy imports: "engine.attention.npu:NpuAttention".
             name = node.value.partition(":")[0]
             if "." in name and name in modules():
                 yield name
@@ -83,9 +83,11 @@ def test_arrows_point_down_only(package: str) -> None:
     assert wrong == []
 
 
-def test_exactly_one_module_imports_lmcache() -> None:
+def test_one_module_imports_lmcache_and_one_is_imported_by_it() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
-    assert importers == {"cache_tiers.lmcache_store"}
+    assert importers == {"cache_tiers.lmcache_store", "cache_tiers.npu.lmcache_plugin"}
+    plugged_in = {name for name, path in modules().items() if "cache_tiers.npu.lmcache_plugin" in imports(path)}
+    assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 
 
 def test_the_scheduler_side_is_plain_python() -> None:

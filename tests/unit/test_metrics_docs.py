@@ -1,5 +1,6 @@
 """What is written about metrics is what /metrics says: the table in docs/metrics.md, and Grafana's dashboard."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -58,8 +59,9 @@ def families() -> list[Metric]:
     host.ready(EngineWithEverything(), "identity")
     metrics = Metrics(host, lambda: 0)
     metrics.http_responses.labels("GET", 200).inc()
+    metrics.limits_reached.labels("conversations").inc()
     metrics.http_seconds.labels("/").observe(0.1)
-    return list(text_string_to_metric_families(metrics.text().decode()))
+    return list(text_string_to_metric_families(asyncio.run(metrics.text()).decode()))
 
 
 def labels_of(family: Metric) -> set[str]:

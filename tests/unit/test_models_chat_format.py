@@ -87,6 +87,13 @@ def test_extending_gives_what_rendering_the_whole_conversation_gives(tmp_path: P
     assert ended + chat.extend(ended, messages) == whole
 
 
+def test_an_answer_that_is_the_last_message_is_closed_and_another_one_begun(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path)
+    messages = conversation("hi", "yes")
+    prior = chat.render(messages[:1]) + tokenizer.encode("yes", special=False)
+    assert prior + chat.extend(prior, messages, num_new=0) == chat.render(messages)
+
+
 def test_extending_does_not_look_at_the_text_of_earlier_turns(tmp_path: Path) -> None:
     _, chat = make(tmp_path)
     prior = [START, 77, 88]

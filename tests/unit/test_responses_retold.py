@@ -1,10 +1,13 @@
 """The log of a stored answer is that of its run, token by token."""
 
+from dataclasses import replace
+
 from app.deltas import Delta
 from app.records import Message
 from app.responses.retold import Retold
 from app.token_history import MessageTokens, pack_ids
-from tests.unit.fake_engine import END, WORDS, FakeEngine
+from models.thinking import Thinking
+from tests.unit.fake_engine import END, START, WORDS, FakeEngine
 
 
 def answer(content: str, ids: list[int]) -> Message:
@@ -21,8 +24,10 @@ def answer(content: str, ids: list[int]) -> Message:
     )
 
 
-async def deltas_of(message: Message) -> list[Delta]:
-    log = Retold.of(message, FakeEngine()).log
+async def deltas_of(message: Message, thinking: Thinking | None = None) -> list[Delta]:
+    engine = FakeEngine()
+    engine.chat_format.thinking = thinking
+    log = Retold.of(message, engine).log
     assert log.is_closed
     return [delta async for deltas in log.news(0) for delta in deltas]
 
@@ -38,3 +43,11 @@ async def test_an_answer_without_text_has_none() -> None:
 
 async def test_an_answer_of_another_tokenizer_comes_in_one_piece() -> None:
     assert await deltas_of(answer("hello", [WORDS, WORDS + 1])) == [Delta(3, "hello")]
+
+
+async def test_thoughts_are_passed_over_but_their_tokens_count() -> None:
+    thinking = Thinking(START, END, {"slow": ""})
+    thought = replace(answer(" w1", [START, WORDS, END, WORDS + 1]), reasoning=" w0")
+    assert await deltas_of(thought, thinking) == [Delta(5, " w1")]
+    begun_by_the_prompt = replace(answer(" w1", [WORDS, END, WORDS + 1]), reasoning=" w0")
+    assert await deltas_of(begun_by_the_prompt, thinking) == [Delta(4, " w1")]

@@ -43,7 +43,7 @@ class Process:
         return run
 
     def run(self, run_id: str) -> Run:
-        found = self.services.runs.get(run_id)
+        found = self.services.runs.get(run_id, "local")
         assert found is not None
         return found
 
@@ -120,7 +120,7 @@ async def test_another_model_closes_it_as_incomplete_with_what_it_has(path: Path
         assert second.engine.requests == []
     assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
     async with process(path) as third:
-        assert third.services.runs.get(run.id) is None
+        assert third.services.runs.get(run.id, "local") is None
 
 
 async def test_it_is_given_up_after_two_attempts_in_a_row_without_a_token(path: Path) -> None:

@@ -162,3 +162,25 @@ def test_an_event_id_of_this_run_is_a_cursor() -> None:
 def test_an_event_id_of_another_run_or_of_a_later_process_or_none_at_all_is_no_cursor() -> None:
     for text in ("run_2:0.17", "run_1:1.17", "run_1:0.", "run_1:0.x", "run_1", "17", "run_1:0.-1", "run_1:0.²"):
         assert new_log().cursor(text) is None
+
+
+async def test_thoughts_come_apart_also_where_several_deltas_are_sent_as_one() -> None:
+    log = new_log()
+    log.append("let me ", 2, is_thought=True)
+    log.append("see", 3, is_thought=True)
+    log.append("yes", 5)
+    assert (log.reasoning, log.text) == ("let me see", "yes")
+    log.close("done", {}, 5)
+    (_, _, all_at_once), _ = await drained(log.follow(1))
+    assert (all_at_once["reasoning"], all_at_once["text"]) == ("let me see", "yes")
+    (_, kind, snapshot), _ = await drained(log.follow(None))
+    assert kind == "snapshot"
+    assert (snapshot["message"]["reasoning"], snapshot["message"]["content"]) == ("let me see", "yes")
+
+
+async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -> None:
+    log = new_log()
+    say(log, "a")
+    log.close("done", {}, 1)
+    assert "reasoning" not in (await drained(log.follow(1)))[0][2]
+    assert log.reasoning is None

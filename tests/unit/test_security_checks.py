@@ -10,6 +10,7 @@ from app import security_checks
 from app.cli import main
 from app.config import Settings, load_settings
 from app.finding import Finding
+from app.storage.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -64,10 +65,27 @@ def test_a_warning_sets_the_exit_status_and_has_its_advice_below(
     assert not (tmp_path / "state").exists()
 
 
-def test_an_address_of_the_network_opens_everything_as_long_as_there_are_no_keys(tmp_path: Path) -> None:
+async def test_an_address_of_the_network_demands_keys_that_open_something(tmp_path: Path) -> None:
     public = settings(tmp_path, host="192.168.1.5")
     assert "unencrypted" in warning(security_checks.check_address(public))
-    assert "delete every chat" in warning(security_checks.check_keys(public))
+    assert "ebb keys create" in warning(security_checks.check_keys(public))
+    open_to_all = settings(tmp_path, host="192.168.1.5", without_keys="true")
+    assert "delete every chat" in warning(security_checks.check_keys(open_to_all))
+    assert not public.database.exists()
+    here = settings(tmp_path)
+    assert "every user and program of this machine" in security_checks.check_keys(here).text
+    here.make_directories()
+    store = await Store.open(here.database)
+    key, _ = await store.keys.create("alice", "alice", "user")
+    for demanding in (public, here):
+        found = security_checks.check_keys(demanding)
+        assert (found.level, "1 of them" in found.text) == ("ok", True)
+    await store.keys.revoke(key.id)
+    assert "none that opens anything" in warning(security_checks.check_keys(here))
+    await store.close()
+
+
+def test_loopback_in_all_its_names_is_this_machine_only(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "localhost", "::1"):
         assert security_checks.check_address(settings(tmp_path, host=host)).level == "ok"
 

@@ -39,6 +39,10 @@ VALUES = {
     "secret-file": "/srv/secret",
     "dtype": "float32",
     "quantization": "int8",
+    "device": "npu",
+    "attention": "torch",
+    "no-decode-graphs": "true",
+    "check-operators": "true",
     "cpu-kernels": "avx2",
     "max-model-len": "2048",
     "max-num-seqs": "4",
@@ -61,6 +65,7 @@ VALUES = {
     "log-format": "json",
     "log-messages": "true",
     "otlp-endpoint": "http://collector:4318/v1/traces",
+    "without-keys": "true",
 }
 
 
@@ -81,6 +86,10 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         max_model_len=2048,
         max_num_seqs=4,
         quantization="int8",
+        device="npu",
+        attention="torch",
+        no_decode_graphs=True,
+        check_operators=True,
         cpu_kernels="avx2",
         max_num_batched_tokens=256,
         itl_target=40,
@@ -101,6 +110,7 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
         log_format="json",
         log_messages=True,
         otlp_endpoint="http://collector:4318/v1/traces",
+        without_keys=True,
     )
 
 
@@ -289,3 +299,10 @@ def test_a_public_prefix_that_cannot_be_read_is_named(tmp_path: Path, content: b
     settings = load_settings({"public-prefix": str(tmp_path / "prompt.txt")}, environ=HOME)
     with pytest.raises(SettingsError, match=f"--public-prefix .*prompt.txt.*{says}"):
         settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s")
+
+
+@pytest.mark.parametrize(("device", "block_size"), [("cpu", 64), ("cuda", 64), ("npu", 128)])
+def test_the_engine_gets_a_device_with_the_blocks_that_suit_it(device: str, block_size: int) -> None:
+    flags = {"device": device, "no-decode-graphs": "true"}
+    config = load_settings(flags, environ=HOME).engine_config(model_path=Path("/m"), model_name="m", secret=b"")
+    assert (config.device, config.block_size, config.decode_graphs) == (device, block_size, False)

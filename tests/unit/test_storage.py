@@ -4,15 +4,18 @@ import asyncio
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import aiosqlite
 import pytest
 
 from app.deltas import Delta
 from app.records import Conversation
-from app.storage.database import UnusableDatabaseError, migrations
+from app.responses.record import ResponseRecord
+from app.storage.database import Database, UnusableDatabaseError, migrations
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.token_history import pack_ids, unpack_ids
@@ -113,11 +116,11 @@ async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: S
     run_id = answer.run_id or ""
     await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [Delta(2, "a"), Delta(3, "ぷ")])])
     await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), [])])
-    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c")])])
+    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c", is_thought=True)])])
     (left,) = await store.runs.unfinished()
     assert (left.record, left.answer) == (record(answer), answer)
     assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
-    assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c")]
+    assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
 
 
 async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -> None:
@@ -190,6 +193,22 @@ async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) 
     assert (await store.conversations.get(conversation.id)).head_id is None
 
 
+async def test_a_transaction_does_not_wait_for_the_event_loop(path: Path) -> None:
+    database, written = await Database.open(path), threading.Event()
+
+    async def work(connection: aiosqlite.Connection) -> None:
+        await connection.execute("CREATE TABLE of_the_test(number)")
+        await connection.execute("INSERT INTO of_the_test VALUES (1)")
+        written.set()
+
+    writing = asyncio.create_task(database.write(work))
+    await asyncio.sleep(0)
+    # The loop stands still here.
+    assert written.wait(10)
+    await writing
+    await database.close()
+
+
 async def test_many_writers_at_once_wait_for_each_other(store: Store) -> None:
     made = await asyncio.gather(*(store.conversations.create({"title": str(i)}) for i in range(50)))
     assert len(await listed(store)) == len({conversation.id for conversation in made}) == 50
@@ -257,3 +276,23 @@ async def test_everything_acknowledged_is_there_after_kill_9(path: Path) -> None
     await store.close()
     assert len(acknowledged) >= 200
     assert set(acknowledged) <= stored
+
+
+async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_along(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question, answer = message(conversation, "user", "one"), message(conversation, "assistant", "")
+    begun = Turn(
+        answer=replace(answer, parent_id=question.id),
+        run=record(answer),
+        questions=(question,),
+        title="one",
+        response=ResponseRecord("model", False, None, None, None, None, {}),
+    )
+    await store.runs.begin(begun)
+    await store.deletions.hide_message(question.id)
+    response_id = answer.id.replace("msg_", "resp_")
+    assert await store.responses.delete(response_id) == []
+    with pytest.raises(NotFoundError):
+        await store.responses.get(response_id)
+    restored = await store.deletions.show_message(question.id)
+    assert restored.head_id == answer.id

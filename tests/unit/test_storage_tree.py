@@ -292,9 +292,9 @@ async def test_what_was_hidden_is_removed_in_its_time_and_told_with_its_tokens(
     first, second = [await store.deletions.remove_oldest(1e12) for _ in range(2)]
     assert first is not None
     assert second is not None
-    assert {node.id for node in first} == {each.id for each in gone}
-    assert {node.id for node in second} == {each.id for each in (question, answer, *below)}
-    assert {node.id: node.tokens for node in second}[answer.id] == answer.tokens
+    assert {node.id for node in first.nodes} == {each.id for each in gone}
+    assert {node.id for node in second.nodes} == {each.id for each in (question, answer, *below)}
+    assert {node.id: node.tokens for node in second.nodes}[answer.id] == answer.tokens
     assert await store.deletions.remove_oldest(1e12) is None
     for attempt in (
         store.deletions.show_conversation(other.id),

@@ -3,8 +3,11 @@
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from app.records import Message
 from app.storage.database import migrations
+from app.storage.search_words import segmented
 from app.storage.store import Store
 from app.token_history import MessageTokens, pack_ids
 
@@ -36,11 +39,12 @@ MESSAGES = [
 ]
 
 
-def write_old_file(path: Path) -> None:
+def write_old_file(path: Path, version: int = OLD_VERSION) -> None:
     with sqlite3.connect(path) as connection:
-        for script in migrations()[:OLD_VERSION]:
+        connection.create_function("segmented", 1, segmented, deterministic=True)
+        for script in migrations()[:version]:
             connection.executescript(script)
-        connection.execute(f"PRAGMA user_version = {OLD_VERSION}")
+        connection.execute(f"PRAGMA user_version = {version}")
         connection.executemany(
             "INSERT INTO conversation(id, title, head_id, system_prompt, params, created_at, updated_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -97,6 +101,24 @@ async def test_a_file_of_schema_two_keeps_every_row_and_gains_what_is_new(tmp_pa
     assert await store.runs.close_unfinished() == 1
     assert [each.id for each in await store.search.messages("sea", limit=5)] == ["msg_4"]
     assert not await store.conversations.name_by_model("conv_1", "Perhaps a person's title was taken")
+    await store.close()
+
+
+@pytest.mark.parametrize("version", range(OLD_VERSION, len(migrations())))
+async def test_what_was_there_before_keys_is_of_whoever_has_none(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path, version)
+    if version > 3:
+        with sqlite3.connect(path) as connection:
+            connection.execute("INSERT INTO draft(text, updated_at) VALUES ('typed', 1.0)")
+        connection.close()
+    store = await Store.open(path)
+    assert {each.id for each in (await store.conversations.page()).conversations} == {"conv_1", "conv_2"}
+    assert (await store.drafts.get(None)).text == ("typed" if version > 3 else "")
+    alice = store.of("alice")
+    assert (await alice.conversations.page()).conversations == []
+    assert (await alice.messages.find("msg_1"), (await alice.drafts.get(None)).text) == (None, "")
+    assert await store.keys.all() == []
     await store.close()
 
 

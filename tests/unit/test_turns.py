@@ -238,8 +238,8 @@ async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
             return found
 
     engine.hold()
-    store = replace(services.store, messages=DeletedMeanwhile(services.store.database))
-    turns = Turns(services.host, store, services.runs)
+    store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
+    turns = Turns(services.host, store, services.runs, services.gates.of("local"))
     with pytest.raises(NotFoundError):
         await turns.ask(conversation.id, NewMessage(content="one"))
     assert engine.running == 0
@@ -326,10 +326,11 @@ async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
             await super().save_progress(progress)
             self.saved.set()
 
-    watched = Watched(services.store.database)
+    watched = Watched(services.store.database, "local")
     store, runs = replace(services.store, runs=watched), RunRegistry(watched, save_seconds=0.001)
     engine.hold()
-    run = await Turns(services.host, store, runs).ask(conversation.id, NewMessage(content="one"))
+    turns = Turns(services.host, store, runs, services.gates.of("local"))
+    run = await turns.ask(conversation.id, NewMessage(content="one"))
     for _ in range(3):
         watched.saved.clear()
         engine.allow(1)
@@ -356,22 +357,23 @@ async def test_the_shown_path_has_the_text_that_has_come_until_now(
 
 async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store.runs, keep_runs=2)
-    turns = Turns(services.host, services.store, runs)
+    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     made = []
     for content in ("one", "two", "three"):
         made.append(await turns.ask(conversation.id, NewMessage(content=content)))
         await ended(made[-1])
-    assert [runs.get(run.id) is not None for run in made] == [False, True, True]
+    assert [runs.get(run.id, "local") is not None for run in made] == [False, True, True]
     await runs.join()
 
 
 async def test_a_run_that_ended_long_ago_is_forgotten(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store.runs, keep_seconds=0)
-    run = await Turns(services.host, services.store, runs).ask(conversation.id, NewMessage(content="one"))
+    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    run = await turns.ask(conversation.id, NewMessage(content="one"))
     await runs.join()
     # Its timer is due: one round of the loop runs it.
     await asyncio.sleep(0)
-    assert runs.get(run.id) is None
+    assert runs.get(run.id, "local") is None
 
 
 async def test_the_same_question_again_gives_the_same_run_while_it_lives_and_after(
@@ -384,7 +386,8 @@ async def test_the_same_question_again_gives_the_same_run_while_it_lives_and_aft
     assert len(engine.requests) - engine.finished["abort"] == 1
     engine.allow(None)
     answer = await ended(runs[0])
-    forgetful = Turns(services.host, services.store, RunRegistry(services.store.runs))
+    runs_of_another = RunRegistry(services.store.runs)
+    forgetful = Turns(services.host, services.store, runs_of_another, services.gates.of("local"))
     late = await forgetful.ask(conversation.id, NewMessage(content="one", id=message_id))
     assert (late.id, late.answer, late.log.text) == (runs[0].id, answer, WHOLE_ANSWER)
     assert len(await services.store.messages.all_of(conversation.id)) == 2

@@ -10,10 +10,12 @@ import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
+import { Session } from "./stores/session.svelte";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
   api: Api;
+  session: Session;
   appearance: Appearance;
   health: HealthStore;
   router: Router;
@@ -26,7 +28,8 @@ export interface Ebb {
 }
 
 export function createEbb(): Ebb {
-  const api = new Api();
+  const api = new Api(() => session.lost());
+  const session = new Session(api);
   const health = new HealthStore(api);
   const router = new Router();
   const tabs = new Tabs();
@@ -38,6 +41,7 @@ export function createEbb(): Ebb {
   });
   return {
     api,
+    session,
     appearance: new Appearance(),
     health,
     router,

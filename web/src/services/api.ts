@@ -8,6 +8,7 @@ import type {
   Found,
   Health,
   Imported,
+  Login,
   Message,
   NewMessage,
   ReuseReport,
@@ -15,6 +16,24 @@ import type {
 
 /** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
 export class Api {
+  constructor(
+    /** Told when the server demands a key that this page has not. */
+    private readonly onLoggedOut: () => void = () => undefined,
+  ) {}
+
+  login(): Promise<Login> {
+    return this.json("/api/login");
+  }
+
+  /** Gives the key for a cookie. */
+  logIn(key: string): Promise<Login> {
+    return this.json("/api/login", body("POST", { key }));
+  }
+
+  async logOut(): Promise<void> {
+    await this.request("/api/logout", { method: "POST" });
+  }
+
   async health(signal?: AbortSignal): Promise<Health> {
     const response = await this.request("/health", signal ? { signal } : {});
     return (await response.json()) as Health;
@@ -130,6 +149,7 @@ export class Api {
       if (init.signal?.aborted) throw error;
       throw new UnreachableError(error);
     }
+    if (response.status === 401) this.onLoggedOut();
     if (!response.ok) throw await ApiError.from(response);
     return response;
   }

@@ -108,6 +108,12 @@ export interface NewMessage {
   parent_id?: string | null;
 }
 
+/** Whether the server demands keys, and who is logged in. */
+export interface Login {
+  demands_keys: boolean;
+  principal: { tenant: string; scope: "user" | "admin"; key_id: string | null } | null;
+}
+
 /** Text around what was found; `matches` are its ranges there. */
 export interface Snippet {
   text: string;
@@ -169,9 +175,10 @@ export interface ModelHealth {
   sampling?: SamplingDefaults;
 }
 
+/** Who is not logged in learns the status alone. */
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
-  version: string;
+  version: string | null;
   model: ModelHealth | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;

@@ -193,6 +193,15 @@ export const en = {
     note: "They count from the next message on. An empty field means the default that it shows.",
   },
 
+  login: {
+    title: "Log in",
+    key: "Key",
+    note: "Whoever runs this server has one for you.",
+    wrong: "This key opens nothing here: it is wrong, or was revoked.",
+    as: (tenant: string) => `Logged in as ${tenant}`,
+    out: "Log out",
+  },
+
   appearance: {
     title: "Appearance",
     theme: "Theme",

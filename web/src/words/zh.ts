@@ -192,6 +192,15 @@ export const zh: Words = {
     note: "从下一条消息起生效。留空即用所示的默认值。",
   },
 
+  login: {
+    title: "登录",
+    key: "密钥",
+    note: "请向此服务器的管理者索取。",
+    wrong: "此密钥无效：可能有误，或已被撤销。",
+    as: (tenant) => `已登录为 ${tenant}`,
+    out: "退出登录",
+  },
+
   appearance: {
     title: "外观",
     theme: "主题",

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from engine.attention.backend import AttentionMetadata, AttentionSpec
-from engine.attention.cpu import QUERY_TILE, CpuAttention
+from engine.attention.gathered import QUERY_TILE, GatheredAttention
 from tests.unit.paged_history import Life, PagedHistory
 
 
@@ -16,12 +16,12 @@ SHAPES = [(9, 3, 64), (4, 4, 64), (7, 1, 64), (8, 2, 128), (3, 1, 128), (2, 2, 1
 
 
 def spec(heads: int, kv_heads: int, dim: int, dtype: torch.dtype = torch.float32) -> AttentionSpec:
-    return AttentionSpec("cpu", dtype, heads, kv_heads, dim)
+    return AttentionSpec("cpu", dtype, heads, kv_heads, dim, 16)
 
 
 def assert_equals_the_oracle(outputs: dict[str, torch.Tensor], dtype: torch.dtype) -> None:
     tolerance = 2e-5 if dtype == torch.float32 else 2e-2
-    torch.testing.assert_close(outputs["cpu"], outputs["reference"], atol=tolerance, rtol=tolerance)
+    torch.testing.assert_close(outputs["torch"], outputs["reference"], atol=tolerance, rtol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
@@ -29,7 +29,7 @@ def assert_equals_the_oracle(outputs: dict[str, torch.Tensor], dtype: torch.dtyp
 def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(
     shape: tuple[int, int, int], dtype: torch.dtype
 ) -> None:
-    history = PagedHistory(spec(*shape, dtype), ["cpu", "reference"], layers=2, blocks=64, block_size=16)
+    history = PagedHistory(spec(*shape, dtype), ["torch", "reference"], layers=2, blocks=64, block_size=16)
     lives = [Life() for _ in range(6)]
     for _ in range(15):
         work = []
@@ -43,7 +43,7 @@ def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(
 
 @pytest.mark.parametrize("context", [0, 1, 100, QUERY_TILE, QUERY_TILE + 30])
 def test_a_chunk_that_spans_several_query_tiles_equals_the_oracle(context: int) -> None:
-    history = PagedHistory(spec(6, 2, 64), ["cpu", "reference"], layers=1, blocks=16, block_size=64)
+    history = PagedHistory(spec(6, 2, 64), ["torch", "reference"], layers=1, blocks=16, block_size=64)
     life = Life()
     if context:
         history.step([(life, context)])
@@ -51,18 +51,18 @@ def test_a_chunk_that_spans_several_query_tiles_equals_the_oracle(context: int) 
 
 
 def test_decodes_of_very_different_lengths_between_prompt_chunks_equal_the_oracle() -> None:
-    history = PagedHistory(spec(9, 3, 64), ["cpu", "reference"], layers=1, blocks=128, block_size=16)
+    history = PagedHistory(spec(9, 3, 64), ["torch", "reference"], layers=1, blocks=128, block_size=16)
     lives = [Life() for _ in range(6)]
     history.step(list(zip(lives, (700, 3, 350, 16, 1, 120), strict=True)))
     assert_equals_the_oracle(history.step(list(zip(lives, (1, 1, 9, 1, 1, 1), strict=True))), torch.float32)
 
 
 def test_it_writes_the_same_bytes_to_the_pool_as_the_oracle() -> None:
-    history = PagedHistory(spec(9, 3, 64, torch.bfloat16), ["cpu", "reference"], layers=3, blocks=8, block_size=16)
+    history = PagedHistory(spec(9, 3, 64, torch.bfloat16), ["torch", "reference"], layers=3, blocks=8, block_size=16)
     life = Life()
     history.step([(life, 48)])
     for block_id in life.blocks:
-        assert torch.equal(history.pools["cpu"][block_id], history.pools["reference"][block_id])
+        assert torch.equal(history.pools["torch"][block_id], history.pools["reference"][block_id])
 
 
 @pytest.mark.parametrize("count", [1, 40])
@@ -77,13 +77,6 @@ def test_a_prefix_moved_to_other_blocks_gives_the_same_bits(count: int) -> None:
     for table in (computed, restored):
         slots = torch.tensor([table[p // 16] * 16 + p % 16 for p in range(32, 32 + count)])
         metadata = AttentionMetadata((count,), (32 + count,), (table,), slots)
-        context = CpuAttention(shape, pool).begin_step(metadata)
+        context = GatheredAttention(shape, pool).begin_step(metadata)
         results.append([context.attention(layer, q, k, v) for layer in range(2)])
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
-
-
-def test_it_refuses_what_it_cannot_serve_with_a_sentence() -> None:
-    assert CpuAttention.unsupported_reason(spec(9, 3, 64)) is None
-    on_npu = AttentionSpec("npu", torch.bfloat16, 9, 3, 64)
-    assert "npu" in str(CpuAttention.unsupported_reason(on_npu))
-    assert "float16" in str(CpuAttention.unsupported_reason(spec(9, 3, 64, torch.float16)))

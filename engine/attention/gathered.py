@@ -1,4 +1,4 @@
-"""Paged attention for CPUs in plain torch: gather the pages of a layer, two matrix products and a softmax.
+"""Paged attention in plain torch, made for CPUs: gather the pages of a layer, two matrix products and a softmax.
 
 Prompt rows go sequence by sequence in tiles of queries (each tile sees only the keys up to its end); single rows of
 many sequences (decode) go together, padded to the longest of their group. The query heads of a group are folded
@@ -6,12 +6,14 @@ into the query length, so K and V are never repeated. Large scratch memory is al
 costs three times the work (page faults).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import torch
 
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.layout import PoolOrder
+from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
 from engine.attention.decode_groups import DecodeGroup, group_decodes
 from engine.attention.scratch import Scratch
 from models.interface import ForwardContext
@@ -44,28 +46,25 @@ class _Decode:
     mask: torch.Tensor
 
 
-class CpuAttention:
+class GatheredAttention:
     """See the module. Products accumulate in float32; scores and weights are rounded to the model's dtype."""
 
-    numerics: ClassVar[str] = "cpu-1"
+    numerics: ClassVar[str] = "torch-1"
+    support: ClassVar[AttentionSupport] = AttentionSupport(
+        devices=("cpu", "npu", "cuda"), dtypes=(torch.bfloat16, torch.float32)
+    )
+    order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor) -> None:
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
         self._heads = spec.num_kv_heads
         self._group = spec.num_heads // spec.num_kv_heads
         self._kv_cache = kv_cache
         self._block_size, self._dim = kv_cache.shape[4], kv_cache.shape[5]
         self._pages_per_block = kv_cache.shape[1] * 2 * self._heads
-        self._scratch = Scratch(kv_cache.dtype)
-        self._causal = torch.full((QUERY_TILE, QUERY_TILE), float("-inf"), dtype=kv_cache.dtype).triu_(1)
-
-    @staticmethod
-    def unsupported_reason(spec: AttentionSpec) -> str | None:
-        """It serves bfloat16 and float32 of any shape, on the CPU."""
-        if spec.device_type != "cpu":
-            return f"the cpu backend does not run on {spec.device_type}"
-        if spec.dtype not in (torch.bfloat16, torch.float32):
-            return f"the cpu backend serves bfloat16 and float32, not {spec.dtype}"
-        return None
+        self._device = kv_cache.device
+        self._scratch = Scratch(kv_cache.dtype, self._device)
+        self._causal = kv_cache.new_full((QUERY_TILE, QUERY_TILE), float("-inf")).triu_(1)
+        self._kv_heads = torch.arange(self._heads, device=self._device)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Clean the blocks that this step begins, and compute the page ids and masks that all layers share."""
@@ -84,7 +83,7 @@ class CpuAttention:
         block_bytes = 2 * self._heads * self._block_size * self._dim * self._kv_cache.itemsize
         lengths = [metadata.seq_lens[i] for i in decodes]
         groups = group_decodes(lengths, self._block_size, GATHER_BYTES // block_bytes)
-        return _CpuContext(
+        return _GatheredContext(
             kv_cache=self._kv_cache,
             scratch=self._scratch,
             causal=self._causal,
@@ -105,41 +104,44 @@ class CpuAttention:
 
     def _slot_rows(self, slots: torch.Tensor) -> torch.Tensor:
         """[T] slots -> [T * kv_heads] rows of the cache seen as [-1, head_dim], for K of layer 0."""
-        pages = (slots // self._block_size * self._pages_per_block)[:, None] + torch.arange(self._heads)
+        pages = (slots // self._block_size * self._pages_per_block)[:, None] + self._kv_heads
         return (pages * self._block_size + (slots % self._block_size)[:, None]).view(-1)
 
     def _page_ids(self, tables: torch.Tensor) -> torch.Tensor:
         """[n, blocks] block ids -> [2 * n * kv_heads * blocks] rows of the cache seen as pages, for layer 0."""
-        keys = (tables * self._pages_per_block)[:, None, :] + torch.arange(self._heads)[None, :, None]
+        keys = (tables * self._pages_per_block)[:, None, :] + self._kv_heads[None, :, None]
         return torch.stack((keys, keys + self._heads)).view(-1)
 
     def _prefill(self, metadata: AttentionMetadata, index: int, first_row: int) -> _Prefill:
         seq_len = metadata.seq_lens[index]
         table = metadata.block_tables[index][: -(-seq_len // self._block_size)]
-        return _Prefill(first_row, metadata.query_lens[index], seq_len, self._page_ids(torch.tensor([table])))
+        return _Prefill(first_row, metadata.query_lens[index], seq_len, self._page_ids(self._ids([table])))
 
     def _decode(
         self, metadata: AttentionMetadata, group: DecodeGroup, decodes: list[int], rows: list[int], total_rows: int
     ) -> _Decode:
         """`group` indexes `decodes` (sequences of the batch) and `rows` (their rows in the flat batch)."""
         blocks = group.num_blocks
-        tables = torch.zeros((len(group.members), blocks), dtype=torch.int64)
-        for line, member in enumerate(group.members):
+        tables: list[list[int]] = []
+        for member in group.members:
             table = metadata.block_tables[decodes[member]]
             used = -(-metadata.seq_lens[decodes[member]] // self._block_size)
             # Padding points at the sequence's own first block: finite, and masked.
-            tables[line] = torch.tensor([*table[:used], *[table[0]] * (blocks - used)])
-        lengths = torch.tensor([metadata.seq_lens[decodes[member]] for member in group.members])
-        beyond = torch.arange(blocks * self._block_size) >= lengths[:, None]
-        mask = torch.zeros(beyond.shape, dtype=self._kv_cache.dtype).masked_fill_(beyond, float("-inf"))
+            tables.append([*table[:used], *[table[0]] * (blocks - used)])
+        lengths = self._ids([metadata.seq_lens[decodes[member]] for member in group.members])
+        beyond = torch.arange(blocks * self._block_size, device=self._device) >= lengths[:, None]
+        mask = self._causal.new_zeros(beyond.shape).masked_fill_(beyond, float("-inf"))
         mask = mask[:, None, None].expand(-1, self._heads, self._group, -1).flatten(0, 1).contiguous()
         whole_batch = len(group.members) == total_rows
-        selected = None if whole_batch else torch.tensor([rows[member] for member in group.members])
-        return _Decode(selected, len(group.members), self._page_ids(tables), mask)
+        selected = None if whole_batch else self._ids([rows[member] for member in group.members])
+        return _Decode(selected, len(group.members), self._page_ids(self._ids(tables)), mask)
+
+    def _ids(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.int64, device=self._device)
 
 
 @dataclass(frozen=True, slots=True)
-class _CpuContext:
+class _GatheredContext:
     """One step over all layers. Scratch names: "kv" gathered pages, "scores" and "weights" of one tile."""
 
     kv_cache: torch.Tensor

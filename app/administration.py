@@ -1,0 +1,73 @@
+"""What administrators do: keys, tenants, their limits."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.api_key import ApiKey
+from app.engine_host import EngineHost
+from app.key_ring import KeyRing
+from app.principal import Scope
+from app.runs import RunRegistry
+from app.storage.store import Store
+from app.tenant_gate import TenantGates
+from app.tenant_limits import TenantLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """Of all tenants. What it changes holds at once in this process."""
+
+    host: EngineHost
+    store: Store
+    ring: KeyRing
+    gates: TenantGates
+    runs: RunRegistry
+
+    async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
+        """Its record, and the key itself, which is shown this once."""
+        made = await self.store.keys.create(name, tenant, scope)
+        await self.ring.read()
+        return made
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Raises NotFoundError."""
+        await self.store.keys.revoke(key_id)
+        await self.ring.read()
+
+    async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
+        """In place of those that it had."""
+        await self.store.limits.set(tenant, limits)
+        await self.ring.read()
+
+    async def tenants(self) -> list[dict[str, Any]]:
+        """Who has keys, chats or limits, and what each used."""
+        keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
+        stored = await self.store.conversations.count_by_tenant()
+        names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys()
+        engine = self.host.engine
+        return [
+            {
+                "tenant": name,
+                "keys": sum(key.tenant == name for key in keys),
+                "conversations": stored.get(name, 0),
+                "limits": self.ring.limits_of(name).to_json(),
+                "requests": self.gates.of(name).used.requests,
+                "tokens": self.gates.of(name).used.tokens,
+                "live": self.gates.of(name).live(engine) if engine is not None else 0,
+            }
+            for name in sorted(names)
+        ]
+
+    async def delete_tenant(self, tenant: str) -> dict[str, int]:
+        """Revoke its keys, end what is being generated for it, make its KV unfindable, remove its chats for good; its
+        limits stay. Returns how many there were.
+
+        Raises NotReadyError, and EngineError if the KV could not be given up: then its chats are still there.
+        """
+        engine = self.host.require()
+        keys = await self.store.keys.revoke_all_of(tenant)
+        await self.ring.read()
+        await self.runs.forget_all_of(tenant)
+        await engine.delete_tenant(tenant)
+        conversations = await self.store.of(tenant).deletions.remove_all()
+        return {"keys": keys, "conversations": conversations}

@@ -1,0 +1,126 @@
+"""The sealed answers of clients that send whole conversations: the hot ones here, all of them in the store.
+
+Writing comes behind, in batches: a server that is killed forgets the answers of its last moment, which costs computing
+them again. So does a store that fails.
+"""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from math import inf
+
+from app.storage.answers import AnswerStore, SealedAnswer
+from cache_tiers.store import REDIS_TTL_SECONDS
+
+HOT_BYTES = 32 << 20
+MAX_BYTES = 256 << 20
+"""In the store: with 4 bytes per token, 64 million tokens."""
+
+MAX_AGE_SECONDS = REDIS_TTL_SECONDS
+"""Since it was last used. By then no tier has its KV any more."""
+
+USE_SECONDS = 3600.0
+"""Between two notes that it was used."""
+
+SAVE_SECONDS = 0.25
+TRIM_SECONDS = 60.0
+
+logger = logging.getLogger(__name__)
+
+
+class AnswerMemory:
+    """Owner of what is hot and of what is not written yet. hot_bytes: how much the former is now."""
+
+    def __init__(
+        self,
+        store: AnswerStore,
+        *,
+        hot_bytes: int = HOT_BYTES,
+        max_bytes: int = MAX_BYTES,
+        save_seconds: float = SAVE_SECONDS,
+    ) -> None:
+        """hot_bytes: of what is held here at most, max_bytes: in the store. save_seconds: between two writes."""
+        self._store = store
+        self._max_hot_bytes = hot_bytes
+        self._max_bytes = max_bytes
+        self._save_seconds = save_seconds
+        self._hot: OrderedDict[bytes, SealedAnswer] = OrderedDict()
+        self.hot_bytes = 0
+        self._new: dict[bytes, SealedAnswer] = {}
+        self._used: dict[bytes, float] = {}
+        self._saver: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._trimmed = -inf
+
+    async def find(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Those that are remembered. names: of the answers of one conversation, the first one first."""
+        found = {name: self._hot[name] for name in names if name in self._hot}
+        if len(found) < len(names):
+            found |= await self._stored([name for name in names if name not in found])
+        now = time.time()
+        # An answer is of use only with those before it, so it goes before they do.
+        for name in reversed(names):
+            if name in found:
+                self._use(name, found[name], now)
+        return {name: answer.sealed for name, answer in found.items()}
+
+    def keep(self, name: bytes, sealed: bytes) -> None:
+        """Remember an answer, in place of the one that had this name."""
+        answer = SealedAnswer(sealed, time.time())
+        self._new[name] = answer
+        self._warm(name, answer)
+        self._write_soon()
+
+    async def stop(self) -> None:
+        """Write what is not written yet."""
+        self._stopping.set()
+        if self._saver is not None:
+            await self._saver
+
+    async def _stored(self, names: Sequence[bytes]) -> dict[bytes, SealedAnswer]:
+        try:
+            return await self._store.find(names)
+        except Exception:
+            logger.exception("remembered answers could not be read; their conversations are tokenised again")
+            return {}
+
+    def _use(self, name: bytes, answer: SealedAnswer, now: float) -> None:
+        if now - answer.used_at > USE_SECONDS:
+            answer = SealedAnswer(answer.sealed, now)
+            self._used[name] = now
+            self._write_soon()
+        self._warm(name, answer)
+
+    def _warm(self, name: bytes, answer: SealedAnswer) -> None:
+        before = self._hot.pop(name, None)
+        self.hot_bytes += len(answer.sealed) - (len(before.sealed) if before is not None else 0)
+        self._hot[name] = answer
+        while self.hot_bytes > self._max_hot_bytes:
+            _, coldest = self._hot.popitem(last=False)
+            self.hot_bytes -= len(coldest.sealed)
+
+    def _write_soon(self) -> None:
+        if self._saver is None or self._saver.done():
+            self._saver = asyncio.create_task(self._save(), name="save-answers")
+
+    async def _save(self) -> None:
+        while self._new or self._used:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._save_seconds):
+                    await self._stopping.wait()
+            new, self._new = self._new, {}
+            used, self._used = self._used, {}
+            try:
+                await self._store.save(new, used)
+                await self._trim()
+            except Exception:
+                logger.exception("%d answers could not be stored; a restart forgets them", len(new))
+
+    async def _trim(self) -> None:
+        now = time.time()
+        if now - self._trimmed > TRIM_SECONDS:
+            self._trimmed = now
+            await self._store.trim(unused_since=now - MAX_AGE_SECONDS, max_bytes=self._max_bytes)

@@ -1,0 +1,72 @@
+"""/api/login and /api/logout: a key in exchange for a cookie that only this server's page can use."""
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.authentication import COOKIE, shown_login
+from app.error_responses import ForbiddenError, UnauthorizedError
+from app.key_ring import LOGIN_SECONDS
+from app.limits import MAX_LOGIN_BYTES
+from app.middleware import is_same_origin
+from app.principal import Principal
+from app.request_body import read_bytes
+from app.schemas.admin import LoginFields
+from app.schemas.parsing import parse_body
+from app.services import server_services
+
+
+async def who(request: Request) -> Response:
+    """Whether this server demands keys, and who is logged in."""
+    demands_keys = server_services(request).ring.demands_keys
+    principal: Principal | None = request.state.principal
+    return JSONResponse({"demands_keys": demands_keys, "principal": _shown(principal)})
+
+
+async def log_in(request: Request) -> Response:
+    """Take a key, give a cookie."""
+    _check_origin(request)
+    fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
+    ring = server_services(request).ring
+    principal = ring.by_key(fields.key)
+    if principal is None:
+        raise UnauthorizedError(was_shown=True)
+    response = JSONResponse({"demands_keys": ring.demands_keys, "principal": _shown(principal)})
+    _set_cookie(request, response, await ring.log_in(principal), LOGIN_SECONDS)
+    return response
+
+
+async def log_out(request: Request) -> Response:
+    """End the login of this page, if there is one."""
+    _check_origin(request)
+    login = shown_login(Headers(scope=request.scope))
+    if login is not None:
+        await server_services(request).ring.log_out(login)
+    response = Response(status_code=204)
+    _set_cookie(request, response, "", 0)
+    return response
+
+
+def _check_origin(request: Request) -> None:
+    """An origin that --cors-origins lets in uses a key of its own, and is nobody on our page."""
+    if not is_same_origin(Headers(scope=request.scope)):
+        raise ForbiddenError("Only this server's own page logs in and out")
+
+
+def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")
+
+
+def _shown(principal: Principal | None) -> dict[str, str | None] | None:
+    if principal is None:
+        return None
+    return {"tenant": principal.tenant, "scope": principal.scope, "key_id": principal.key_id}
+
+
+routes = [
+    Route("/api/login", who),
+    Route("/api/login", log_in, methods=["POST"]),
+    Route("/api/logout", log_out, methods=["POST"]),
+]

@@ -1,0 +1,140 @@
+"""Keys and the logins that were made with them. Secrets are kept as digests only."""
+
+import sqlite3
+import time
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiosqlite
+
+from app.api_key import ApiKey, digest_of, new_key
+from app.principal import Scope
+from app.storage.database import Database
+from engine.errors import NotFoundError
+
+COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
+MOST_LOGINS = 32
+"""Of one key; the oldest end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A page that somebody logged in on. expires_at: Unix seconds."""
+
+    key_id: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCounts:
+    """made: since the file exists. valid: not revoked."""
+
+    made: int
+    valid: int
+
+
+class KeyStore:
+    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
+        """The record of a new key, and the key itself, which nobody can read anywhere later."""
+        key_id, secret = new_key()
+        key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
+
+        async def insert(connection: aiosqlite.Connection) -> None:
+            await connection.execute(
+                "INSERT INTO api_key(id, name, tenant, scope, digest, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+                (key.id, name, tenant, scope, key.digest, key.created_at),
+            )
+
+        await self._database.write(insert)
+        return key, secret
+
+    async def all(self) -> list[ApiKey]:
+        """Revoked ones too; those that were made first come first."""
+        rows = await self._database.read(f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id")
+        return [ApiKey(**dict(row)) for row in rows]
+
+    async def revoke(self, key_id: str) -> None:
+        """From now on it opens nothing, and the logins that were made with it are over. Raises NotFoundError."""
+
+        async def update(connection: aiosqlite.Connection) -> None:
+            cursor = await connection.execute(
+                "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (time.time(), key_id)
+            )
+            if not cursor.rowcount:
+                raise NotFoundError(f"There is no key {key_id}", param="id", code="key_not_found")
+            await connection.execute("DELETE FROM login WHERE key_id = ?", (key_id,))
+
+        await self._database.write(update)
+
+    async def revoke_all_of(self, tenant: str) -> int:
+        """All keys of a tenant; returns how many were valid until now."""
+
+        async def update(connection: aiosqlite.Connection) -> int:
+            cursor = await connection.execute(
+                "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", (time.time(), tenant)
+            )
+            of_tenant = "SELECT id FROM api_key WHERE tenant = ?"
+            await connection.execute(f"DELETE FROM login WHERE key_id IN ({of_tenant})", (tenant,))
+            return cursor.rowcount
+
+        return await self._database.write(update)
+
+    async def used(self, key_ids: Collection[str], at: float) -> None:
+        """Note when keys were last used."""
+
+        async def update(connection: aiosqlite.Connection) -> None:
+            await connection.executemany(
+                "UPDATE api_key SET last_used_at = ? WHERE id = ?", [(at, key_id) for key_id in key_ids]
+            )
+
+        await self._database.write(update)
+
+    async def log_in(self, digest: bytes, login: Login) -> None:
+        """Keep a login; those of its key that are over, or too many, go."""
+
+        async def insert(connection: aiosqlite.Connection) -> None:
+            await connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
+            await connection.execute(
+                "DELETE FROM login WHERE digest IN (SELECT digest FROM login WHERE key_id = ? "
+                "ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
+                (login.key_id, MOST_LOGINS - 1),
+            )
+            await connection.execute(
+                "INSERT INTO login(digest, key_id, expires_at) VALUES (?, ?, ?)",
+                (digest, login.key_id, login.expires_at),
+            )
+
+        await self._database.write(insert)
+
+    async def log_out(self, digest: bytes) -> None:
+        """End a login, if there is one."""
+
+        async def delete(connection: aiosqlite.Connection) -> None:
+            await connection.execute("DELETE FROM login WHERE digest = ?", (digest,))
+
+        await self._database.write(delete)
+
+    async def logins(self) -> dict[bytes, Login]:
+        """All, by their digests; some may be over."""
+        rows = await self._database.read("SELECT digest, key_id, expires_at FROM login")
+        return {row["digest"]: Login(row["key_id"], row["expires_at"]) for row in rows}
+
+
+def count_keys(database: Path) -> KeyCounts:
+    """What a file holds, which is left as it is; nothing where there is none, or one from before there were keys."""
+    if not database.exists():
+        return KeyCounts(0, 0)
+    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'api_key'").fetchone():
+            return KeyCounts(0, 0)
+        made, valid = connection.execute(
+            "SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL) FROM api_key"
+        ).fetchone()
+    return KeyCounts(made, valid)

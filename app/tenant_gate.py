@@ -1,0 +1,143 @@
+"""The one way by which requests of people come to the engine: with their tenant's name, within its limits.
+
+What the server does by itself (titles, answers that a restart interrupted) goes past it.
+"""
+
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from app.backend import Backend, GenerationStream
+from app.tenancy import tenant_of
+from app.tenant_limits import LimitName, LimitReachedError, TenantLimits
+from app.token_bucket import TokenBucket
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from engine.urgency import NORMAL, Urgency
+
+BUSY_RETRY_SECONDS = 2
+"""Until one of a tenant's own answers may have ended."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """Since the server started: requests that the tenant's limits let in, tokens of their prompts and answers."""
+
+    requests: int = 0
+    tokens: int = 0
+
+
+class TenantGate:
+    """Of one tenant. Owns the counts of what it used."""
+
+    def __init__(
+        self,
+        tenant: str,
+        limits_of: Callable[[str], TenantLimits],
+        clock: Callable[[], float],
+    ) -> None:
+        self.tenant = tenant
+        self.used = Usage()
+        self._limits_of = limits_of
+        self._requests = TokenBucket(clock)
+        self._tokens = TokenBucket(clock)
+        self._started: set[str] = set()
+
+    def generate(
+        self,
+        engine: Backend,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str,
+        urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+    ) -> GenerationStream:
+        """Queue a request: `Backend.generate`. Raises what that does, and LimitReachedError before it."""
+        self._check(engine, len(prompt_token_ids))
+        # Also one that the engine then refuses: to refuse costs, too.
+        self._requests.add(1)
+        self.used.requests += 1
+        stream = engine.generate(
+            prompt_token_ids,
+            params,
+            request_id=request_id,
+            tenant=self.tenant,
+            urgency=urgency,
+            produced=produced,
+        )
+        self._started.add(stream.request_id)
+        self._count(len(prompt_token_ids))
+        return MeteredStream(stream, self._count)
+
+    def live(self, engine: Backend) -> int:
+        """How many of its requests have not ended."""
+        # The engine knows which have ended, however they did.
+        self._started.intersection_update(engine.requests_of(self.tenant))
+        return len(self._started)
+
+    def _check(self, engine: Backend, num_tokens: int) -> None:
+        limits, live = self._limits_of(self.tenant), self.live(engine)
+        most = limits.concurrent_runs
+        if most is not None and live >= most:
+            text = f"{most} answers are being generated, which is all that this tenant may have at a time"
+            raise _reached("concurrent_runs", text, BUSY_RETRY_SECONDS)
+        most = limits.requests_per_minute
+        if most is not None and (seconds := self._requests.seconds_until(1, most)):
+            raise _reached("requests_per_minute", f"This tenant may ask {most} times a minute", seconds)
+        most = limits.tokens_per_minute
+        if most is not None and (seconds := self._tokens.seconds_until(num_tokens, most)):
+            text = f"This tenant may use {most} tokens a minute, and the prompt has {num_tokens}"
+            raise _reached("tokens_per_minute", text, seconds)
+
+    def _count(self, num_tokens: int) -> None:
+        self._tokens.add(num_tokens)
+        self.used.tokens += num_tokens
+
+
+def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
+    retry_after = max(1, math.ceil(seconds))
+    return LimitReachedError(limit, f"{text}: try again in {retry_after} s", retry_after=retry_after)
+
+
+class MeteredStream(AsyncIterator[RequestOutput]):
+    """A stream whose tokens are counted as they are read."""
+
+    def __init__(self, stream: GenerationStream, count: Callable[[int], None]) -> None:
+        self.request_id = stream.request_id
+        self.params = stream.params
+        self.text_before = stream.text_before
+        self.reasoning_before = stream.reasoning_before
+        self._outputs = aiter(stream)
+        self._count = count
+
+    async def __anext__(self) -> RequestOutput:
+        output = await anext(self._outputs)
+        self._count(len(output.token_ids))
+        return output
+
+
+class TenantGates:
+    """Owner of the gates: one for each tenant that ever asked something, of which there are no more than keys."""
+
+    def __init__(self, limits_of: Callable[[str], TenantLimits], clock: Callable[[], float]) -> None:
+        """clock: seconds."""
+        self._limits_of = limits_of
+        self._clock = clock
+        self._gates: dict[str, TenantGate] = {}
+
+    def of(self, tenant: str) -> TenantGate:
+        """Its gate."""
+        gate = self._gates.get(tenant)
+        if gate is None:
+            gate = self._gates[tenant] = TenantGate(tenant, self._limits_of, self._clock)
+        return gate
+
+
+def gate_of(request: Request) -> TenantGate:
+    """The gate of who sent `request`."""
+    gates = request.app.state.gates
+    assert isinstance(gates, TenantGates)
+    return gates.of(tenant_of(request))

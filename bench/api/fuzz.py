@@ -1,0 +1,139 @@
+"""What no client should send, at the real server: it may refuse anything, and fail at nothing."""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.api.fuzz_requests import Attempt, RequestMaker, operations
+from bench.api.replay_server import replay_server
+from bench.api.schedule import clock
+from bench.api.stream_reader import Address
+from bench.api.streams import address_of
+from bench.server import EbbServer
+
+STEP_SECONDS: Final = 0.002
+CONNECTIONS: Final = 16
+ANSWER_SECONDS: Final = 5.0
+"""For one answer; a request that was cut short has none, and its client gives up earlier."""
+CUT_SECONDS: Final = 0.2
+MOST_BYTES: Final = 1 << 16
+AS_DESIGNED: Final = (503,)
+"""A server that starts or stops says so."""
+MOST_LOG_ERRORS: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzResult:
+    """by: whose requests. statuses: of the answers, as the server counts them. lag_ms: bound of the highest bucket that
+    the event loop's lag came to. log_errors: lines of the server's log that tell of an error, the first ones."""
+
+    by: str
+    requests: int
+    seconds: float
+    statuses: Mapping[str, int]
+    lag_ms: float
+    log_errors: tuple[str, ...]
+
+    @property
+    def faults(self) -> int:
+        """Answers that tell of a mistake of the server's."""
+        return sum(
+            count for status, count in self.statuses.items() if status >= "500" and int(status) not in AS_DESIGNED
+        )
+
+
+async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
+    """So many requests of our own. Raises ServerFailedError."""
+    state = root / "fuzz"
+    async with replay_server(state, STEP_SECONDS) as server:
+        maker = RequestMaker(operations(await _document(server)), seed)
+        before, began = await _counts(server), clock()
+        left = iter(range(requests))
+        await asyncio.gather(*(_send_all(address_of(server), maker, left) for _ in range(CONNECTIONS)))
+        return await _result(server, "the fuzzer", requests, began, before, state)
+
+
+async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path) -> FuzzResult:
+    """Its requests, for every operation of the server's document. Raises ServerFailedError."""
+    state = root / "schemathesis"
+    async with replay_server(state, STEP_SECONDS) as server:
+        before, began = await _counts(server), clock()
+        command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json")
+        how = ("--checks", "not_a_server_error", "--max-examples", f"{max_examples}", "--seed", f"{seed}")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *command, *how, "--request-timeout", f"{ANSWER_SECONDS}", "--no-color",
+            cwd=state, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said, _ = await process.communicate()
+        (state / "schemathesis.log").write_bytes(said)
+        sent = sum((await _counts(server)).statuses.values()) - sum(before.statuses.values())
+        return await _result(server, "schemathesis", sent, began, before, state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Of /metrics: answers by status, and how often the event loop was late by at most so many ms."""
+
+    statuses: Counter[str]
+    lags: Counter[float]
+
+
+async def _send_all(address: Address, maker: RequestMaker, left: Iterator[int]) -> None:
+    for _ in left:
+        maker.learn(await _ask(address, maker.make()))
+
+
+async def _ask(address: Address, attempt: Attempt) -> bytes:
+    """The beginning of the answer; nothing if there is none."""
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    answer = bytearray()
+    try:
+        writer.write(attempt.request)
+        async with asyncio.timeout(CUT_SECONDS if attempt.is_cut else ANSWER_SECONDS):
+            while len(answer) < MOST_BYTES and (piece := await reader.read(MOST_BYTES)):
+                answer += piece
+    except (TimeoutError, ConnectionError):
+        pass
+    finally:
+        writer.transport.abort()
+    return bytes(answer)
+
+
+async def _result(server: EbbServer, by: str, requests: int, began: float, before: _Counts, state: Path) -> FuzzResult:
+    seconds, after = clock() - began, await _counts(server)
+    lags = after.lags - before.lags
+    log = (state / "server.log").read_text(errors="replace").splitlines()
+    return FuzzResult(
+        by=by,
+        requests=requests,
+        seconds=seconds,
+        statuses=dict(after.statuses - before.statuses),
+        lag_ms=max(lags, default=0.0),
+        log_errors=tuple(line for line in log if " ERROR " in line)[:MOST_LOG_ERRORS],
+    )
+
+
+async def _document(server: EbbServer) -> dict[str, Any]:
+    async with aiohttp.ClientSession(server.base_url) as session, session.get("/openapi.json") as response:
+        return dict(await response.json())
+
+
+async def _counts(server: EbbServer) -> _Counts:
+    async with aiohttp.ClientSession(server.base_url) as session, session.get("/metrics") as response:
+        families = {family.name: family for family in text_string_to_metric_families(await response.text())}
+    statuses, lags, below = Counter[str](), Counter[float](), 0.0
+    for sample in families["ebb_http_responses"].samples:
+        if sample.name.endswith("_total"):
+            statuses[sample.labels["status"]] += round(sample.value)
+    for sample in families["ebb_event_loop_lag_seconds"].samples:
+        if sample.name.endswith("_bucket"):
+            lags[float(sample.labels["le"]) * 1e3] = round(sample.value - below)
+            below = sample.value
+    return _Counts(statuses, lags)

@@ -1,0 +1,156 @@
+"""Requests for every operation of the API's own document: right ones, nearly right ones, and hostile ones, as bytes."""
+
+import random
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from bench.api.fuzz_bodies import body_for
+
+_IDS: Final = re.compile(rb"\b(?:conv|msg|run|resp)_[0-9a-f]{16,64}\b")
+_KEPT: Final = 40
+_HOSTILE_TEXT: Final = (
+    "", "0", "-1", "1", "9" * 30, "true", "maybe", "\0", "é", "\U0001f30a", "%", "%zz", "..", "../..", "a/b",
+    "' OR 1=1 --", "x" * 500,
+    "W10", "bnVsbA", "WzEsMiwzXQ", "W2ZhbHNlLCAxZTMwOCwgImEiXQ", "NaN", "1e9", "msg_", "run_x:0.1", "*", "[]",
+)  # fmt: skip
+_METHODS: Final = ("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "BREW", "get", "GET", "POST")
+_TAGS: Final = ("*", '"1"', 'W/"2"', '"0", "1", "2"', '"x"', "1", '"' + "9" * 30 + '"', ",,,", "\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One of the document. body: the name of its schema; "" if it has none."""
+
+    method: str
+    path: str
+    query: tuple[str, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request. is_cut: something of it never comes, so no answer may come either."""
+
+    request: bytes
+    is_cut: bool = False
+
+
+def operations(document: Mapping[str, Any]) -> list[Operation]:
+    """All that an OpenAPI document has."""
+    found = []
+    for path, methods in document["paths"].items():
+        for method, described in methods.items():
+            schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            query = tuple(each["name"] for each in described.get("parameters", ()) if each["in"] == "query")
+            found.append(Operation(method.upper(), path, query, schema.get("$ref", "").rpartition("/")[2]))
+    return found
+
+
+class RequestMaker:
+    """The same requests for the same seed and answers: ids come from what the server said."""
+
+    def __init__(self, known: Sequence[Operation], seed: int) -> None:
+        self._known = known
+        self._random = random.Random(seed)
+        self._ids = {kind: deque[str](maxlen=_KEPT) for kind in ("conv", "msg", "run", "resp")}
+
+    def learn(self, answer: bytes) -> None:
+        """Remember the ids that an answer names."""
+        for found in _IDS.findall(answer[:20_000]):
+            name = found.decode()
+            self._ids[name.partition("_")[0]].append(name)
+
+    def make(self) -> Attempt:
+        """One; its connection is to be closed by whoever is done first."""
+        source = self._random
+        operation = source.choice(self._known)
+        method = source.choice(_METHODS) if source.random() < 0.05 else operation.method
+        target = self._path(operation.path) + self._query(operation.query)
+        body = b""
+        if operation.body or source.random() < 0.05:
+            names = {"CONV": self._id("conv"), "MSG": self._id("msg"), "RESP": self._id("resp")}
+            body = body_for(operation.body, source, names)
+        return self._written(method, target, body)
+
+    def _path(self, pattern: str) -> str:
+        def named(_: re.Match[str]) -> str:
+            kind = "conv" if "/conversations/" in pattern else "msg" if "/messages/" in pattern else "resp"
+            return quote(self._id("run" if "/runs/" in pattern else kind), safe="")
+
+        # Of an item of a conversation the second id is a message's.
+        return re.sub(r"{\w+}", named, pattern.replace("{item_id}", quote(self._id("msg"), safe="")))
+
+    def _id(self, kind: str) -> str:
+        source = self._random
+        known = self._ids[kind]
+        if known and source.random() < 0.8:
+            return source.choice(known)
+        return source.choice((f"{kind}_{'0' * 32}", source.choice(_HOSTILE_TEXT) or "-"))
+
+    def _query(self, names: Sequence[str]) -> str:
+        source = self._random
+        chosen = [name for name in names if source.random() < 0.6]
+        if source.random() < 0.03:
+            chosen += ["include[]", "no_such", "limit"]
+        pairs = [(name, source.choice((*_HOSTILE_TEXT, "5", "desc", "tide"))) for name in chosen]
+        return "?" + urlencode(pairs) if pairs else ""
+
+    def _written(self, method: str, target: str, body: bytes) -> Attempt:
+        source = self._random
+        lines = ["Host: localhost", "Connection: close"]
+        if source.random() < 0.3:
+            lines.append(
+                "Content-Type: " + source.choice(("application/json", "text/plain", "multipart/form-data", "\xff"))
+            )
+        if source.random() < 0.15:
+            lines.append(f"If-Match: {source.choice(_TAGS)}")
+        if source.random() < 0.15:
+            run = self._id("run")
+            ids = (f"{run}:0.1", f"{run}:0.5", f"{run}:9.999", f"{run}:0.{'9' * 40}", "x:y.z", run)
+            lines.append(f"Last-Event-ID: {source.choice(ids)}")
+        if source.random() < 0.05:
+            lines.append(source.choice(_ODD_LINES))
+        kind = source.random()
+        if kind < 0.05:
+            head = _head(method, target, [*lines, "Transfer-Encoding: chunked"])
+            return Attempt(head + _chunks(body, source), is_cut=True)
+        if kind < 0.08:
+            lines.append(f"Content-Length: {source.choice(('-1', 'x', '9' * 25, str(len(body) + 7), '0', '1, 2'))}")
+        elif body or method != "GET":
+            lines.append(f"Content-Length: {len(body)}")
+        whole = _head(method, target, lines) + body
+        if kind > 0.985:
+            return Attempt(whole[: source.randrange(len(whole))], is_cut=True)
+        return Attempt(whole, is_cut=kind < 0.08)
+
+
+_ODD_LINES: Final = (
+    "X-Request-Id: " + "a" * 300, "X-Request-Id: a b\x01", "Origin: http://evil.example", "Sec-Fetch-Site: cross-site",
+    "Host: evil.example", "Expect: 100-continue", "Expect: 1", "Accept: x/y", "Accept-Encoding: br, zstd",
+    "Upgrade: websocket", "Range: bytes=0-", "Content-Encoding: gzip", "Authorization: Bearer \xff", "No colon here",
+    ": no name", "X-Long: " + "b" * 40_000, " folded", "Cookie: " + "c=d; " * 500,
+    "\r\n".join(f"X-{n}: 1" for n in range(150)),
+)  # fmt: skip
+
+
+def _head(method: str, target: str, lines: Sequence[str]) -> bytes:
+    return "\r\n".join((f"{method} {target} HTTP/1.1", *lines, "", "")).encode("latin-1", "replace")
+
+
+def _chunks(body: bytes, source: random.Random) -> bytes:
+    """`body` in chunks; now and then cut short, or with a size that is none."""
+    half = len(body) // 2
+    whole = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:half], body[half:]) if part) + b"0\r\n\r\n"
+    match source.randrange(4):
+        case 0:
+            return whole[: source.randrange(len(whole))]
+        case 1:
+            return source.choice(
+                (b"zz\r\n", b"-5\r\nabc\r\n", b"ffffffffffffffffff\r\n", b"5;" + b"x" * 9000 + b"\r\n")
+            )
+        case _:
+            return whole

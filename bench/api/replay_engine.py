@@ -1,0 +1,207 @@
+"""An engine that computes nothing: a first token at once, then one for every stream with each step of the schedule.
+
+All else is the real engine's: what it refuses, and the streams in which outputs that nobody has read merge. As a step
+of a batch does, a step here hands over all of its tokens at one moment, which is the hardest way for a server.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.api.byte_tokenizer import SAID, VOCABULARY, ByteChatFormat, ByteTokenizer
+from bench.api.schedule import STEP_SECONDS, clock, steps_until
+from cache_tiers.block_key import KeyNamespace
+from cache_tiers.histogram import Histogram
+from engine.async_llm import RequestStream
+from engine.config import EngineConfig
+from engine.errors import NotReadyError
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.processor import ModelLimits, Processor
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.stats import EngineStats
+from engine.tenants import TenantSalts
+from engine.trail import Trail
+from engine.urgency import NORMAL, Urgency
+
+MODEL = "replay"
+WINDOW = 8192
+ANSWER_TOKENS = 12
+"""Of an answer that may end by itself."""
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    request: Request
+    stream: RequestStream
+    first: int
+    length: int
+    reason: FinishReason
+    said: int = 0
+
+
+class ReplayEngine:
+    """What `app.backend.Backend` asks for. step_seconds: between two tokens of a stream."""
+
+    def __init__(self, step_seconds: float = STEP_SECONDS) -> None:
+        self.model_name = MODEL
+        self.kv_fingerprint = MODEL
+        self.max_model_len = WINDOW
+        self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
+        self.redis_note = "off"
+        self.is_broken = False
+        self.sampling_defaults: dict[str, float] = {}
+        self.tokenizer = ByteTokenizer()
+        self.chat_format = ByteChatFormat()
+        self._processor = Processor(
+            ModelLimits(VOCABULARY, WINDOW, WINDOW, self.config.block_size, ()),
+            KeyNamespace(MODEL, MODEL, "bfloat16", self.config.block_size, 1, 0, 1, b""),
+            TenantSalts(b"secret"),
+            prefix_cache=False,
+            clock=clock,
+        )
+        self._step_seconds = step_seconds
+        self._step = 0
+        self._answers: dict[str, _Answer] = {}
+        self._finished: Counter[str] = Counter()
+        self._tokens = 0
+        self._stopping = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin with the next step."""
+        self._step = steps_until(clock(), self._step_seconds)
+        self._task = asyncio.create_task(self._run(), name="replay")
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Answers may end within `drain_seconds`."""
+        self._stopping = True
+        assert self._task is not None
+        await asyncio.wait([self._task], timeout=drain_seconds)
+        for request_id in list(self._answers):
+            self.abort(request_id)
+        await self._task
+
+    def generate(
+        self,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str | None = None,
+        tenant: str = "local",
+        urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        keep_kv: bool = True,
+    ) -> RequestStream:
+        """Raises what the real engine raises for a request that is wrong."""
+        if self._stopping:
+            raise NotReadyError("the engine is stopping")
+        name = f"{request_id}-{self._tokens}"
+        request = self._processor.process(
+            name, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
+        )
+        stream = RequestStream(request, self.abort)
+        most = request.sampling.max_tokens
+        assert most is not None
+        ends_itself = not params.ignore_eos and most > ANSWER_TOKENS
+        answer = _Answer(
+            request,
+            stream,
+            self._step,
+            ANSWER_TOKENS if ends_itself else most,
+            "stop" if ends_itself else "length",
+            len(produced),
+        )
+        self._answers[name] = answer
+        self._say(answer, f" {self._step}")
+        return stream
+
+    def abort(self, request_id: str) -> None:
+        """Nothing happens if it has ended."""
+        answer = self._answers.get(request_id)
+        if answer is not None:
+            self._end(answer, "", (), "abort")
+
+    def tenant_salt(self, tenant: str) -> bytes:
+        """Of this run."""
+        return self._processor.salts.salt(tenant)
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """The ids of a tenant's requests that have not ended."""
+        return [name for name, answer in self._answers.items() if answer.request.tenant == tenant]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """End its requests."""
+        for name in self.requests_of(tenant):
+            self.abort(name)
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+        """There is no KV."""
+        del trails, tenant
+
+    def stats(self) -> EngineStats:
+        """Little happens here."""
+        nothing = Histogram.of_seconds()
+        return EngineStats(
+            running=len(self._answers),
+            waiting=0,
+            loading=0,
+            following=0,
+            preempted=0,
+            blocks_total=1,
+            blocks_used=0,
+            blocks_cached=0,
+            block_nbytes=1,
+            preemptions=0,
+            reclaims=0,
+            requests_finished=dict(self._finished),
+            generation_tokens=self._tokens,
+            device_tokens=0,
+            cpu_tokens=0,
+            redis_tokens=0,
+            computed_tokens=0,
+            unstored_blocks=0,
+            checks={"clean": 0, "failed": 0},
+            step_seconds=nothing,
+            gap_seconds=nothing,
+            batch_sizes=Histogram.of_counts(),
+            ttft_seconds=nothing,
+            queue_seconds={},
+            inter_token_seconds=nothing,
+            tiers=None,
+        )
+
+    async def _run(self) -> None:
+        while not (self._stopping and not self._answers):
+            due = (self._step + 1) * self._step_seconds
+            await asyncio.sleep(max(0.0, due - clock()))
+            # Of a server that was busy for more than a step, all that is due comes at once.
+            while self._step < steps_until(clock(), self._step_seconds):
+                self._step += 1
+                text = f" {self._step}"
+                for answer in list(self._answers.values()):
+                    self._say(answer, text)
+
+    def _say(self, answer: _Answer, text: str) -> None:
+        answer.said += 1
+        self._tokens += 1
+        stop = next((stop for stop in answer.request.sampling.stop if stop in text), None)
+        if stop is not None:
+            self._end(answer, "", (SAID,), "stop", stop)
+        elif answer.said >= answer.length:
+            self._end(answer, text, (SAID,), answer.reason)
+        else:
+            answer.stream.put(RequestOutput(answer.request.request_id, text, (SAID,)))
+
+    def _end(
+        self, answer: _Answer, text: str, ids: tuple[int, ...], reason: FinishReason, stop: str | None = None
+    ) -> None:
+        request = answer.request
+        del self._answers[request.request_id]
+        self._finished[reason] += 1
+        prompt = request.num_prompt_tokens
+        total = (clock() - request.arrival) * 1e3
+        usage = Usage(prompt, answer.said, KVReceipt(computed=prompt), 0.0, 0.0, total)
+        answer.stream.put(RequestOutput(request.request_id, text, ids, reason, usage, stop_string=stop))

@@ -1,0 +1,40 @@
+"""`python -m bench.api.serve`: the real server, with an engine that replays tokens, in a process of its own."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from app.config import Settings
+from app.server import run_server
+from app.startup import Report, objects_that_stay
+from bench.api.replay_engine import MODEL, ReplayEngine
+from bench.api.schedule import STEP_SECONDS
+
+
+def main() -> int:
+    """The flags are those that `bench.server.EbbServer` gives to `ebb serve`."""
+    parser = argparse.ArgumentParser(prog="python -m bench.api.serve", description=__doc__)
+    parser.add_argument("--step-seconds", type=float, default=STEP_SECONDS)
+    parser.add_argument("--host", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--state-dir", type=Path, required=True)
+    given = parser.parse_args()
+    settings = Settings(
+        state_dir=given.state_dir,
+        cache_dir=given.state_dir,
+        secret_file=given.state_dir / "secret",
+        host=given.host,
+        port=given.port,
+        chat_titles="first-words",
+    )
+
+    def build(_: Report) -> tuple[ReplayEngine, str]:
+        # As the real engine's builder does.
+        with objects_that_stay():
+            return ReplayEngine(given.step_seconds), MODEL
+
+    return run_server(settings, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,266 @@
+"""`python -m bench.stateless`: what of a chat is computed again when its client sends all of it each time.
+
+Chats of several kinds through OpenAI's own client, sampled at temperature 1, every other turn as a stream. What a turn
+could reuse are the full blocks of what the turn before had computed and the new prompt still says: its prompt, and its
+answer up to where it was cut. What it did reuse is what the server says, `cached_tokens`.
+
+Beside it what tokenising all of it again would share: the former prompt, and the answer up to the first token that
+comes out as another one.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+from openai import AsyncOpenAI
+
+from app.config import DEFAULT_MODEL, load_settings
+from bench.machine import describe_machine
+from bench.server import EbbServer, ServerFailedError, ServerSettings
+from bench.stateless_prompt import Making, measure_making
+from bench.workload import passage
+from engine.kv.block import num_equal
+from models.pangu.chat_format import ChatFormat, Message
+from models.resolve import resolve_model
+from models.tokenizer import Tokenizer
+
+BLOCK: Final = 64
+CHATS: Final = 200
+TURNS: Final = 4
+AT_ONCE: Final = 8
+TARGET: Final = 0.98
+FLAGS: Final = (
+    ("--kv-memory", "512MiB", "--cpu-kv-memory", "1GiB", "--redis-memory", "1GiB", "--chat-titles", "first-words")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """fields: of the request. questions: the person's, in turns; each chat begins with a system prompt of its own."""
+
+    name: str
+    fields: Mapping[str, Any]
+    questions: tuple[str, ...]
+
+
+KINDS: Final = (
+    Kind(
+        "ends by itself",
+        {"max_tokens": 200},
+        ("What is a river?", "Why do they bend?", "Who lives there?", "Thank you. What is a lake?"),
+    ),
+    Kind(
+        "cut by max_tokens",
+        {"max_tokens": 70},
+        ("Tell me a long story of a sailor.", "Go on.", "And then?", "How does it end?"),
+    ),
+    Kind(
+        "cut by a stop string",
+        {"max_tokens": 200, "stop": [". ", "ing"]},
+        ("Describe a village in winter, please.", "And its houses?", "Who built them?", "And the church?"),
+    ),
+    Kind(
+        "code",
+        {"max_tokens": 120},
+        (
+            "Write a Python function that merges two sorted lists.",
+            "def merge(a, b):\n    return sorted(a + b)\n\nIs this right?",
+            "Now in C, with `int *` arguments.",
+            "Add comments and a test.",
+        ),
+    ),
+    Kind(
+        "other scripts and emoji",
+        {"max_tokens": 90},
+        (
+            "用中文介绍一下长江。",
+            "Answer with emoji only: 🙂🌊🚢?",
+            "Ответь по-русски: что такое море?",
+            "été, naïve, Straße?",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Tokens in full blocks. reusable: see the module. again: what tokenising everything again would have shared."""
+
+    kind: str
+    reusable: int
+    reused: int
+    again: int
+
+
+@dataclass(slots=True)
+class Chat:
+    """One client's view of it: prompt and completion are those of the last turn."""
+
+    kind: Kind
+    number: int
+    messages: list[Any] = field(default_factory=list)
+    prompt: int = 0
+    completion: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where the chats go, and what they are judged with."""
+
+    client: AsyncOpenAI
+    http: aiohttp.ClientSession
+    chat_format: ChatFormat
+
+    async def run(self, chat: Chat, num_turns: int) -> list[Turn]:
+        """All its turns but the first, which has nothing to reuse."""
+        chat.messages.append({"role": "system", "content": passage(40, f"stateless/{chat.number}")})
+        turns: list[Turn] = []
+        for number, question in enumerate(islice(cycle(chat.kind.questions), num_turns)):
+            chat.messages.append({"role": "user", "content": question})
+            text, usage = await self._answer(chat, stream=number % 2 == 0)
+            if number:
+                cached = usage.prompt_tokens_details.cached_tokens
+                turns.append(await self._judged(chat, usage.prompt_tokens, cached))
+            chat.messages.append({"role": "assistant", "content": text})
+            chat.prompt, chat.completion = usage.prompt_tokens, usage.completion_tokens
+        return turns
+
+    async def _answer(self, chat: Chat, *, stream: bool) -> tuple[str, Any]:
+        seed = 1000 * chat.number + len(chat.messages)
+        fields: dict[str, Any] = {"model": DEFAULT_MODEL, "temperature": 1.0, "seed": seed, **chat.kind.fields}
+        if not stream:
+            answer: Any = await self.client.chat.completions.create(messages=chat.messages, **fields)
+            return answer.choices[0].message.content, answer.usage
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
+        chunks: list[Any] = [
+            chunk async for chunk in await self.client.chat.completions.create(messages=chat.messages, **fields)
+        ]
+        return "".join(chunk.choices[0].delta.content or "" for chunk in chunks[:-1]), chunks[-1].usage
+
+    async def _judged(self, chat: Chat, prompt: int, cached: int) -> Turn:
+        messages = [Message(message["role"], message["content"]) for message in chat.messages]
+        # From the end of the last answer on, with the token that ends its turn, of which no KV is kept.
+        num_new = len(self.chat_format.extend([], messages))
+        # The KV of the last token of an answer is never computed.
+        reusable = _full(min(prompt - num_new, chat.prompt + chat.completion - 1))
+        body = {"model": DEFAULT_MODEL, "messages": chat.messages}
+        async with self.http.post("/tokenize", json=body) as response:
+            exact = (await response.json())["tokens"]
+        computed = self.chat_format.render(messages[:-2]) + exact[chat.prompt : len(exact) - num_new]
+        again = _full(num_equal(computed, self.chat_format.render(messages)))
+        return Turn(chat.kind.name, reusable, min(_full(cached), reusable), min(again, reusable))
+
+
+def _full(tokens: int) -> int:
+    return tokens // BLOCK * BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Tokens, of all turns of a kind but the first ones."""
+
+    kind: str
+    turns: int
+    reusable: int
+    reused: int
+    again: int
+
+    @classmethod
+    def of(cls, kind: str, turns: Sequence[Turn]) -> "Row":
+        """The sum of `turns`."""
+        return cls(
+            kind,
+            len(turns),
+            sum(turn.reusable for turn in turns),
+            sum(turn.reused for turn in turns),
+            sum(turn.again for turn in turns),
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Of what could be reused."""
+        return self.reused / self.reusable
+
+    @property
+    def ratio_again(self) -> float:
+        """The same, if everything were tokenised again."""
+        return self.again / self.reusable
+
+
+def table(rows: Sequence[Row], making: Making) -> str:
+    """Markdown; the last row is the total, which has the target."""
+    lines = [
+        "| answers | turns | reusable tokens | reused | | tokenised again |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row.kind} | {row.turns} | {row.reusable:,} | {row.reused:,} | {row.ratio:.2%} | {row.ratio_again:.2%} |"
+        for row in rows
+    ]
+    verdict = "met" if rows[-1].ratio >= TARGET else "missed"
+    return "\n".join([*lines, "", f"Target: at least {TARGET:.0%} of all: {verdict}.", "", making.sentence, ""])
+
+
+async def measure(chats: int, turns: int, path: Path, state: Path) -> list[Row]:
+    """One server, its tiers on; `AT_ONCE` chats at once. path: the model's folder."""
+    room = asyncio.Semaphore(AT_ONCE)
+    async with EbbServer(ServerSettings("stateless", FLAGS), state) as server:
+        assert server.base_url is not None
+        async with (
+            AsyncOpenAI(base_url=f"{server.base_url}/v1", api_key="none", max_retries=0) as client,
+            aiohttp.ClientSession(server.base_url) as http,
+        ):
+            bench = Bench(client, http, ChatFormat.load(path, Tokenizer.load(path)))
+
+            async def run(number: int) -> list[Turn]:
+                async with room:
+                    found = await bench.run(Chat(KINDS[number % len(KINDS)], number), turns)
+                    print(f"chat {number + 1} of {chats}", file=sys.stderr, flush=True)
+                    return found
+
+            found = [turn for each in await asyncio.gather(*map(run, range(chats))) for turn in each]
+    rows = [Row.of(kind.name, [turn for turn in found if turn.kind == kind.name]) for kind in KINDS]
+    return [*rows, Row.of("all", found)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, and write stateless.json and stateless.md. Returns 1 if the target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.stateless", description=__doc__)
+    parser.add_argument("--chats", type=int, default=CHATS, help=f"at least {len(KINDS)}, one of each kind")
+    parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least 2")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    arguments = parser.parse_args(argv)
+    if arguments.chats < len(KINDS) or arguments.turns < 2:
+        parser.error("there is nothing to reuse in so few")
+    try:
+        with tempfile.TemporaryDirectory(prefix="ebb-stateless-", ignore_cleanup_errors=True) as state:
+            model = resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print)
+            rows = asyncio.run(measure(arguments.chats, arguments.turns, model, Path(state)))
+            making = asyncio.run(measure_making(model, Path(state)))
+    except ServerFailedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    result = {
+        "machine": asdict(describe_machine()),
+        "chats": arguments.chats,
+        "turns": arguments.turns,
+        "making": asdict(making),
+        "rows": [{**asdict(row), "ratio": row.ratio, "ratio_again": row.ratio_again} for row in rows],
+    }
+    (arguments.out / "stateless.json").write_text(json.dumps(result, indent=1) + "\n")
+    (arguments.out / "stateless.md").write_text(table(rows, making))
+    print(table(rows, making), end="")
+    return 0 if rows[-1].ratio >= TARGET else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,90 @@
+"""What it takes to make the prompt of a long conversation that a client sends as a whole."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from app.answer_memory import AnswerMemory
+from app.backend import Backend
+from app.engine_host import EngineHost
+from app.stateless import WholePrompts
+from app.storage.store import Store
+from bench.stats import median
+from bench.workload import passage
+from models.pangu.chat_format import ChatFormat, Message
+from models.tokenizer import Tokenizer
+
+WORDS: Final = 260
+"""Of each message: 100 of them have about 30,000 tokens."""
+EXCHANGES: Final = 50
+ROUNDS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Medians in milliseconds. known: all answers are in memory. restarted: in the store alone. unknown: nowhere."""
+
+    tokens: int
+    messages: int
+    known_ms: float
+    restarted_ms: float
+    unknown_ms: float
+
+    @property
+    def sentence(self) -> str:
+        """Markdown."""
+        return (
+            f"The prompt of {self.messages} messages, {self.tokens:,} tokens, is made in {self.known_ms:.1f} ms "
+            f"({self.restarted_ms:.1f} ms after a restart); tokenising all of it takes {self.unknown_ms:.0f} ms."
+        )
+
+
+class _Model:
+    """What of an engine is needed here."""
+
+    max_model_len = 1 << 17
+
+    def __init__(self, path: Path) -> None:
+        self.tokenizer = Tokenizer.load(path)
+        self.chat_format = ChatFormat.load(path, self.tokenizer)
+
+    def tenant_salt(self, tenant: str) -> bytes:
+        return tenant.encode()
+
+
+async def measure_making(path: Path, folder: Path) -> Making:
+    """path: the model's folder. A database is made in `folder`."""
+    engine = cast(Backend, _Model(path))
+    store = await Store.open(folder / "stateless.db")
+
+    def prompts() -> tuple[WholePrompts, AnswerMemory]:
+        memory = AnswerMemory(store.answers)
+        return WholePrompts(EngineHost(prompt_identity="bench"), memory), memory
+
+    whole, memory = prompts()
+    messages: list[Message] = []
+    for number in range(EXCHANGES):
+        messages.append(Message("user", passage(WORDS, f"stateless/question/{number}")))
+        text = passage(WORDS, f"stateless/answer/{number}")
+        prompt = await whole.prompt(engine, "one", messages, param="messages")
+        await whole.remember(engine, prompt, engine.tokenizer.encode(text, special=False), text)
+        messages.append(Message("assistant", text))
+    messages.append(Message("user", "And then?"))
+    await memory.stop()
+
+    async def milliseconds(tenant: str, make: Callable[[], WholePrompts]) -> tuple[float, int]:
+        took: list[float] = []
+        for _ in range(ROUNDS):
+            maker = make()
+            began = time.perf_counter()
+            prompt = await maker.prompt(engine, tenant, messages, param="messages")
+            took.append((time.perf_counter() - began) * 1e3)
+        return median(took), len(prompt.ids)
+
+    known, tokens = await milliseconds("one", lambda: whole)
+    restarted, _ = await milliseconds("one", lambda: prompts()[0])
+    unknown, _ = await milliseconds("another", lambda: whole)
+    await store.close()
+    return Making(tokens, len(messages), known, restarted, unknown)

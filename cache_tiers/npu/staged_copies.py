@@ -1,0 +1,123 @@
+"""Copies whole blocks between an accelerator's pool and the host pool, beside the computation.
+
+A block that is one piece of the pool goes straight to the host; one that is many pieces is gathered in one staging
+buffer per direction first, and scattered from it, because one long copy over the bus costs less than many short ones.
+Loads and stores have a stream each. What orders them, and all that does:
+
+- a load begins after what the model's stream was given before it, and the model's stream goes on after the load;
+- a store begins after what the model's stream was given before it; the model does not wait for it, so whoever asked
+  for it keeps the block as it is until the result is there;
+- inside a stream copies keep their order, so that a staging buffer is never needed twice at once.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+
+from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.npu.streams import DeviceMemory, Event
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
+
+NO_CPU_TIER = "there is no CPU tier"
+
+Ends = tuple[torch.Tensor, torch.Tensor]
+"""A block in the pool, which may be in pieces, and its slot in host memory, flat bytes."""
+
+
+class StagedCopies:
+    """Begin from the model's thread, collect from any."""
+
+    def __init__(self, pool: torch.Tensor, num_blocks: int, layout: BlockLayout, memory: DeviceMemory) -> None:
+        """pool: `layout.pool_shape`; of its blocks the first `num_blocks` may be moved."""
+        self._pool = pool
+        self._num_blocks = num_blocks
+        self._layout = layout
+        self._memory = memory
+        self._host: torch.Tensor | None = None
+        self._lanes = {direction: _Lane(layout, pool.dtype, memory) for direction in Direction}
+
+    def attach(self, host: memoryview) -> None:
+        """host: the CPU tier's whole pool, writable, format 'B'."""
+        self._host = self._memory.pinned(host)
+
+    def copy_within(self, copies: Iterable[BlockCopy]) -> None:
+        """Queued in the model's stream. Raises IndexError for an id outside the pool."""
+        stream = self._memory.compute_stream()
+        for copy in copies:
+            stream.copy(self._block(copy.target_id), self._block(copy.source_id))
+
+    def start(self, jobs: Iterable[TransferJob]) -> Callable[[], tuple[TransferResult, ...]]:
+        """Queue copies, loads before stores. What it returns waits for them, and is called once. A job outside either
+        pool is a result with `error`, and moves nothing."""
+        failed: list[TransferResult] = []
+        moves: dict[Direction, list[tuple[TransferJob, Ends]]] = {direction: [] for direction in Direction}
+        for job in jobs:
+            try:
+                moves[job.direction].append((job, self._ends(job)))
+            except IndexError as error:
+                failed.append(TransferResult(job.job_id, 0.0, str(error)))
+        loads = self._queue(Direction.LOAD, moves[Direction.LOAD])
+        stores = self._queue(Direction.STORE, moves[Direction.STORE])
+        return lambda: (*loads(), *stores(), *failed)
+
+    def close(self) -> None:
+        """Return when no copy is under way; the host pool may be freed then."""
+        for lane in self._lanes.values():
+            lane.stream.record().wait()
+        self._host = None
+
+    def _queue(
+        self, direction: Direction, moves: Sequence[tuple[TransferJob, Ends]]
+    ) -> Callable[[], tuple[TransferResult, ...]]:
+        if not moves:
+            return tuple
+        compute, lane = self._memory.compute_stream(), self._lanes[direction]
+        lane.stream.wait_for(compute.record())
+        started = lane.stream.record()
+        for _, (block, slot) in moves:
+            lane.move(direction, block, slot)
+        ended = lane.stream.record()
+        if direction is Direction.LOAD:
+            compute.wait_for(ended)
+        return lambda: _results([job for job, _ in moves], started, ended)
+
+    def _ends(self, job: TransferJob) -> Ends:
+        if self._host is None:
+            raise IndexError(NO_CPU_TIER)
+        block, end = self._block(job.block_id), job.host_offset + self._layout.nbytes
+        if job.host_offset < 0 or end > self._host.numel():
+            size = self._host.numel()
+            raise IndexError(f"host bytes {job.host_offset} to {end} are outside the CPU tier's pool of {size} bytes")
+        return block, self._host[job.host_offset : end]
+
+    def _block(self, block_id: int) -> torch.Tensor:
+        if not 0 <= block_id < self._num_blocks:
+            raise IndexError(f"block {block_id} is outside the device pool of {self._num_blocks} blocks")
+        return self._pool[block_id] if self._layout.order is PoolOrder.BLOCKS else self._pool[:, :, block_id]
+
+
+class _Lane:
+    """One direction: its stream, and its staging buffer where blocks are in pieces."""
+
+    def __init__(self, layout: BlockLayout, dtype: torch.dtype, memory: DeviceMemory) -> None:
+        self.stream = memory.new_stream()
+        in_pieces = layout.order is PoolOrder.LAYERS
+        self._staging = memory.zeros(layout.shape, dtype) if in_pieces else None
+
+    def move(self, direction: Direction, block: torch.Tensor, slot: torch.Tensor) -> None:
+        whole = block if self._staging is None else self._staging
+        flat = whole.view(-1).view(torch.uint8)
+        if direction is Direction.LOAD:
+            self.stream.copy(flat, slot)
+            if whole is not block:
+                self.stream.copy(block, whole)
+        else:
+            if whole is not block:
+                self.stream.copy(whole, block)
+            self.stream.copy(slot, flat)
+
+
+def _results(jobs: Sequence[TransferJob], started: Event, ended: Event) -> tuple[TransferResult, ...]:
+    ended.wait()
+    each = ended.seconds_since(started) / len(jobs)
+    return tuple(TransferResult(job.job_id, each) for job in jobs)

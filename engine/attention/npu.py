@@ -1,0 +1,120 @@
+"""Paged attention of an Ascend NPU: one fused operator for prompts, chunks, decodes and any mix of them.
+
+npu_fused_infer_attention_score in layout TND: the rows of all sequences one after the other, the ends of their queries
+as a running sum, their keys through a block table, right-down causal by the shared 2048 x 2048 mask (sparse mode 3).
+The operators are reached as `torch.ops.npu`, which is the same object with and without torch_npu.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar, Final
+
+import torch
+
+from cache_tiers.layout import PoolOrder
+from engine.attention import npu_limits as limits
+from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from models.interface import ForwardContext
+
+CAUSAL: Final = 3
+"""Sparse mode: the last query sees all keys, each one before it one fewer."""
+
+
+class NpuAttention:
+    """See the module. Scores are computed as the operator likes (float32 inside)."""
+
+    numerics: ClassVar[str] = "npu-1"
+    support: ClassVar[AttentionSupport] = AttentionSupport(
+        features=(Feature.ATTENTION, Feature.GRAPHS),
+        devices=("npu",),
+        dtypes=(torch.bfloat16,),
+        head_dims=limits.HEAD_DIMS,
+        block_multiple=limits.BLOCK_MULTIPLE,
+        max_block_size=limits.MAX_BLOCK_SIZE,
+        max_group=limits.MAX_GROUP,
+    )
+    order: ClassVar[PoolOrder] = PoolOrder.LAYERS
+
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
+        self._kv_cache = kv_cache
+        self._check = check
+        side = (limits.MASK_SIDE, limits.MASK_SIDE)
+        self._mask = torch.ones(side, dtype=torch.int8, device=kv_cache.device).triu_(1)
+
+    def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
+        """Bring the block tables to the device; lengths stay on the host, where the operator wants them."""
+        block_size = self._kv_cache.shape[3]
+        used = [-(-length // block_size) for length in metadata.seq_lens]
+        width = max(used)
+        # Columns behind a sequence's end are never read; block 0 is always there.
+        lines = [
+            [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
+        ]
+        tables = torch.tensor(lines, dtype=torch.int32).to(self._mask.device)
+        return self._context(tables, metadata.slot_mapping, metadata.query_lens, metadata.seq_lens)
+
+    def decode_context(self, block_tables: torch.Tensor, slot_mapping: torch.Tensor) -> ForwardContext:
+        """See GraphedAttention."""
+        ones = [1] * len(block_tables)
+        return self._context(block_tables, slot_mapping, ones, ones)
+
+    def _context(
+        self, tables: torch.Tensor, slots: torch.Tensor, query_lens: Sequence[int], seq_lens: Sequence[int]
+    ) -> ForwardContext:
+        return _NpuContext(
+            self._kv_cache, self._mask, self._check, tables, slots, list(accumulate(query_lens)), list(seq_lens)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _NpuContext:
+    """One step over all layers. query_ends: of the sequences' rows in the flat batch."""
+
+    kv_cache: torch.Tensor
+    mask: torch.Tensor
+    check: bool
+    block_tables: torch.Tensor
+    slots: torch.Tensor
+    query_ends: list[int]
+    seq_lens: list[int]
+
+    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """See `models.interface.ForwardContext`."""
+        key_cache, value_cache = self.kv_cache[layer, 0], self.kv_cache[layer, 1]
+        k, v = k.contiguous(), v.contiguous()
+        if self.check:
+            limits.check_scatter(k, v, key_cache, value_cache, self.slots)
+        torch.ops.npu.npu_scatter_pa_kv_cache(k, v, key_cache, value_cache, self.slots, cache_mode="Norm")
+        return self._attend(q.contiguous(), key_cache.flatten(2), value_cache.flatten(2), kv_heads=k.shape[1])
+
+    def _attend(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, kv_heads: int) -> torch.Tensor:
+        """keys, values: [blocks, slot, kv_heads * head_dim]."""
+        block_size = keys.shape[1]
+        if self.check:
+            limits.check_attention(
+                q,
+                (keys, values),
+                self.mask,
+                self.block_tables,
+                self.query_ends,
+                self.seq_lens,
+                num_kv_heads=kv_heads,
+                block_size=block_size,
+            )
+        out: torch.Tensor = torch.ops.npu.npu_fused_infer_attention_score(
+            q,
+            keys,
+            values,
+            atten_mask=self.mask,
+            actual_seq_lengths=self.query_ends,
+            actual_seq_lengths_kv=self.seq_lens,
+            block_table=self.block_tables,
+            num_heads=q.shape[1],
+            scale=q.shape[2] ** -0.5,
+            input_layout="TND",
+            num_key_value_heads=kv_heads,
+            sparse_mode=CAUSAL,
+            block_size=block_size,
+        )[0]
+        return out

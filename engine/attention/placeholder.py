@@ -1,0 +1,27 @@
+"""For models without attention, so that the engine needs no second way through a step."""
+
+from typing import ClassVar
+
+import torch
+
+from cache_tiers.layout import PoolOrder
+from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
+from engine.errors import EngineError
+
+
+class PlaceholderAttention:
+    """Attends to nothing; its context is handed to models that never ask it to."""
+
+    numerics: ClassVar[str] = "placeholder-1"
+    support: ClassVar[AttentionSupport] = AttentionSupport(features=())
+    order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
+
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None: ...
+
+    def begin_step(self, metadata: AttentionMetadata) -> "PlaceholderAttention":  # noqa: ARG002
+        """Nothing to prepare."""
+        return self
+
+    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        """Raises EngineError: the model said that it has no attention."""
+        raise EngineError(f"layer {layer} of a model without attention heads asked for attention")

@@ -1,0 +1,147 @@
+"""cuda and npu through torch.accelerator, as far as both have it in common; what only an npu has stands at the end."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+import torch
+
+from cache_tiers.npu.streams import DeviceMemory, Event, Stream
+from engine.errors import EngineError
+from engine.worker.device import Graph
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.layers.npu import npu_layers
+
+logger = logging.getLogger(__name__)
+
+
+class AcceleratorDevice:
+    """A device with memory and streams of its own. Raises EngineError when it is made where there is none."""
+
+    memory: DeviceMemory | None
+
+    def __init__(self, name: str) -> None:
+        found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        if found is None or found.type != name:
+            raise EngineError(f"this machine has no usable {name} device (found: {found or 'none'})")
+        self.name = name
+        self.torch_device = torch.device(name, torch.accelerator.current_device_index())
+        self.memory = TorchMemory(self.torch_device)
+        self._graph_pool: object = None
+
+    def prepare(self) -> None:
+        """The host's threads only feed the device."""
+        torch.set_num_threads(1)
+
+    def synchronize(self) -> None:
+        """Wait for the model's stream; copies beside it are waited for by their events."""
+        torch.accelerator.current_stream(self.torch_device).synchronize()
+
+    def available_memory(self) -> int:
+        """Free bytes as the driver sees them."""
+        free, _total = torch.accelerator.get_memory_info(self.torch_device)
+        return int(free)
+
+    def instruction_set(self) -> str:
+        """The exact model, where torch can say it: kernels are chosen by it."""
+        module = getattr(torch, self.name)
+        return f"{self.name}-{module.get_device_name(self.torch_device)}".replace(" ", "-")
+
+    def layers(self, *, check: bool) -> LayerKinds:
+        """The fused operators of an npu; plain torch otherwise."""
+        return npu_layers(check=check) if self.name == "npu" else TORCH_LAYERS
+
+    def new_graph(self) -> Graph | None:
+        """An ACL graph on an npu."""
+        if self.name != "npu":
+            return None
+        if self._graph_pool is None:
+            self._graph_pool = torch.npu.graph_pool_handle()  # type: ignore[attr-defined]
+        return NpuGraph(self._graph_pool)
+
+
+class TorchMemory:
+    """Implements DeviceMemory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def zeros(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """See DeviceMemory."""
+        return torch.zeros(shape, dtype=dtype, device=self._device)
+
+    def compute_stream(self) -> Stream:
+        """See DeviceMemory."""
+        return TorchStream(torch.accelerator.current_stream(self._device))
+
+    def new_stream(self) -> Stream:
+        """See DeviceMemory."""
+        return TorchStream(torch.Stream(self._device))
+
+    def pinned(self, memory: memoryview) -> torch.Tensor:
+        """See DeviceMemory. Memory that nobody pinned still works, one synchronous copy after the other."""
+        tensor = torch.frombuffer(memory, dtype=torch.uint8)
+        if not tensor.is_pinned():
+            logger.warning("the CPU tier's memory is not pinned: copies to and from the device will be slow")
+        return tensor
+
+
+class TorchStream:
+    """Implements Stream."""
+
+    def __init__(self, stream: torch.Stream) -> None:
+        self._stream = stream
+
+    def copy(self, target: torch.Tensor, source: torch.Tensor) -> None:
+        """See Stream."""
+        with self._stream:
+            target.copy_(source, non_blocking=True)
+
+    def record(self) -> Event:
+        """See Stream."""
+        event = torch.Event(self._stream.device, enable_timing=True)
+        event.record(self._stream)
+        return TorchEvent(event)
+
+    def wait_for(self, event: Event) -> None:
+        """See Stream."""
+        assert isinstance(event, TorchEvent)
+        self._stream.wait_event(event.event)
+
+
+class TorchEvent:
+    """Implements Event."""
+
+    def __init__(self, event: torch.Event) -> None:
+        self.event = event
+
+    def wait(self) -> None:
+        """See Event."""
+        self.event.synchronize()
+
+    def seconds_since(self, earlier: Event) -> float:
+        """See Event."""
+        assert isinstance(earlier, TorchEvent)
+        return float(earlier.event.elapsed_time(self.event)) / 1e3
+
+
+class NpuGraph:
+    """An ACL graph. torch_npu notes every operator with lengths on the host while it records, and changes them in place
+    before a replay; nothing else of what was recorded can change but the contents of tensors."""
+
+    def __init__(self, pool: object) -> None:
+        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
+        self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
+        self._pool = pool
+
+    def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """See Graph."""
+        # Once without recording: operators choose their plans and allocate what they keep.
+        compute()
+        torch.accelerator.synchronize()
+        with torch.npu.graph(self._graph, pool=self._pool, auto_dispatch_capture=True):  # type: ignore[attr-defined]
+            return compute()
+
+    def replay(self, seq_lens: Sequence[int]) -> None:
+        """See Graph."""
+        self._graph.update(cpu_update_input=[{"actual_seq_lengths_kv": list(seq_lens)}])
+        self._graph.replay()

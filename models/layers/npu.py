@@ -1,0 +1,87 @@
+"""A decoder's small layers in the fused operators of an Ascend NPU, each with plain torch where it is missing.
+
+The operators are reached as `torch.ops.npu`, which is the same object with and without torch_npu; the names and
+arguments are those that torch_npu 2.13 registers.
+"""
+
+from functools import partial
+
+import torch
+
+from models.layers import npu_limits as limits
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.layers.rms_norm import RMSNorm
+from models.layers.rope import Llama3Scaling, RotaryTable
+
+RopeRows = tuple[torch.Tensor, torch.Tensor]
+
+
+def npu_layers(*, check: bool) -> LayerKinds:
+    """check: hold every call against the operator's documented limits, which raises OperatorLimitError."""
+    return LayerKinds(
+        "npu",
+        partial(NpuRMSNorm, check=check) if _exist("npu_rms_norm", "npu_add_rms_norm") else TORCH_LAYERS.rms_norm,
+        partial(NpuRotaryTable, check=check) if _exist("npu_rotary_mul") else TORCH_LAYERS.rotary,
+        partial(npu_swiglu, check=check) if _exist("npu_swiglu") else TORCH_LAYERS.swiglu,
+    )
+
+
+def _exist(*names: str) -> bool:
+    return all(hasattr(torch.ops.npu, name) for name in names)
+
+
+class NpuRMSNorm(RMSNorm):
+    """npu_rms_norm, and npu_add_rms_norm for the sum before it."""
+
+    def __init__(self, size: int, eps: float, *, dtype: torch.dtype, device: torch.device, check: bool) -> None:
+        super().__init__(size, eps, dtype=dtype, device=device)
+        self._check = check
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """x [T, size] -> [T, size] in x's dtype; x is not changed."""
+        if self._check:
+            limits.check_rms_norm(x, self.weight)
+        normed: torch.Tensor = torch.ops.npu.npu_rms_norm(x, self.weight, self._eps)[0]
+        return normed
+
+    def add(self, x: torch.Tensor, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(norm(x + change), x + change), both [T, size]; x is not changed."""
+        if self._check:
+            limits.check_add_rms_norm(x, change, self.weight)
+        normed, _rstd, total = torch.ops.npu.npu_add_rms_norm(x, change, self.weight, self._eps)
+        return normed, total
+
+
+class NpuRotaryTable(RotaryTable):
+    """npu_rotary_mul, which wants cos and sin in the dtype of what it turns, and makes the minus itself."""
+
+    def __init__(
+        self,
+        head_dim: int,
+        positions: int,
+        theta: float,
+        scaling: Llama3Scaling | None,
+        device: torch.device,
+        *,
+        check: bool,
+    ) -> None:
+        super().__init__(head_dim, positions, theta, scaling, device)
+        self._sin[..., : self._half].neg_()
+        self._check = check
+
+    def rotate(self, x: torch.Tensor, rows: RopeRows) -> torch.Tensor:
+        """x [T, heads, head_dim] -> the same rotated to the positions of `rows`, in x's dtype."""
+        # T rows of one sequence, as the operator sees it: layout BSND with cos and sin as 1S1D.
+        cos, sin = (table.to(x.dtype)[None] for table in rows)
+        if self._check:
+            limits.check_rotary_mul(x[None], cos, sin)
+        turned: torch.Tensor = torch.ops.npu.npu_rotary_mul(x[None], cos, sin, "half")
+        return turned[0]
+
+
+def npu_swiglu(gate_up: torch.Tensor, *, check: bool) -> torch.Tensor:
+    """gate_up [T, 2 * inner], gate before up -> silu(gate) * up [T, inner]."""
+    if check:
+        limits.check_swiglu(gate_up)
+    activated: torch.Tensor = torch.ops.npu.npu_swiglu(gate_up, -1)
+    return activated

@@ -1,0 +1,55 @@
+"""Engines and workers on the fake NPU, small: a few blocks of 128 tokens."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.config import EngineConfig, TierConfig
+from engine.llm import LLM, Completion
+from engine.sampling_params import SamplingParams
+from tests.integration.worker_driver import WorkerDriver
+
+BLOCK = 128
+LAYERS, KV_HEADS, HEAD_DIM = 2, 2, 128
+BLOCK_NBYTES = LAYERS * 2 * KV_HEADS * BLOCK * HEAD_DIM * 2
+GREEDY = SamplingParams(temperature=0.0)
+
+
+def npu_config(
+    model: Path, *, attention: str = "auto", graphs: bool = True, tiers: TierConfig | None = None, blocks: int = 16
+) -> EngineConfig:
+    return EngineConfig(
+        model,
+        "pangu",
+        tiers,
+        b"secret",
+        device="npu",
+        block_size=BLOCK,
+        attention=attention,
+        decode_graphs=graphs,
+        check_operators=True,
+        max_num_seqs=4,
+        max_num_batched_tokens=256,
+        kv_memory=blocks * BLOCK_NBYTES,
+        prefix_cache=tiers is not None,
+    )
+
+
+def npu_driver(config: EngineConfig) -> WorkerDriver:
+    return WorkerDriver(config.model_path, config=config, num_blocks=16, host_blocks=6)
+
+
+def prompt(salt: int, length: int) -> list[int]:
+    """Byte tokens, made up; two salts share no block."""
+    return [3 + (salt * 31 + at * (7 + salt) + at // 11) % 250 for at in range(length)]
+
+
+def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[Completion]:
+    params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
+    return llm.generate(list(prompts), params)
+
+
+def fill_device(llm: LLM) -> None:
+    """Compute other prompts until nothing of before is left on the device."""
+    blocks = llm.engine.core.scheduler.blocks.pool.num_blocks
+    for salt in range(100, 100 + -(-blocks // 2)):
+        answers(llm, [prompt(salt, 2 * BLOCK)], 1)

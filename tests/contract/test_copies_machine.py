@@ -1,0 +1,170 @@
+"""Random lives of a cache on the fake device: blocks computed, copied, stored, loaded, in every order that is allowed.
+
+Allowed is what the scheduler and the tiers promise: a block under a store is not written, a slot under a copy is
+neither written nor freed. Everything else must be ordered by the copies themselves, or the device says so at once.
+"""
+
+import random
+from collections.abc import Callable
+
+import torch
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
+from engine.worker.cache_engine import CacheEngine
+from tests.fake_npu.device import FakeNpu
+from tests.fake_npu.device_tensor import plain
+from tests.sizes import Size
+
+BLOCKS, SLOTS = 5, 4
+
+Results = Callable[[], tuple[TransferResult, ...]]
+
+
+class CacheLife(RuleBasedStateMachine):
+    """blocks, slots: the bytes that each should hold. pinned, locked: how often copies under way need them.
+
+    unwritten: slots whose store has not been waited for. pending: jobs, and how to wait for them.
+    """
+
+    @initialize(order=st.sampled_from(list(PoolOrder)))
+    def open(self, order: PoolOrder) -> None:
+        self.layout = BlockLayout(2, 2, 4, 8, 2, order)
+        self.device = FakeNpu()
+        self.cache = CacheEngine(self.layout, BLOCKS, torch.bfloat16, self.device, spare_blocks=1)
+        self.host = bytearray(SLOTS * self.layout.nbytes)
+        self.cache.attach_host_pool(memoryview(self.host))
+        self.draw = random.Random(0)
+        self.blocks = [bytes(self.layout.nbytes)] * BLOCKS
+        self.slots = [bytes(self.layout.nbytes)] * SLOTS
+        self.pinned, self.locked = [0] * BLOCKS, [0] * SLOTS
+        self.unwritten: set[int] = set()
+        self.pending: list[tuple[list[TransferJob], Results]] = []
+
+    def view(self, block: int) -> torch.Tensor:
+        pool = plain(self.cache.kv_cache)
+        return pool[block] if self.layout.order is PoolOrder.BLOCKS else pool[:, :, block]
+
+    def slot(self, job: TransferJob) -> int:
+        return job.host_offset // self.layout.nbytes
+
+    @rule(block=st.integers(0, BLOCKS - 1))
+    def compute(self, block: int) -> None:
+        """An operator of the model fills a block that nobody stores just now."""
+        if self.pinned[block]:
+            return
+        content = self.draw.randbytes(self.layout.nbytes)
+        self.device.fake.computed((), [self.view(block)])
+        bits = torch.frombuffer(bytearray(content), dtype=torch.bfloat16)
+        self.view(block).copy_(bits.view(self.layout.shape))
+        self.blocks[block] = content
+
+    @rule(block=st.integers(0, BLOCKS - 1))
+    def attend(self, block: int) -> None:
+        """An operator of the model reads a block: whatever was loaded before is there."""
+        self.device.fake.computed([self.view(block)], ())
+        assert bytes_of(self.view(block)) == self.blocks[block]
+
+    @rule(source=st.integers(0, BLOCKS - 1), over=st.integers(0, BLOCKS - 1))
+    def copy_within(self, source: int, over: int) -> None:
+        if source == over or self.pinned[over]:
+            return
+        self.cache.copy_within([BlockCopy(source, over)])
+        self.blocks[over] = self.blocks[source]
+
+    @rule(pairs=st.lists(st.tuples(st.integers(0, BLOCKS - 1), st.integers(0, SLOTS - 1)), min_size=1, max_size=3))
+    def store(self, pairs: list[tuple[int, int]]) -> None:
+        jobs = []
+        for block, slot in pairs:
+            if self.locked[slot]:
+                continue
+            jobs.append(self.job(Direction.STORE, block, slot))
+            self.slots[slot] = self.blocks[block]
+            self.unwritten.add(slot)
+            self.pinned[block] += 1
+        self.start(jobs)
+
+    @rule(pairs=st.lists(st.tuples(st.integers(0, BLOCKS - 1), st.integers(0, SLOTS - 1)), min_size=1, max_size=3))
+    def load(self, pairs: list[tuple[int, int]]) -> None:
+        jobs = []
+        for block, slot in pairs:
+            if self.pinned[block] or slot in self.unwritten:
+                continue
+            jobs.append(self.job(Direction.LOAD, block, slot))
+            self.blocks[block] = self.slots[slot]
+        self.start(jobs)
+
+    def job(self, direction: Direction, block: int, slot: int) -> TransferJob:
+        self.locked[slot] += 1
+        return TransferJob(self.draw.getrandbits(40), direction, block, slot * self.layout.nbytes)
+
+    def start(self, jobs: list[TransferJob]) -> None:
+        self.pending.append((jobs, self.cache.start(jobs)))
+
+    @rule(which=st.integers(0, 99))
+    @precondition(lambda self: self.pending)
+    def collect(self, which: int) -> None:
+        """In any order: a step's results may be waited for late."""
+        jobs, results = self.pending.pop(which % len(self.pending))
+        done = results()
+        assert {each.job_id for each in done} == {job.job_id for job in jobs}
+        assert all(each.error is None for each in done)
+        for job in jobs:
+            slot = self.slot(job)
+            self.locked[slot] -= 1
+            if job.direction is Direction.STORE:
+                self.pinned[job.block_id] -= 1
+                self.unwritten.discard(slot)
+                assert bytes_of_slot(self, slot) == self.slots[slot]
+
+    @rule(slot=st.integers(0, SLOTS - 1))
+    def arrive_from_below(self, slot: int) -> None:
+        """Another tier fills a slot that no copy needs."""
+        if not self.locked[slot]:
+            self.slots[slot] = self.draw.randbytes(self.layout.nbytes)
+            self.host[slot * self.layout.nbytes : (slot + 1) * self.layout.nbytes] = self.slots[slot]
+
+    @rule()
+    def synchronize(self) -> None:
+        self.device.synchronize()
+
+    def teardown(self) -> None:
+        if not hasattr(self, "cache"):
+            return
+        for block in range(BLOCKS):
+            self.attend(block)
+        spare = plain(self.cache.kv_cache)
+        spare = spare[BLOCKS] if self.layout.order is PoolOrder.BLOCKS else spare[:, :, BLOCKS]
+        assert not spare.any()
+        self.cache.close()
+        assert [bytes_of_slot(self, slot) for slot in range(SLOTS)] == self.slots
+        self.device.fake.host.free(torch.frombuffer(self.host, dtype=torch.uint8))
+        while self.pending:
+            self.collect(0)
+
+
+def bytes_of(block: torch.Tensor) -> bytes:
+    return bytes(block.contiguous().view(-1).view(torch.uint8).numpy())
+
+
+def bytes_of_slot(life: CacheLife, slot: int) -> bytes:
+    return bytes(life.host[slot * life.layout.nbytes : (slot + 1) * life.layout.nbytes])
+
+
+def test_whatever_is_moved_in_whatever_order_every_byte_is_where_it_should_be(size: Size) -> None:
+    """10,000 steps in the full size."""
+    lives, steps = size.pick(small=(8, 40), full=(130, 100))
+    run_state_machine_as_test(
+        CacheLife,
+        settings=settings(
+            max_examples=lives,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        ),
+    )

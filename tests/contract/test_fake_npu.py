@@ -1,0 +1,186 @@
+"""The fake device catches each mistake at once. Were one of these to pass, the tests around it would prove nothing."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.npu.staged_copies import StagedCopies
+from cache_tiers.npu.streams import Event
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob
+from tests.fake_npu.device import FakeMemory
+from tests.fake_npu.device_tensor import plain
+from tests.fake_npu.faults import HostAccessError, MissingEventError, UnpinnedMemoryError, UseAfterFreeError
+from tests.fake_npu.spans import spans_of
+from tests.fake_npu.streams import FakeStream
+
+LAYOUT = BlockLayout(3, 2, 4, 8, 2, PoolOrder.LAYERS)
+STORE = TransferJob(1, Direction.STORE, 2, 0)
+LOAD = TransferJob(2, Direction.LOAD, 4, LAYOUT.nbytes)
+
+
+class Scene:
+    """A pool of six blocks, three host slots, and a model that can be told to touch a block."""
+
+    def __init__(self) -> None:
+        self.memory = FakeMemory()
+        self.pool = self.memory.zeros(LAYOUT.pool_shape(6), torch.bfloat16)
+        self.host = bytearray(3 * LAYOUT.nbytes)
+        self.copies = StagedCopies(self.pool, 6, LAYOUT, self.memory)
+        self.copies.attach(memoryview(self.host))
+
+    def write(self, block: int, value: float) -> None:
+        self.memory.computed((), [plain(self.pool)[:, :, block]])
+        plain(self.pool)[:, :, block] = value
+
+    def read(self, block: int) -> torch.Tensor:
+        self.memory.computed([plain(self.pool)[:, :, block]], ())
+        return plain(self.pool)[:, :, block].clone()
+
+    def slot(self, number: int) -> torch.Tensor:
+        at = number * LAYOUT.nbytes
+        return torch.frombuffer(self.host, dtype=torch.uint8)[at : at + LAYOUT.nbytes].view(torch.bfloat16)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def forget_to_wait(monkeypatch: pytest.MonkeyPatch, who: Callable[[FakeStream], bool]) -> None:
+    kept = FakeStream.wait_for
+
+    def wait_for(stream: FakeStream, event: Event) -> None:
+        if not who(stream):
+            kept(stream, event)
+
+    monkeypatch.setattr(FakeStream, "wait_for", wait_for)
+
+
+def is_compute(stream: FakeStream) -> bool:
+    return stream.name == "the model's stream"
+
+
+def test_what_a_copy_will_write_is_poison_until_somebody_waits(scene: Scene) -> None:
+    scene.write(2, 1.5)
+    results = scene.copies.start([STORE])
+    assert scene.slot(0).isnan().all()
+    assert [(each.job_id, each.error) for each in results()] == [(1, None)]
+    assert (scene.slot(0) == 1.5).all()
+
+
+def test_a_model_that_does_not_wait_for_a_load(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_to_wait(monkeypatch, is_compute)
+    scene.copies.start([LOAD])
+    with pytest.raises(MissingEventError, match="the model's stream reads what stream 2 wrote"):
+        scene.read(4)
+
+
+def test_a_model_that_overwrites_what_a_load_is_writing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_to_wait(monkeypatch, is_compute)
+    scene.copies.start([LOAD])
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 2 wrote"):
+        scene.write(4, 1.0)
+
+
+def test_a_store_that_does_not_wait_for_the_model(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
+    scene.write(2, 1.5)
+    with pytest.raises(MissingEventError, match="stream 1 reads what the model's stream wrote"):
+        scene.copies.start([STORE])
+
+
+def test_a_load_into_a_block_that_the_model_may_still_be_reading(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
+    scene.read(4)
+    with pytest.raises(MissingEventError, match="stream 2 writes what the model's stream read"):
+        scene.copies.start([LOAD])
+
+
+def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
+    results = scene.copies.start([STORE])
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
+        scene.write(2, 1.0)
+    results()
+    scene.write(2, 1.0)
+
+
+def test_a_copy_within_the_device_onto_a_block_under_a_store(scene: Scene) -> None:
+    scene.copies.start([STORE])
+    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
+        scene.copies.copy_within([BlockCopy(0, 2)])
+
+
+def test_a_load_of_a_slot_whose_store_nobody_waited_for(scene: Scene) -> None:
+    scene.copies.start([STORE])
+    with pytest.raises(MissingEventError, match="stream 2 reads what stream 1 wrote"):
+        scene.copies.start([TransferJob(3, Direction.LOAD, 5, 0)])
+
+
+def test_host_memory_that_is_not_pinned(scene: Scene) -> None:
+    loose = torch.zeros(LAYOUT.nbytes, dtype=torch.uint8)
+    staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
+    with pytest.raises(UnpinnedMemoryError):
+        scene.memory.new_stream().copy(staging, loose)
+    with pytest.raises(UnpinnedMemoryError):
+        scene.memory.new_stream().copy(loose, staging)
+
+
+def test_host_memory_that_is_freed_under_a_copy(scene: Scene) -> None:
+    results = scene.copies.start([STORE])
+    scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
+    with pytest.raises(UseAfterFreeError):
+        results()
+
+
+def test_closing_waits_so_that_the_host_memory_can_be_freed(scene: Scene) -> None:
+    scene.write(2, 1.5)
+    results = scene.copies.start([STORE])
+    scene.copies.close()
+    assert (scene.slot(0) == 1.5).all()
+    scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
+    results()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda tensor: tensor.tolist(),
+        lambda tensor: tensor[:, :, 2].cpu(),
+        lambda tensor: tensor.view(-1)[0].item(),
+        lambda tensor: tensor.to("cpu"),
+        lambda tensor: bool(tensor.view(-1)[0]),
+        lambda tensor: repr(tensor[0]),
+    ],
+    ids=["tolist", "cpu", "item", "to", "bool", "repr"],
+)
+def test_a_host_that_looks_into_the_device_s_memory(scene: Scene, look: Callable[[torch.Tensor], object]) -> None:
+    with pytest.raises(HostAccessError):
+        look(scene.pool)
+
+
+def test_a_copy_between_host_and_device_behind_the_streams_back(scene: Scene) -> None:
+    slot = scene.memory.pinned(memoryview(scene.host))[: LAYOUT.nbytes]
+    staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
+    with pytest.raises(HostAccessError):
+        staging.copy_(slot)
+    with pytest.raises(HostAccessError):
+        slot.copy_(staging)
+
+
+def test_what_is_computed_from_device_memory_may_be_looked_at(scene: Scene) -> None:
+    assert (scene.pool[:, :, 0] + 1).sum().item() == scene.pool[:, :, 0].numel()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_views_share_bytes_exactly_when_their_spans_do(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    home = torch.arange(4 * 5 * 6, dtype=torch.int32).view(4, 5, 6)
+    views = []
+    for _ in range(2):
+        low = [int(torch.randint(0, size, (), generator=generator)) for size in home.shape]
+        cut = tuple(slice(at, at + 1 + int(torch.randint(0, 3, (), generator=generator))) for at in low)
+        views.append(home[cut])
+    shared = bool(set(views[0].flatten().tolist()) & set(views[1].flatten().tolist()))
+    assert spans_of(views[0]).overlap(spans_of(views[1])) is shared

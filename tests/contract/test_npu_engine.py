@@ -1,0 +1,90 @@
+"""The whole engine on the NPU backend: scheduler, tiers through LMCache and Redis, restore, under the fake device."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.config import TierConfig
+from engine.llm import LLM
+from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
+from tests.fake_npu.device import FakeNpu
+from tests.tiny_models import make_tiny_model
+
+MIB = 1 << 20
+
+
+def tiers(state_dir: Path, redis_url: str = "off", cpu_memory: int = 64 * MIB) -> TierConfig:
+    state_dir.mkdir(exist_ok=True)
+    return TierConfig(cpu_memory, redis_url, 64 * MIB, state_dir)
+
+
+@pytest.fixture
+def llm(npu: FakeNpu, pangu: Path, tmp_path: Path) -> Iterator[LLM]:
+    with LLM(npu_config(pangu, tiers=tiers(tmp_path / "state"), blocks=6)) as llm:
+        yield llm
+
+
+def test_a_batch_of_prompts_gets_the_tokens_of_the_oracle(npu: FakeNpu, pangu: Path) -> None:
+    prompts = [prompt(1, 260), prompt(2, 40), prompt(3, 129), prompt(4, 5), prompt(5, 64)]
+    tokens = []
+    for attention in ("npu", "reference"):
+        with LLM(npu_config(pangu, attention=attention, blocks=20)) as llm:
+            tokens.append([completion.token_ids for completion in answers(llm, prompts, 5)])
+            llm.engine.check()
+    assert tokens[0] == tokens[1]
+
+
+def test_a_prefix_comes_back_from_the_device_and_from_cpu_memory_as_it_was(npu: FakeNpu, llm: LLM) -> None:
+    question = prompt(1, 2 * BLOCK + 30)
+    computed = answers(llm, [question], 8)[0]
+    assert computed.usage.kv.computed == len(question)
+    on_device = answers(llm, [question], 8)[0]
+    assert on_device.usage.kv.device >= 2 * BLOCK
+    fill_device(llm)
+    restored = answers(llm, [question], 8)[0]
+    # The partly filled last block came back too: only the last token's logits were left to compute.
+    assert (restored.usage.kv.device, restored.usage.kv.cpu) == (0, len(question) - 1)
+    assert computed.token_ids == on_device.token_ids == restored.token_ids
+    assert sum(graph.replays for graph in npu.graphs) > 0
+    llm.engine.check()
+
+
+def test_a_prefix_comes_back_from_redis_but_never_to_another_attention(
+    npu: FakeNpu, pangu: Path, tmp_path: Path
+) -> None:
+    question = prompt(1, 2 * BLOCK + 30)
+    told = []
+    for attention in ("npu", "reference", "npu"):
+        config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", "auto"), blocks=6)
+        with LLM(config) as llm:
+            told.append(answers(llm, [question], 6)[0])
+    assert [each.usage.kv.redis for each in told] == [0, 0, 2 * BLOCK]
+    assert [each.usage.kv.computed for each in told] == [len(question), len(question), 30]
+    assert told[0].token_ids == told[2].token_ids
+
+
+def test_a_batch_with_preemptions_loses_nothing(npu: FakeNpu, pangu: Path) -> None:
+    prompts = [prompt(salt, 100) for salt in range(3)]
+    with LLM(npu_config(pangu, blocks=4)) as llm:
+        together = [completion.token_ids for completion in answers(llm, prompts, 40)]
+        assert llm.engine.core.scheduler.num_preemptions > 0
+        llm.engine.check()
+        alone = [answers(llm, [each], 40)[0].token_ids for each in prompts]
+    assert together == alone
+
+
+def test_a_head_size_that_the_operators_do_not_take_is_computed_in_torch_and_says_so(
+    npu: FakeNpu, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    llama = make_tiny_model(tmp_path / "llama", hidden=128, heads=2, kv_heads=1, max_positions=1024)
+    caplog.set_level("INFO")
+    question = prompt(1, BLOCK + 30)
+    with LLM(npu_config(llama, tiers=tiers(tmp_path / "state"), blocks=6)) as llm:
+        computed = answers(llm, [question], 4)[0]
+        fill_device(llm)
+        restored = answers(llm, [question], 4)[0]
+    assert "attention on npu: torch (" in caplog.text
+    assert "npu: head size 64 is not one of 128, 192" in caplog.text
+    assert restored.usage.kv.cpu == len(question) - 1
+    assert restored.token_ids == computed.token_ids

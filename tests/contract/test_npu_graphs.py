@@ -1,0 +1,110 @@
+"""Recorded decodes: the same tokens as call by call, with padding that harms nobody."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.scheduling.output import NewRequestData
+from engine.worker.decode_graphs import DecodeShape
+from tests.contract.npu_operators import NpuOperators
+from tests.contract.npu_rig import BLOCK, GREEDY, npu_config, npu_driver, prompt
+from tests.fake_npu.device import FakeNpu
+from tests.fake_npu.graph import FakeGraph
+from tests.integration.worker_driver import WorkerDriver
+
+PROMPTS = {name: tuple(prompt(salt, length)) for salt, (name, length) in enumerate({"a": 126, "b": 20, "c": 3}.items())}
+
+
+def decode_together(driver: WorkerDriver, steps: int) -> dict[str, list[int]]:
+    """All prompts in one step, then only decodes: three rows in a graph of four."""
+    new = [
+        NewRequestData(name, tokens, len(tokens), (4 * at, 4 * at + 1), 0, GREEDY)
+        for at, (name, tokens) in enumerate(PROMPTS.items())
+    ]
+    lengths = {name: len(tokens) for name, tokens in PROMPTS.items()}
+    results = [driver.run(driver.plan(lengths, new=new))]
+    for step in range(steps - 1):
+        cached = {name: length + step for name, length in lengths.items()}
+        results.append(driver.run(driver.plan(dict.fromkeys(PROMPTS, 1), cached=cached)))
+    driver.run(driver.plan(dropped=PROMPTS))
+    return {name: [result.sampled_token_ids[name][0] for result in results] for name in PROMPTS}
+
+
+def test_recorded_decodes_give_the_tokens_of_called_ones(npu: FakeNpu, pangu: Path) -> None:
+    recorded, called = (npu_driver(npu_config(pangu, graphs=graphs)) for graphs in (True, False))
+    assert decode_together(recorded, 6) == decode_together(called, 6)
+    assert sum(graph.replays for graph in npu.graphs) == 5
+    for driver in (recorded, called):
+        driver.executor.close()
+
+
+def test_rows_and_lengths_of_a_replay_are_the_step_s_own_and_then_padding(
+    npu: FakeNpu, npu_operators: NpuOperators, pangu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[list[int]] = []
+
+    def replay(graph: FakeGraph, seq_lens: Sequence[int]) -> None:
+        lengths.append(list(seq_lens))
+        kept(graph, seq_lens)
+
+    kept = FakeGraph.replay
+    monkeypatch.setattr(FakeGraph, "replay", replay)
+    driver = npu_driver(npu_config(pangu))
+    decode_together(driver, 4)
+    driver.executor.close()
+    # "a" comes to its second block on the way.
+    assert lengths == [[127, 21, 4, 1], [128, 22, 5, 1], [129, 23, 6, 1]]
+
+
+def test_padding_writes_to_a_block_that_no_request_can_have(npu: FakeNpu, pangu: Path) -> None:
+    driver = npu_driver(npu_config(pangu))
+    cache = driver.worker._cache
+    assert cache is not None
+    with torch._C.DisableTorchFunctionSubclass():
+        pool = cache.kv_cache.as_subclass(torch.Tensor)
+    assert pool.shape[2] == 17
+    decode_together(driver, 3)
+    owned = {0, 1, 4, 8}
+    untouched = [block for block in range(16) if block not in owned]
+    assert not pool[:, :, untouched].any()
+    assert pool[:, :, 16].any()
+    assert pool.isfinite().all()
+    driver.executor.close()
+
+
+def test_a_batch_that_is_larger_than_every_graph_is_computed_call_by_call(npu: FakeNpu, pangu: Path) -> None:
+    driver = npu_driver(replace(npu_config(pangu), max_num_seqs=2))
+    together = decode_together(driver, 3)
+    assert sum(graph.replays for graph in npu.graphs) == 0
+    alone = {name: driver.generate(tokens, 3, blocks=(12, 13)) for name, tokens in PROMPTS.items()}
+    assert sum(graph.replays for graph in npu.graphs) > 0
+    assert together == alone
+    driver.executor.close()
+
+
+def test_a_device_that_cannot_record_still_decodes(
+    npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(graph: FakeGraph, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        raise RuntimeError("error 207008: no stream is left")
+
+    monkeypatch.setattr(FakeGraph, "capture", fail)
+    driver = npu_driver(npu_config(pangu))
+    assert "error 207008" in caplog.text
+    assert len(driver.generate(PROMPTS["b"], 3, blocks=(0,))) == 3
+    driver.executor.close()
+
+
+@pytest.mark.parametrize(
+    ("max_rows", "expected"),
+    [(1, (1,)), (2, (1, 2)), (3, (1, 2, 4)), (32, (1, 2, 4, 8, 16, 24, 32)), (33, (1, 2, 4, 8, 16, 24, 32, 48))],
+)
+def test_there_is_a_graph_for_every_batch_that_can_be_and_none_above(max_rows: int, expected: tuple[int, ...]) -> None:
+    assert DecodeShape(max_rows, 8, BLOCK, 16).buckets() == expected
+
+
+def test_no_graph_has_more_rows_than_a_block_has_slots_to_pad_with() -> None:
+    assert DecodeShape(4096, 8, BLOCK, 16).buckets()[-1] == BLOCK

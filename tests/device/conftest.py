@@ -1,0 +1,25 @@
+"""These tests need an accelerator, and are skipped where there is none."""
+
+import pytest
+import torch
+
+from engine.worker.accelerator import AcceleratorDevice
+
+
+@pytest.fixture(scope="session")
+def device() -> AcceleratorDevice:
+    """The accelerator of this machine."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    if found is None:
+        pytest.skip("this machine has no accelerator")
+    device = AcceleratorDevice(found.type)
+    device.prepare()
+    return device
+
+
+@pytest.fixture(scope="session")
+def npu(device: AcceleratorDevice) -> AcceleratorDevice:
+    """The same, if it is an NPU."""
+    if device.name != "npu":
+        pytest.skip(f"this machine has a {device.name}, no npu")
+    return device

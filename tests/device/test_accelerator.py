@@ -1,0 +1,82 @@
+"""What no emulation can promise: streams, pinned memory, copies and operators of the accelerator that is here."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.transfer import Direction, TransferJob
+from engine.attention.backend import AttentionSpec
+from engine.worker.accelerator import AcceleratorDevice
+from engine.worker.cache_engine import CacheEngine
+from models.layers.kinds import TORCH_LAYERS
+from tests.unit.paged_history import Life, PagedHistory
+
+LAYOUT = BlockLayout(num_layers=4, num_kv_heads=2, block_size=128, head_dim=128, itemsize=2)
+
+
+def play(history: PagedHistory, name: str) -> None:
+    lives = [Life() for _ in range(4)]
+    for _ in range(8):
+        work = []
+        for life in history.random.sample(lives, history.random.randint(1, 4)):
+            if life.length > 300:
+                history.retire(life)
+            count = 1 if life.length and history.random.random() < 0.6 else history.random.randint(1, 150)
+            work.append((life, count))
+        outputs = history.step(work)
+        torch.testing.assert_close(outputs[name], outputs["reference"], atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("order", list(PoolOrder))
+def test_blocks_go_to_pinned_memory_and_back_bit_by_bit(device: AcceleratorDevice, order: PoolOrder) -> None:
+    layout = replace(LAYOUT, order=order)
+    cache = CacheEngine(layout, 8, torch.bfloat16, device)
+    pinned = torch.zeros(4 * layout.nbytes, dtype=torch.uint8).pin_memory()
+    host = pinned.numpy().data
+    cache.attach_host_pool(host)
+    content = random.Random(1).randbytes(4 * layout.nbytes)
+    host[:] = content
+    cache.run([TransferJob(at, Direction.LOAD, 2 * at, at * layout.nbytes) for at in range(4)])
+    host[:] = bytes(len(content))
+    results = cache.run([TransferJob(at, Direction.STORE, 2 * at, at * layout.nbytes) for at in range(4)])
+    assert bytes(host) == content
+    assert all(result.seconds > 0 for result in results)
+    cache.close()
+
+
+def test_the_host_pool_counts_as_pinned_when_only_its_address_is_known(device: AcceleratorDevice) -> None:
+    """As LMCache hands it over. If this fails, copies are correct, but wait for each other."""
+    pinned = torch.zeros(1 << 20, dtype=torch.uint8).pin_memory()
+    assert device.memory is not None
+    assert device.memory.pinned(pinned.numpy().data).is_pinned()
+
+
+def test_attention_in_torch_equals_the_oracle(device: AcceleratorDevice) -> None:
+    spec = AttentionSpec(device.name, torch.bfloat16, 6, 2, 64, 128)
+    names = ["torch", "reference"]
+    play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=device.torch_device), "torch")
+
+
+@pytest.mark.parametrize("heads", [(12, 6), (32, 8)], ids=str)
+def test_the_fused_attention_of_an_npu_equals_the_oracle(npu: AcceleratorDevice, heads: tuple[int, int]) -> None:
+    spec = AttentionSpec("npu", torch.bfloat16, *heads, 128, 128)
+    names = ["npu", "reference"]
+    play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=npu.torch_device), "npu")
+
+
+def test_the_fused_layers_of_an_npu_equal_those_of_torch(npu: AcceleratorDevice) -> None:
+    at, dtype = npu.torch_device, torch.bfloat16
+    x, change, gate_up = (torch.randn(5, 256, device=at).to(dtype) for _ in range(3))
+    results = []
+    for kinds in (npu.layers(check=True), TORCH_LAYERS):
+        norm = kinds.rms_norm(256, 1e-5, dtype=dtype, device=at)
+        norm.weight.fill_(0.5)
+        table = kinds.rotary(128, 64, 16e6, None, at)
+        rows = table.rows(torch.arange(5, device=at))
+        turned = table.rotate(x.view(5, 2, 128), rows)
+        results.append([norm(x), *norm.add(x.clone(), change), turned, kinds.swiglu(gate_up)])
+    for fused, plain in zip(*results, strict=True):
+        torch.testing.assert_close(fused, plain, atol=2e-2, rtol=2e-2)

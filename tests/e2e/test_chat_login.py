@@ -1,0 +1,60 @@
+"""A server with keys: a person logs in, chats, stays logged in, and logs out. (What answers needs no model here.)"""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import STATIC
+from tests.integration.api_server import running_server
+from tests.unit.fake_engine import FakeEngine
+
+
+async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path) -> None:
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("The page is not built; run make setup")
+    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+        made, key = await server.services.administration.create_key("alice", "alice", "user")
+        context = await browser.new_context(base_url=server.url)
+        chat = ChatPage(await context.new_page())
+        field = chat.page.get_by_label("Key", exact=True)
+
+        async def log_in(text: str) -> None:
+            await field.fill(text)
+            await chat.button("Log in").click()
+
+        await chat.page.goto("/c/conv_none")
+        await expect(field).to_be_focused()
+        await expect(chat.page).to_have_title("Log in · Ebb")
+        await log_in("sk-ebb-wrong")
+        await expect(chat.page.get_by_role("alert")).to_contain_text("This key opens nothing here")
+        await log_in(key)
+        await expect(chat.page.get_by_text("There is no conversation conv_none")).to_be_visible()
+        await chat.page.goto("/")
+        await chat.send("Hello.")
+        await chat.expect_status("complete")
+        assert await chat.page.evaluate("document.cookie") == "", "no script can read the login"
+
+        await chat.page.reload()
+        await expect(chat.answers).to_have_count(1)
+        await expect(chat.chats.first).to_have_text("Hello.")
+
+        stranger = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
+        await stranger.page.goto(chat.page.url)
+        await expect(stranger.button("Log in")).to_be_visible()
+        await expect(stranger.answers).to_have_count(0)
+
+        await chat.button("Settings of this chat").click()
+        await expect(chat.page.get_by_role("dialog")).to_contain_text("Logged in as alice")
+        await chat.button("Log out").click()
+        await expect(field).to_be_focused()
+        await expect(chat.chats).to_have_count(0)
+        await log_in(key)
+        await expect(chat.chats.first).to_have_text("Hello.")
+
+        await server.services.administration.revoke_key(made.id)
+        await chat.send("Anybody there?")
+        await expect(field).to_be_focused()
+        for opened in browser.contexts:
+            await opened.close()

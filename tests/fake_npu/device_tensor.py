@@ -1,0 +1,57 @@
+"""A tensor in the fake device's memory: operators may have it, the host may not look at it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tests.fake_npu.faults import HostAccessError
+
+HOST_METHODS = frozenset(
+    (
+        *("numpy", "tolist", "item", "cpu", "to", "__array__", "__bool__", "__float__", "__int__", "__index__"),
+        *("__contains__", "__iter__", "__repr__", "__format__", "is_pinned", "pin_memory"),
+    )
+)
+
+
+class HostTensor(torch.Tensor):
+    """In pinned host memory, and so are its views. What is no such tensor and no DeviceTensor either is what a model
+    computes with, and counts as the device's."""
+
+
+class DeviceTensor(torch.Tensor):
+    """Views of it are such tensors too; what an operator computes from it is an ordinary one."""
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in HOST_METHODS:
+            raise HostAccessError(f"the host called {name} of a tensor in the device's memory")
+        tensors = [arg for arg in (*args, *(kwargs or {}).values()) if isinstance(arg, torch.Tensor)]
+        if any(isinstance(tensor, HostTensor) for tensor in tensors):
+            raise HostAccessError(f"{name} between the device's memory and the host's, outside a stream")
+        with torch._C.DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+            homes = {tensor.untyped_storage().data_ptr() for tensor in tensors if isinstance(tensor, DeviceTensor)}
+            return _place(result, homes)
+
+
+def _place(result: Any, homes: set[int]) -> Any:
+    if isinstance(result, tuple | list):
+        return type(result)(_place(each, homes) for each in result)
+    if not isinstance(result, torch.Tensor):
+        return result
+    return result.as_subclass(DeviceTensor if result.untyped_storage().data_ptr() in homes else torch.Tensor)
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory for whoever plays the device."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.as_subclass(torch.Tensor)

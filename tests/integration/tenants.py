@@ -1,0 +1,42 @@
+"""A server that demands keys, and clients of two tenants and of an administrator."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from app.principal import Scope
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.unit.fake_engine import FakeEngine
+
+
+@dataclass(frozen=True)
+class People:
+    """keys: by name. Each client's tenant has its name; `nobody` shows no key."""
+
+    server: RunningServer[FakeEngine]
+    keys: dict[str, str]
+    alice: aiohttp.ClientSession
+    bob: aiohttp.ClientSession
+    root: aiohttp.ClientSession
+    nobody: aiohttp.ClientSession
+
+    @property
+    def engine(self) -> FakeEngine:
+        return self.server.engine
+
+
+@asynccontextmanager
+async def people(state_dir: Path, *, cors_origins: tuple[str, ...] = ()) -> AsyncIterator[People]:
+    """Until the block ends."""
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running_server(state_dir, FakeEngine(), cors_origins=cors_origins))
+        scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}
+        keys = {}
+        for name, scope in scopes.items():
+            _, keys[name] = await server.services.administration.create_key(name, name, scope)
+        clients = {name: await stack.enter_async_context(api_client(server.url, key)) for name, key in keys.items()}
+        nobody = await stack.enter_async_context(api_client(server.url))
+        yield People(server, keys, clients["alice"], clients["bob"], clients["root"], nobody)

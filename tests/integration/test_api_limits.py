@@ -1,0 +1,187 @@
+"""Limits of tenants: each is refused with its name and with the time to come back."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.storage.limits import RETRY_SECONDS
+from tests.integration.conversations_client import created, read, said
+from tests.integration.tenants import People, people
+from tests.unit.fake_engine import ANSWER_WORDS
+
+COMPLETION = {"model": "fake-1", "prompt": "0123456789", "max_tokens": 5}
+
+
+@pytest.fixture
+async def everybody(tmp_path: Path) -> AsyncIterator[People]:
+    async with people(tmp_path) as found:
+        yield found
+
+
+async def limit(everybody: People, **limits: int) -> None:
+    """What Alice may use from now on."""
+    response = await everybody.root.put("/api/admin/tenants/alice/limits", json=limits)
+    assert response.status == 200
+
+
+async def refusal(everybody: People, path: str, body: Any) -> tuple[str, int]:
+    """(code, Retry-After) of what Alice is not allowed and Bob is."""
+    response = await everybody.alice.post(path, json=body)
+    error = (await response.json())["error"]
+    assert (response.status, error["type"]) == (429, "rate_limit_error"), error
+    return error["code"], int(response.headers["Retry-After"])
+
+
+async def test_requests_per_minute_are_those_for_an_answer_over_any_api(everybody: People) -> None:
+    await limit(everybody, requests_per_minute=3)
+    await said(everybody.alice, await created(everybody.alice), "hello")
+    for path in ("/v1/completions", "/v1/responses"):
+        body = COMPLETION if path == "/v1/completions" else {"model": "fake-1", "input": "hi"}
+        assert (await everybody.alice.post(path, json=body)).status == 200
+    conversation = await created(everybody.alice)
+    for path, body in (
+        ("/v1/completions", COMPLETION),
+        ("/v1/responses", {"model": "fake-1", "input": "hi"}),
+        (f"/api/conversations/{conversation}/messages", {"content": "hi"}),
+    ):
+        code, seconds = await refusal(everybody, path, body)
+        assert code == "requests_per_minute_limit"
+        assert 18 <= seconds <= 20
+        assert (await everybody.bob.post("/v1/completions", json=COMPLETION)).status == 200
+    assert (await read(everybody.alice, f"/api/conversations/{conversation}"))["messages"] == []
+    families = {
+        each.name: each for each in text_string_to_metric_families(await (await everybody.root.get("/metrics")).text())
+    }
+    counted = {s.labels["limit"]: s.value for s in families["ebb_limits_reached"].samples if s.name.endswith("_total")}
+    assert counted == {"requests_per_minute": 3}
+
+
+async def test_anthropics_clients_are_told_in_their_own_shape(everybody: People) -> None:
+    await limit(everybody, requests_per_minute=0)
+    body = {"model": "fake-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    response = await everybody.alice.post("/v1/messages", json=body)
+    assert (response.status, response.headers["Retry-After"]) == (429, "60")
+    error = (await response.json())["error"]
+    assert error["type"] == "rate_limit_error"
+    assert "0 times a minute" in error["message"]
+
+
+async def test_tokens_per_minute_are_of_prompts_and_answers_together(everybody: People) -> None:
+    await limit(everybody, tokens_per_minute=30)
+    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    streamed = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+    await streamed.read()
+    code, seconds = await refusal(everybody, "/v1/completions", COMPLETION)
+    assert code == "tokens_per_minute_limit"
+    # 30 were used, the next prompt takes 10, and a minute gives 30.
+    assert 18 <= seconds <= 20
+    used = {each["tenant"]: each for each in (await read(everybody.root, "/api/admin/tenants"))["data"]}["alice"]
+    assert (used["requests"], used["tokens"], used["live"]) == (2, 30, 0)
+
+
+async def test_concurrent_runs_count_until_they_end_however_they_end(everybody: People) -> None:
+    await limit(everybody, concurrent_runs=2)
+    everybody.engine.hold()
+    path = f"/api/conversations/{await created(everybody.alice)}/messages"
+    run = await everybody.alice.post(path, json={"content": "one"})
+    stream = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+    await everybody.engine.until_running(2)
+    assert await refusal(everybody, "/v1/completions", COMPLETION) == ("concurrent_runs_limit", 2)
+    stream.close()
+    await everybody.engine.until_running(1)
+    third = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+    assert third.status == 200
+    assert (await refusal(everybody, "/v1/completions", COMPLETION))[0] == "concurrent_runs_limit"
+    assert (await everybody.alice.post(f"/api/runs/{run.headers['X-Run-Id']}/cancel")).status == 200
+    assert (await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})).status == 200
+    everybody.engine.allow(None)
+
+
+async def test_stored_conversations_are_counted_whoever_makes_them(everybody: People) -> None:
+    await limit(everybody, conversations=2)
+    answer = await said(everybody.alice, first := await created(everybody.alice), "hello")
+    response = await everybody.alice.post("/v1/responses", json={"model": "fake-1", "input": "hi"})
+    assert response.status == 200
+    exported = await read(everybody.alice, "/api/export")
+    exported["conversations"][0]["id"] = "elsewhere"
+    full = ("conversations_limit", RETRY_SECONDS)
+    for path, body in (
+        ("/api/conversations", {}),
+        ("/v1/conversations", {}),
+        ("/v1/responses", {"model": "fake-1", "input": "hi"}),
+        (f"/api/conversations/{first}/fork", {"message_id": answer["id"]}),
+        ("/api/import", exported),
+    ):
+        assert await refusal(everybody, path, body) == full, path
+    assert everybody.engine.running == 0
+    more = {"model": "fake-1", "input": "more", "previous_response_id": (await response.json())["id"]}
+    assert (await everybody.alice.post("/v1/responses", json=more)).status == 200, "that makes no conversation"
+    assert (await everybody.alice.post("/v1/responses", json={**more, "store": False})).status == 200
+    assert (await everybody.alice.delete(f"/api/conversations/{first}")).status == 204
+    for _ in range(2):
+        again = await created(everybody.alice)
+        assert (await everybody.alice.delete(f"/api/conversations/{again}")).status == 204
+    # What is hidden can be restored: it does not pile up without end.
+    assert (await refusal(everybody, "/api/conversations", {}))[0] == "conversations_limit"
+    assert (await everybody.alice.delete(f"/api/conversations/{again}?permanently=true")).status == 204
+    await created(everybody.alice)
+
+
+async def test_what_is_left_out_has_no_limit(everybody: People) -> None:
+    await limit(everybody, requests_per_minute=0)
+    await limit(everybody, conversations=9)
+    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    for body in ({"requests_per_minute": -1}, {"requests_per_minute": "1"}, {"requests": 1}):
+        response = await everybody.root.put("/api/admin/tenants/alice/limits", json=body)
+        assert (response.status, (await response.json())["error"]["param"]) == (400, next(iter(body)))
+    assert (await everybody.root.put("/api/admin/tenants/a%20b/limits", json={})).status == 400
+
+
+async def test_a_deleted_tenant_loses_its_keys_chats_runs_and_kv_and_nobody_else_does(everybody: People) -> None:
+    await said(everybody.alice, await created(everybody.alice), "hello")
+    kept = await created(everybody.bob)
+    await said(everybody.bob, kept, "hello")
+    everybody.engine.hold()
+    live = await everybody.alice.post(
+        f"/api/conversations/{await created(everybody.alice)}/messages", json={"content": "x"}
+    )
+    going_on = await everybody.bob.post(
+        f"/api/conversations/{await created(everybody.bob)}/messages", json={"content": "x"}
+    )
+    await everybody.alice.put("/api/draft", json={"text": "typed"})
+    deleted = await everybody.root.delete("/api/admin/tenants/alice")
+    assert (deleted.status, await deleted.json()) == (200, {"keys": 1, "conversations": 2})
+    assert everybody.engine.deleted_tenants == ["alice"]
+    assert everybody.engine.running == 1
+    assert everybody.server.services.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
+    assert (await everybody.alice.get("/api/conversations")).status == 401
+    _, key = await everybody.server.services.administration.create_key("alice", "alice", "user")
+    headers = {"Authorization": f"Bearer {key}"}
+    assert (await (await everybody.alice.get("/api/conversations", headers=headers)).json())["data"] == []
+    assert (await (await everybody.alice.get("/api/draft", headers=headers)).json())["text"] == ""
+    run = f"/api/runs/{live.headers['X-Run-Id']}/events"
+    assert (await everybody.alice.get(run, headers=headers)).status == 404
+    assert len((await read(everybody.bob, f"/api/conversations/{kept}"))["messages"]) == 2
+    everybody.engine.allow(None)
+    answer = await said(everybody.bob, kept, "and?")
+    assert answer["usage"]["completion_tokens"] == ANSWER_WORDS + 1
+
+
+async def test_keys_are_made_listed_and_revoked_by_an_administrator(everybody: People) -> None:
+    made = await (await everybody.root.post("/api/admin/keys", json={"name": "laptop", "tenant": "alice"})).json()
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    assert (await everybody.nobody.get("/api/conversations", headers=headers)).status == 200
+    conversation = await created(everybody.alice)
+    assert (await everybody.nobody.get(f"/api/conversations/{conversation}", headers=headers)).status == 200
+    listed = (await read(everybody.root, "/api/admin/keys"))["data"]
+    assert [(key["name"], key["tenant"], key["scope"]) for key in listed][-1] == ("laptop", "alice", "user")
+    assert all(not {"key", "digest"} & key.keys() for key in listed)
+    for body, field in (({"name": "a b"}, "name"), ({"name": "x", "scope": "king"}, "scope"), ({}, "name")):
+        refused = await everybody.root.post("/api/admin/keys", json=body)
+        assert (refused.status, (await refused.json())["error"]["param"]) == (400, field)
+    assert (await everybody.root.delete(f"/api/admin/keys/{made['id']}")).status == 204
+    assert (await everybody.nobody.get("/api/conversations", headers=headers)).status == 401
+    assert (await everybody.root.delete("/api/admin/keys/none")).status == 404

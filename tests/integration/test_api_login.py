@@ -1,0 +1,133 @@
+"""Logging in: a cookie that our own page alone can use, and that ends with its key."""
+
+import http.cookies
+import json
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from app.authentication import COOKIE
+from tests.integration.api_server import api_client, running_server
+from tests.integration.conversations_client import created, error_of, read
+from tests.integration.tenants import People, people
+from tests.unit.fake_engine import FakeEngine
+
+ALLOWED = "https://chat.example"
+FOREIGN = ({"Origin": ALLOWED}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "cross-site", "Origin": ALLOWED})
+
+
+@pytest.fixture
+async def everybody(tmp_path: Path) -> AsyncIterator[People]:
+    async with people(tmp_path, cors_origins=(ALLOWED,)) as found:
+        yield found
+
+
+async def logged_in(page: aiohttp.ClientSession, key: str, **headers: str) -> http.cookies.Morsel[str]:
+    """The cookie that a page gets for a key, which it then sends."""
+    response = await page.post("/api/login", json={"key": key}, headers=headers)
+    assert response.status == 200, await response.text()
+    return response.cookies[COOKIE]
+
+
+async def test_a_page_logs_in_reads_its_own_and_logs_out(everybody: People) -> None:
+    page = everybody.nobody
+    assert await read(page, "/api/login") == {"demands_keys": True, "principal": None}
+    cookie = await logged_in(page, everybody.keys["alice"])
+    assert (cookie["httponly"], cookie["samesite"], cookie["secure"], cookie["path"]) == (True, "strict", "", "/")
+    assert int(cookie["max-age"]) > 86_400
+    assert cookie.value not in everybody.keys["alice"]
+    principal = (await read(page, "/api/login"))["principal"]
+    assert (principal["tenant"], principal["scope"]) == ("alice", "user")
+    conversation = await created(page)
+    assert (await everybody.alice.get(f"/api/conversations/{conversation}")).status == 200
+    assert (await everybody.bob.get(f"/api/conversations/{conversation}")).status == 404
+
+    away = await page.post("/api/logout")
+    assert (away.status, away.cookies[COOKIE]["max-age"]) == (204, "0")
+    stolen = await page.get("/api/conversations", headers={"Cookie": f"{COOKIE}={cookie.value}"})
+    assert (await error_of(stolen, 401))["code"] == "missing_api_key"
+
+
+async def test_over_https_the_cookie_is_for_https_alone(everybody: People) -> None:
+    # As a proxy on this machine says it.
+    assert (await logged_in(everybody.nobody, everybody.keys["alice"], **{"X-Forwarded-Proto": "https"}))["secure"]
+
+
+async def test_a_wrong_key_logs_nobody_in_and_stores_nothing(everybody: People) -> None:
+    for key in ("", "x", everybody.keys["alice"][:-1], everybody.keys["alice"][:-1] + "\n", "sk-ebb-" + "0" * 56):
+        refused = await everybody.nobody.post("/api/login", json={"key": key})
+        assert (await error_of(refused, 401))["code"] == "invalid_api_key"
+        assert COOKIE not in refused.cookies
+    too_much = await everybody.nobody.post("/api/login", json={"key": "x" * 5000})
+    assert "4 KiB" in (await error_of(too_much, 413))["message"]
+    assert await everybody.server.services.store.keys.logins() == {}
+
+
+async def test_no_other_origin_acts_with_the_cookie_nor_logs_in_or_out(everybody: People) -> None:
+    page = everybody.nobody
+    await logged_in(page, everybody.keys["alice"])
+    for headers in FOREIGN:
+        for method, path in (("GET", "/api/conversations"), ("POST", "/api/conversations"), ("DELETE", "/api/nothing")):
+            refused = await page.request(method, path, json={}, headers=headers)
+            assert refused.status in (401, 403), (path, headers)
+            assert "Access-Control-Allow-Credentials" not in refused.headers
+        for path in ("/api/login", "/api/logout"):
+            assert (await page.post(path, json={"key": everybody.keys["bob"]}, headers=headers)).status == 403
+    assert (await read(page, "/api/conversations"))["data"] == []
+    with_key = {"Origin": ALLOWED, "X-Api-Key": everybody.keys["alice"]}
+    assert (await page.post("/api/conversations", json={}, headers=with_key)).status == 201
+
+
+async def test_a_preflight_lets_the_header_of_anthropics_clients_through(everybody: People) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key,content-type"}
+    preflight = await everybody.nobody.options("/v1/messages", headers={"Origin": ALLOWED, **asked})
+    assert preflight.status == 200
+    assert "x-api-key" in preflight.headers["Access-Control-Allow-Headers"].lower()
+
+
+async def test_a_key_in_a_header_counts_and_the_cookie_beside_it_does_not(everybody: People) -> None:
+    await logged_in(everybody.nobody, everybody.keys["alice"])
+    wrong = await everybody.nobody.get("/api/conversations", headers={"Authorization": "Bearer sk-wrong"})
+    assert (await error_of(wrong, 401))["code"] == "invalid_api_key"
+
+
+async def test_a_login_lasts_over_a_restart_and_ends_with_its_key(everybody: People, tmp_path: Path) -> None:
+    cookie = await logged_in(everybody.nobody, everybody.keys["alice"])
+    sent = {"Cookie": f"{COOKIE}={cookie.value}"}
+    async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url) as page:
+        assert (await page.get("/api/conversations", headers=sent)).status == 200
+        key_id = (await (await page.get("/api/login", headers=sent)).json())["principal"]["key_id"]
+        await again.services.administration.revoke_key(key_id)
+        assert (await page.get("/api/conversations", headers=sent)).status == 401
+
+
+async def test_a_key_has_so_many_logins_and_the_oldest_end(everybody: People) -> None:
+    cookies = [await logged_in(everybody.nobody, everybody.keys["bob"]) for _ in range(33)]
+    everybody.nobody.cookie_jar.clear()
+    first, second = [
+        await everybody.nobody.get("/api/conversations", headers={"Cookie": f"{COOKIE}={cookie.value}"})
+        for cookie in cookies[:2]
+    ]
+    assert (first.status, second.status) == (401, 200)
+
+
+async def test_without_keys_there_is_nothing_to_log_in_to(http: aiohttp.ClientSession) -> None:
+    told = await read(http, "/api/login")
+    assert told == {"demands_keys": False, "principal": {"tenant": "local", "scope": "admin", "key_id": None}}
+    assert (await http.post("/api/login", json={"key": "x"})).status == 401
+    assert (await http.get("/api/conversations", headers={"Authorization": "Bearer any"})).status == 200
+
+
+async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with running_server(tmp_path, FakeEngine(), log_messages=True) as server, api_client(server.url) as http:
+        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        cookie = await logged_in(http, key)
+        await http.post("/api/conversations", json={"title": "told"})
+    logged = "\n".join(record.getMessage() + json.dumps(getattr(record, "facts", {})) for record in caplog.records)
+    assert "told" in logged
+    assert key not in logged
+    assert cookie.value not in logged

@@ -1,0 +1,88 @@
+"""Keys and limits as the packages of OpenAI and Anthropic meet them: one test for each row of docs/keys.md."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from tests.integration.compatibility import row
+from tests.integration.tenants import People, people
+
+HI: Any = [{"role": "user", "content": "hi"}]
+
+
+@pytest.fixture
+async def everybody(tmp_path: Path) -> AsyncIterator[People]:
+    async with people(tmp_path) as found:
+        yield found
+
+
+def openai_client(everybody: People, key: str) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=f"{everybody.server.url}/v1", api_key=key, max_retries=0)
+
+
+def anthropic_client(everybody: People, key: str) -> anthropic.AsyncAnthropic:
+    return anthropic.AsyncAnthropic(base_url=everybody.server.url, api_key=key, max_retries=0)
+
+
+@row("openai", "OpenAI(api_key='sk-ebb-...')", "chats, responses and KV of the key's tenant")
+async def test_openai(everybody: People) -> None:
+    async with (
+        openai_client(everybody, everybody.keys["alice"]) as alice,
+        openai_client(everybody, everybody.keys["bob"]) as bob,
+    ):
+        await alice.chat.completions.create(model="fake-1", messages=HI)
+        response = await alice.responses.create(model="fake-1", input="hi")
+        assert (await alice.responses.retrieve(response.id)).id == response.id
+        with pytest.raises(openai.NotFoundError):
+            await bob.responses.retrieve(response.id)
+    assert {request.tenant for request in everybody.engine.requests} == {"alice"}
+
+
+@row("openai", "OpenAI(api_key='wrong')", "`AuthenticationError`, code `invalid_api_key`")
+async def test_openai_wrong(everybody: People) -> None:
+    async with openai_client(everybody, "wrong") as nobody:
+        with pytest.raises(openai.AuthenticationError) as raised:
+            await nobody.chat.completions.create(model="fake-1", messages=HI)
+    assert raised.value.code == "invalid_api_key"
+
+
+@row("openai", "chat.completions.create(...)", "a limit is reached: `RateLimitError` with `Retry-After` and its code")
+async def test_openai_limit(everybody: People) -> None:
+    await everybody.root.put("/api/admin/tenants/alice/limits", json={"requests_per_minute": 0})
+    async with openai_client(everybody, everybody.keys["alice"]) as alice:
+        with pytest.raises(openai.RateLimitError) as raised:
+            await alice.chat.completions.create(model="fake-1", messages=HI)
+    assert (raised.value.code, raised.value.response.headers["retry-after"]) == ("requests_per_minute_limit", "60")
+
+
+@row("anthropic", "Anthropic(api_key='sk-ebb-...')", "KV of the key's tenant; so with `auth_token`")
+async def test_anthropic(everybody: People) -> None:
+    key, url = everybody.keys["bob"], everybody.server.url
+    for client in (anthropic_client(everybody, key), anthropic.AsyncAnthropic(base_url=url, auth_token=key)):
+        async with client as bob:
+            await bob.messages.create(model="fake-1", max_tokens=9, messages=HI)
+    assert [request.tenant for request in everybody.engine.requests] == ["bob", "bob"]
+
+
+@row("anthropic", "Anthropic(api_key='wrong')", "`AuthenticationError`, type `authentication_error`")
+async def test_anthropic_wrong(everybody: People) -> None:
+    async with anthropic_client(everybody, "wrong") as nobody:
+        with pytest.raises(anthropic.AuthenticationError) as raised:
+            await nobody.messages.create(model="fake-1", max_tokens=9, messages=HI)
+    assert raised.value.response.json()["error"]["type"] == "authentication_error"
+
+
+@row(
+    "anthropic",
+    "messages.create(...)",
+    "a limit is reached: `RateLimitError` with `Retry-After`; the sentence names it",
+)
+async def test_anthropic_limit(everybody: People) -> None:
+    await everybody.root.put("/api/admin/tenants/alice/limits", json={"tokens_per_minute": 0})
+    async with anthropic_client(everybody, everybody.keys["alice"]) as alice:
+        with pytest.raises(anthropic.RateLimitError, match="0 tokens a minute"):
+            await alice.messages.create(model="fake-1", max_tokens=9, messages=HI)

@@ -1,0 +1,69 @@
+"""GET /openapi.json says what the routes take, no more and no less."""
+
+from typing import Any
+
+import aiohttp
+
+from app.openapi import OPERATIONS
+from bench.api.fuzz_bodies import RIGHT
+
+UNKNOWN = "no_such_field"
+
+
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """By "METHOD /path"."""
+    return {
+        f"{method.upper()} {path}": described
+        for path, methods in document["paths"].items()
+        for method, described in methods.items()
+    }
+
+
+async def document_of(http: aiohttp.ClientSession) -> dict[str, Any]:
+    response = await http.get("/openapi.json")
+    assert response.status == 200
+    found: dict[str, Any] = await response.json()
+    return found
+
+
+async def test_a_body_is_described_where_and_only_where_one_is_checked(http: aiohttp.ClientSession) -> None:
+    made = await (await http.post("/api/conversations", json={})).json()
+    for name, described in operations(await document_of(http)).items():
+        method, _, path = name.partition(" ")
+        if method not in ("POST", "PUT", "PATCH"):
+            assert "requestBody" not in described, name
+            continue
+        schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        right = RIGHT[schema["$ref"].rpartition("/")[2]][0] if schema else {}
+        response = await http.request(method, path.replace("{id}", made["id"]), json={**right, UNKNOWN: 1})
+        refused = f"Unknown field {UNKNOWN}" in await response.text()
+        assert refused == bool(schema), name
+
+
+async def test_every_row_of_the_table_is_of_a_route_that_exists(http: aiohttp.ClientSession) -> None:
+    document = await document_of(http)
+    assert OPERATIONS.keys() <= operations(document).keys()
+    assert "GET /v1/models/{name}" in operations(document)
+    assert all(described["summary"] for described in operations(document).values())
+
+
+async def test_fields_without_effect_and_fields_that_may_ask_for_nothing_are_described(
+    http: aiohttp.ClientSession,
+) -> None:
+    fields = (await document_of(http))["components"]["schemas"]["ChatCompletionRequest"]["properties"]
+    assert fields["user"] == {"description": "No effect."}
+    assert fields["n"] == {"enum": [None, 1]}
+    assert "messages" in fields
+
+
+async def test_every_reference_leads_somewhere(http: aiohttp.ClientSession) -> None:
+    document = await document_of(http)
+
+    def references(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+            return own.union(*(references(each) for each in value.values()))
+        return set().union(*(references(each) for each in value)) if isinstance(value, list) else set()
+
+    names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert references(document) <= names

@@ -1,0 +1,34 @@
+"""The KV of a tenant on the real engine behind the real server: its own, and gone when the tenant is."""
+
+import asyncio
+from pathlib import Path
+
+from engine.build import build_engine
+from tests.integration.api_server import api_client, running_server
+from tests.integration.engine_rig import engine_config
+
+QUESTION = {"model": "smollm2", "max_tokens": 2, "prompt": "Tell me about rivers and the sea, please. " * 8}
+
+
+async def test_a_prompt_is_found_again_by_its_tenant_alone_until_that_is_deleted(
+    model_path: Path, tmp_path: Path
+) -> None:
+    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    async with running_server(tmp_path, engine) as server:
+
+        async def cached(tenant: str) -> int:
+            """Tokens of the question that a new key of the tenant finds in a tier."""
+            _, key = await server.services.administration.create_key("key", tenant, "admin")
+            async with api_client(server.url, key) as http:
+                answer = await (await http.post("/v1/completions", json=QUESTION)).json()
+                tokens: int = answer["usage"]["prompt_tokens_details"]["cached_tokens"]
+                return tokens
+
+        assert (await cached("alice"), await cached("bob")) == (0, 0)
+        assert await cached("alice") >= 64
+        _, key = await server.services.administration.create_key("key", "bob", "admin")
+        async with api_client(server.url, key) as http:
+            assert (await http.delete("/api/admin/tenants/alice")).status == 200
+        assert await cached("alice") == 0
+        assert await cached("bob") >= 64

@@ -1,0 +1,50 @@
+import pytest
+
+from engine.answer_text import AnswerFormat
+from models.thinking import Thinking
+
+BEGIN, END, OTHER = 100, 101, 102
+PIECES = {1: b" a", 2: b"b", 3: b" c", 4: "é".encode()[:1], 5: "é".encode()[1:], BEGIN: b"", END: b"", OTHER: b""}
+THINKING = Thinking(BEGIN, END, {"slow": ""})
+
+
+def told(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str, str]:
+    """What is thought and what is said."""
+    answer = answers.begin(prompt)
+    pieces = [answer.push(id_) for id_ in ids]
+    thought = "".join(piece.text for piece in pieces if piece.is_thought)
+    return thought, "".join(piece.text for piece in pieces if not piece.is_thought)
+
+
+def test_without_thinking_everything_is_said() -> None:
+    assert told(AnswerFormat(PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "ids", "expected"),
+    [
+        ([1], [BEGIN, 1, 2, END, 3], ("ab", "c")),
+        ([1], [BEGIN, END, 3], ("", "c")),
+        ([1], [3], ("", " c")),
+        ([OTHER], [3, 3], ("", "c c")),
+        ([1, BEGIN], [1, END, 3], ("a", "c")),
+        ([1], [BEGIN, 1], ("a", "")),
+        ([1], [2, OTHER, 1], ("", "ba")),
+    ],
+)
+def test_a_space_that_begins_a_stretch_between_control_tokens_is_no_part_of_the_text(
+    prompt: list[int], ids: list[int], expected: tuple[str, str]
+) -> None:
+    assert told(AnswerFormat(PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids) == expected
+
+
+def test_half_a_character_of_a_thought_is_never_shown() -> None:
+    answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING)
+    assert told(answers, [], [BEGIN, 4, END, 5, 2, 4, 5]) == ("", "�bé")
+
+
+def test_thought_tokens_are_counted_without_their_marks() -> None:
+    answer = AnswerFormat(PIECES.__getitem__, thinking=THINKING).begin([])
+    for id_ in (BEGIN, 1, 2, END, 3):
+        answer.push(id_)
+    assert answer.num_thought == 2

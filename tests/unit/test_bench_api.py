@@ -1,0 +1,75 @@
+"""The benchmark of the API, with few streams and few requests."""
+
+import json
+import random
+
+import pytest
+
+from app.openapi import OPERATIONS
+from bench.api.fuzz_bodies import RIGHT, body_for
+from bench.api.fuzz_requests import Operation, RequestMaker
+from bench.api.report import ApiReport, passed, targets, to_json, to_markdown
+from bench.api.schedule import STEP_SECONDS, clock, steps_until
+from bench.api.stream_reader import RUN_TEXT, StreamReader, Window
+from bench.api.streams import StreamsPlan, StreamsResult
+from bench.machine import describe_machine
+from bench.stats import spread
+
+KNOWN = [
+    Operation("POST", "/api/conversations/{id}/messages", (), "NewMessage"),
+    Operation("GET", "/api/search", ("q",), ""),
+]
+
+
+def test_there_is_a_right_body_for_every_schema_of_the_routes() -> None:
+    assert set(RIGHT) == {operation.body.__name__ for operation in OPERATIONS.values() if operation.body is not None}
+    for operation in OPERATIONS.values():
+        if operation.body is not None:
+            for body in RIGHT[operation.body.__name__]:
+                operation.body.model_validate(body)
+
+
+def test_the_same_seed_makes_the_same_requests() -> None:
+    one, other = ([RequestMaker(KNOWN, 3).make() for _ in range(50)] for _ in range(2))
+    assert one == other
+
+
+def test_a_fuzzer_uses_the_ids_that_it_was_told_of() -> None:
+    maker = RequestMaker(KNOWN, 1)
+    maker.learn(b'{"id": "conv_0123456789abcdef0123"}')
+    assert any(b"conv_0123456789abcdef0123" in maker.make().request for _ in range(50))
+
+
+def test_bodies_are_right_and_wrong() -> None:
+    source = random.Random(1)
+    bodies = [body_for("DraftFields", source, {}) for _ in range(200)]
+    right = [body for body in bodies if body == b'{"text": "When is"}']
+    assert 20 < len(right) < 120
+
+
+async def test_a_reader_counts_what_is_late_and_what_is_missing() -> None:
+    first = steps_until(clock()) - 100
+    window = Window(first, first + 10)
+    reader = StreamReader(b"", RUN_TEXT, window)
+    for step in (first, first + 1, first + 3):
+        event = f'data: {{"text":" {step}"}}\n\n'.encode()
+        reader.data_received(event[:9])
+        reader.data_received(event[9:])
+    assert (reader.steps, reader.faults) == (3, 1)
+    [late] = window.late
+    assert late == pytest.approx(99 * STEP_SECONDS, abs=2 * STEP_SECONDS)
+    reader.connection_lost(None)
+
+
+def test_the_verdict_is_of_all_targets_of_the_parts_that_ran() -> None:
+    def report(late_ms: float) -> ApiReport:
+        few = spread([late_ms])
+        plan = StreamsPlan("runs", 10, 1.0)
+        result = StreamsResult(plan, 0.5, few, 200.0, 1000.0, 1100.0, 10, 0, 0.1, few)
+        return ApiReport("today", describe_machine(), streams=(result,))
+
+    assert passed(report(20.0))
+    assert not passed(report(100.0))
+    assert len(targets(report(20.0))) == 4
+    assert json.loads(to_json(report(20.0)))["passed"] is True
+    assert "10 streams of runs" in to_markdown(report(20.0))

@@ -1,0 +1,97 @@
+"""The ids of what a client got: those that were produced, as far as they say it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Library
+from tokenizers.decoders import ByteFallback, Fuse, Replace, Sequence, Strip
+from tokenizers.models import BPE
+from tokenizers.normalizers import Prepend
+from tokenizers.normalizers import Replace as ReplaceText
+from tokenizers.normalizers import Sequence as Normalizers
+
+from app.exact_ids import exact_ids
+from engine.detokenizer import Detokenizer, StopStrings
+from models.tokenizer import Tokenizer
+from tests.unit.fake_engine import END, WORDS, FakeTokenizer
+
+W0, W1, W2 = WORDS, WORDS + 1, WORDS + 2
+SMILE = list("🙂".encode())
+
+
+@pytest.mark.parametrize(
+    ("produced", "text", "ids"),
+    [
+        ([W0, W1, END], " w0 w1", [W0, W1, END]),
+        ([W0, W1], " w0 w1", [W0, W1]),
+        ([W0, W1, W2], " w0 ", [W0, ord(" ")]),
+        ([W0, W1, W2], " w0", [W0]),
+        ([W0, *SMILE[:3]], " w0", [W0]),
+        ([W0, *SMILE, W1], " w0🙂", [W0, *SMILE]),
+        ([W0, 0xFF, W1, END], " w0\ufffd w1", [W0, 0xFF, W1, END]),
+        ([W0, END, W1, END], " w0 w1", [W0, END, W1, END]),
+        ([W0], " w1", [*b" w1"]),
+        ([END], "", [END]),
+    ],
+)
+def test_produced_ids_are_kept_up_to_the_cut(produced: list[int], text: str, ids: list[int]) -> None:
+    assert exact_ids(FakeTokenizer(), produced, text) == ids
+
+
+BYTES = st.sampled_from([W0, W1, W2, *SMILE, *b"abc \n", *"é".encode(), 0xFF])
+
+
+@given(st.lists(BYTES, max_size=30), st.lists(st.text("abc w01", min_size=1, max_size=3), max_size=2))
+def test_they_read_as_what_a_client_is_shown(produced: list[int], stop: list[str]) -> None:
+    detokenizer, stops = Detokenizer(FakeTokenizer().token_bytes), StopStrings(tuple(stop))
+    text = ""
+    for count, id_ in enumerate(produced, 1):
+        shown, met = stops.push(detokenizer.push(id_))
+        text += shown
+        if met is not None:
+            produced = produced[:count]
+            break
+    else:
+        text += stops.flush()
+    ids = exact_ids(FakeTokenizer(), produced, text)
+    assert ids is not None
+    reader = Detokenizer(FakeTokenizer().token_bytes)
+    assert "".join(map(reader.push, ids)) == text
+    assert reader.is_between_characters
+
+
+def sentencepiece_like() -> Tokenizer:
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "h", "i", "▁h", "▁hi"]
+    library = Library(
+        BPE(
+            vocab={piece: index for index, piece in enumerate(pieces)},
+            merges=[("▁", "h"), ("▁h", "i")],
+            unk_token="<unk>",
+            byte_fallback=True,
+            fuse_unk=True,
+        )
+    )
+    library.normalizer = Normalizers([Prepend("▁"), ReplaceText(" ", "▁")])
+    library.decoder = Sequence([Replace("▁", " "), ByteFallback(), Fuse(), Strip(content=" ", left=1)])
+    return Tokenizer(json.loads(library.to_str()), bos_token_id=1, eos_token_ids=(2,))
+
+
+def test_a_rest_gets_no_space_from_a_vocabulary_that_puts_one_before_a_text() -> None:
+    tokenizer = sentencepiece_like()
+    produced = tokenizer.encode("hi hi", special=False)
+    for cut in range(1, 6):
+        text = " hi hi"[:cut]
+        ids = exact_ids(tokenizer, produced, text)
+        assert ids is not None
+        assert b"".join(map(tokenizer.token_bytes, ids)) == text.encode()
+
+
+class WithoutLetters(FakeTokenizer):
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        return [W0] * len(text)
+
+
+def test_a_text_that_no_ids_say_has_none() -> None:
+    assert exact_ids(WithoutLetters(), [W1], " w0x") is None

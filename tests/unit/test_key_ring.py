@@ -1,0 +1,156 @@
+"""Keys as the server reads them: what opens it, how soon that changes, and what it costs."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from sqlite3 import OperationalError
+
+import pytest
+
+from app.key_demand import Demand
+from app.key_ring import FRESH_SECONDS, KeyRing
+from app.principal import ANYBODY, Principal
+from app.storage.database import Database
+from app.storage.store import Store
+from app.tenant_limits import NO_LIMITS, TenantLimits
+
+
+class Clock:
+    """Seconds, as a test turns them."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(tmp_path / "conversations.db")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def elsewhere(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
+    """What another process has open."""
+    other = await Store.open(tmp_path / "conversations.db")
+    yield other
+    await other.close()
+
+
+async def ring_of(store: Store, clock: Clock, demand: Demand = "once made") -> KeyRing:
+    ring = KeyRing(store.keys, store.limits, demand, clock)
+    await ring.read()
+    return ring
+
+
+async def test_what_another_process_changes_holds_within_a_second(store: Store, elsewhere: Store) -> None:
+    clock = Clock()
+    ring = await ring_of(store, clock)
+    assert ring.anybody() == ANYBODY
+    key, secret = await elsewhere.keys.create("laptop", "alice", "user")
+    await elsewhere.limits.set("alice", TenantLimits(concurrent_runs=3))
+    clock.now += FRESH_SECONDS
+    await ring.refresh()
+    assert (ring.by_key(secret), ring.anybody()) == (Principal("alice", "user", key.id), None)
+    assert (ring.limits_of("alice").concurrent_runs, ring.limits_of("bob")) == (3, NO_LIMITS)
+    login = await ring.log_in(Principal("alice", "user", key.id))
+    assert ring.by_login(login) == Principal("alice", "user", key.id)
+    await elsewhere.keys.revoke(key.id)
+    clock.now += FRESH_SECONDS
+    await ring.refresh()
+    assert ring.by_key(secret) is ring.by_login(login) is ring.anybody() is None, "no revocation opens a server"
+
+
+@pytest.mark.parametrize(("demand", "demands"), [("once made", False), ("always", True), ("never", False)])
+async def test_who_must_show_a_key_where_none_was_made(store: Store, demand: Demand, demands: bool) -> None:
+    assert (await ring_of(store, Clock(), demand)).demands_keys is demands
+
+
+async def test_with_never_a_key_changes_nothing(store: Store) -> None:
+    await store.keys.create("laptop", "alice", "user")
+    assert (await ring_of(store, Clock(), "never")).anybody() == ANYBODY
+
+
+async def test_only_the_very_key_opens(store: Store) -> None:
+    _, secret = await store.keys.create("laptop", "alice", "user")
+    _, other = await store.keys.create("desk", "bob", "user")
+    ring = await ring_of(store, Clock())
+    swapped = secret[:20] + other[20:]
+    for wrong in ("", "x", secret[:-1], secret + "A", secret.upper(), f" {secret}", swapped, "sk-ebb-é" + secret[8:]):
+        assert ring.by_key(wrong) is None
+        assert ring.by_login(wrong) is None
+    assert secret.encode() not in b"".join(row["digest"] for row in await store.database.read("SELECT * FROM api_key"))
+
+
+async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, secret = await store.keys.create("laptop", "alice", "user")
+    clock = Clock()
+    ring = await ring_of(store, clock)
+    reads = writes = 0
+    read, write = Database.read, Database.write
+
+    async def counted_read(*given: object) -> object:
+        nonlocal reads
+        reads += 1
+        return await read(*given)  # type: ignore[arg-type]
+
+    async def counted_write(*given: object) -> object:
+        nonlocal writes
+        writes += 1
+        return await write(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Database, "read", counted_read)
+    monkeypatch.setattr(Database, "write", counted_write)
+    for _ in range(1000):
+        await ring.refresh()
+        assert ring.by_key(secret[:-1] + "~") is None
+    assert (reads, writes) == (0, 0)
+    for _ in range(1000):
+        clock.now += 0.0025
+        await ring.refresh()
+        ring.by_key("sk-wrong")
+        ring.by_login("wrong")
+    assert (reads, writes) == (3 * 2, 0)
+
+
+async def test_when_a_key_was_last_used_is_written_once_an_hour(store: Store) -> None:
+    key, secret = await store.keys.create("laptop", "alice", "user")
+    ring = await ring_of(store, Clock())
+    ring.by_key(secret)
+    await ring.read()
+    await ring.stop()
+    (stored,) = await store.keys.all()
+    assert stored.last_used_at is not None
+    assert stored.last_used_at > key.created_at
+    await ring.read()
+    ring.by_key(secret)
+    await ring.read()
+    await ring.stop()
+    assert (await store.keys.all())[0].last_used_at == stored.last_used_at
+
+
+async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, secret = await store.keys.create("laptop", "alice", "user")
+    clock = Clock()
+    ring = await ring_of(store, clock)
+
+    async def broken(*_: object) -> object:
+        raise OperationalError("disk I/O error")
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(Database, "read", broken)
+        clock.now += FRESH_SECONDS
+        await ring.refresh()
+        assert ring.by_key(secret) is not None
+        with pytest.raises(OperationalError):
+            await ring.read()
+    assert "the keys could not be read" in caplog.text
+    await store.keys.revoke(key.id)
+    clock.now += FRESH_SECONDS
+    await ring.refresh()
+    assert ring.by_key(secret) is None

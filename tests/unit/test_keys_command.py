@@ -1,0 +1,95 @@
+"""`ebb keys`, and the server that starts with what it left."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.config import Settings
+from app.key_demand import demand_of, keys_required, why_not_to_serve
+from app.server import run_server
+from app.storage.keys import count_keys
+
+
+def settings(state: Path, host: str = "127.0.0.1", *, without_keys: bool = False) -> Settings:
+    return Settings(
+        state_dir=state, cache_dir=state, secret_file=state / "secret", host=host, without_keys=without_keys
+    )
+
+
+def ebb(capsys: pytest.CaptureFixture[str], state: Path, *arguments: str) -> tuple[int, str, str]:
+    """(status, standard output, standard error)."""
+    try:
+        status = main(["keys", *arguments, "--state-dir", str(state)])
+    except SystemExit as left:
+        status = int(str(left.code))
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_a_key_is_made_listed_limited_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, key, said = ebb(capsys, tmp_path, "create", "alice")
+    assert status == 0
+    assert key.startswith("sk-ebb-")
+    assert len(key.splitlines()) == 1
+    assert "tenant alice" in said
+    assert ebb(capsys, tmp_path, "create", "phone", "--tenant", "alice", "--admin")[0] == 0
+    assert "no limits" in ebb(capsys, tmp_path, "limits", "alice")[1]
+    assert "60 requests per minute" in ebb(capsys, tmp_path, "limits", "alice", "--requests-per-minute", "60")[1]
+    both = ebb(capsys, tmp_path, "limits", "alice", "--conversations", "5")[1]
+    assert "60 requests per minute, 5 conversations" in both
+    assert "60" not in ebb(capsys, tmp_path, "limits", "alice", "--requests-per-minute", "none")[1]
+
+    status, listed, _ = ebb(capsys, tmp_path, "list")
+    first, second, limits = listed.splitlines()
+    assert "user" in first
+    assert "alice" in first
+    assert "admin" in second
+    assert "tenant alice" in second
+    assert limits == "tenant alice: 5 conversations"
+    assert key.strip() not in listed
+    assert ebb(capsys, tmp_path, "revoke", first.split()[0])[0] == 0
+    assert "revoked" in ebb(capsys, tmp_path, "list")[1].splitlines()[0]
+    assert (count_keys(tmp_path / "conversations.db").made, count_keys(tmp_path / "conversations.db").valid) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "status"),
+    [
+        (("create",), "required: NAME", 2),
+        (("create", "a b"), "NAME: 'a b' is not a name", 2),
+        (("create", "alice", "--tenant", "../x"), "--tenant: '../x' is not a name", 2),
+        (("create", "alice", "--requests-per-minute", "1"), "unknown argument --requests-per-minute", 2),
+        (("limits", "alice", "--conversations", "many"), "--conversations: 'many' is not a whole number", 2),
+        (("revoke", "0123456789ab"), "There is no key 0123456789ab", 1),
+        (("make",), "invalid choice: 'make'", 2),
+    ],
+)
+def test_a_mistake_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str, status: int
+) -> None:
+    got, _, said = ebb(capsys, tmp_path, *arguments)
+    assert (got, words in said) == (status, True), said
+
+
+def test_who_must_show_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, world = settings(tmp_path), settings(tmp_path, "0.0.0.0")
+    open_world = settings(tmp_path, "0.0.0.0", without_keys=True)
+    assert [demand_of(each) for each in (here, world, open_world)] == ["once made", "always", "never"]
+    assert [keys_required(each) for each in (here, world, open_world)] == [False, True, False]
+    assert why_not_to_serve(here) is why_not_to_serve(open_world) is None
+    assert "ebb keys create" in (why_not_to_serve(world) or "")
+    _, key, _ = ebb(capsys, tmp_path, "create", "alice")
+    assert keys_required(here)
+    assert why_not_to_serve(world) is None
+    ebb(capsys, tmp_path, "revoke", key.split("-")[2])
+    assert keys_required(here), "no revocation opens a server"
+    assert why_not_to_serve(world) is not None
+
+
+def test_a_server_that_nobody_could_use_is_not_started(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    assert run_server(settings(tmp_path, "0.0.0.0")) == 1
+    assert "ebb keys create" in caplog.text
+    assert "--without-keys" in caplog.text

@@ -1,0 +1,68 @@
+import pytest
+
+from app.schemas.chat_completions import ChatCompletionRequest
+from app.schemas.parsing import parse_object
+from app.thinking import preferred_mode, required_mode
+from engine.errors import InvalidRequestError
+from models.thinking import PANGU_SUFFIXES, Thinking, ThinkingMode
+from tests.unit.fake_engine import FakeEngine
+
+PANGU = Thinking(1, 2, PANGU_SUFFIXES)
+SWITCHED = Thinking(1, 2, {"slow": "", "off": ""})
+ALWAYS = Thinking(1, 2, {"slow": ""})
+
+
+def engine(thinking: Thinking | None) -> FakeEngine:
+    made = FakeEngine()
+    made.chat_format.thinking = thinking
+    return made
+
+
+@pytest.mark.parametrize(
+    ("thinking", "effort", "mode"),
+    [
+        (PANGU, "none", "off"),
+        (PANGU, "minimal", "off"),
+        (PANGU, "low", "auto"),
+        (PANGU, "medium", "slow"),
+        (PANGU, "xhigh", "slow"),
+        (PANGU, None, None),
+        (SWITCHED, "low", "slow"),
+        (ALWAYS, "none", None),
+        (None, "high", None),
+    ],
+)
+def test_an_effort_is_a_hint(thinking: Thinking | None, effort: str | None, mode: ThinkingMode | None) -> None:
+    assert preferred_mode(engine(thinking), effort) == mode
+
+
+def test_a_mode_by_name_is_refused_where_the_model_does_not_know_it() -> None:
+    assert required_mode(engine(PANGU), "auto", param="thinking") == "auto"
+    assert required_mode(engine(None), "off", param="thinking") is None
+    impossible: list[tuple[Thinking | None, ThinkingMode]] = [(None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")]
+    for thinking, mode in impossible:
+        with pytest.raises(InvalidRequestError, match="fake-1") as refused:
+            required_mode(engine(thinking), mode, param="params.thinking")
+        assert refused.value.param == "params.thinking"
+
+
+@pytest.mark.parametrize(
+    ("fields", "mode"),
+    [
+        ({}, None),
+        ({"reasoning_effort": "none"}, "off"),
+        ({"chat_template_kwargs": {"enable_thinking": True}, "reasoning_effort": "none"}, "slow"),
+        ({"thinking": "auto", "chat_template_kwargs": {"enable_thinking": False}}, "auto"),
+        ({"chat_template_kwargs": {}}, None),
+    ],
+)
+def test_the_most_explicit_field_counts(fields: dict[str, object], mode: ThinkingMode | None) -> None:
+    body = {"model": "x", "messages": [{"role": "user", "content": "Hi"}], **fields}
+    assert parse_object(ChatCompletionRequest, body).thinking_mode(engine(PANGU)) == mode
+
+
+def test_other_arguments_of_a_template_are_refused_by_name() -> None:
+    body = {"model": "x", "messages": [{"role": "user", "content": "Hi"}], "chat_template_kwargs": {"x": 1}}
+    with pytest.raises(InvalidRequestError) as refused:
+        parse_object(ChatCompletionRequest, body)
+    assert refused.value.param == "chat_template_kwargs.x"

@@ -1,0 +1,38 @@
+import type { Api } from "../services/api";
+import type { Login } from "../services/types";
+
+/** Who is logged in. The key itself is never kept: the browser has a cookie that no script can read. */
+export class Session {
+  current = $state<Login | null>(null);
+  /** The server demands a key, and this page has shown none that opens anything. */
+  readonly out = $derived(this.current !== null && this.current.demands_keys && this.current.principal === null);
+  /** Whose chats these are, where there is something to log out of. */
+  readonly tenant = $derived(this.current?.demands_keys ? (this.current.principal?.tenant ?? null) : null);
+
+  constructor(
+    private readonly api: Api,
+    /** Begins anew with nothing of whoever was here before. */
+    private readonly restart: (path: string) => void = (path) => location.replace(path),
+  ) {}
+
+  async look(): Promise<void> {
+    this.current = await this.api.login();
+  }
+
+  /** The server refused a request because nobody is logged in any more. */
+  lost(): void {
+    this.current = { demands_keys: true, principal: null };
+  }
+
+  /** Rejects like the API. */
+  async logIn(key: string): Promise<void> {
+    await this.api.logIn(key);
+    this.restart(location.pathname);
+  }
+
+  /** Rejects like the API. */
+  async logOut(): Promise<void> {
+    await this.api.logOut();
+    this.restart("/");
+  }
+}

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { Api } from "../src/services/api";
+import { Session } from "../src/stores/session.svelte";
+
+const answers: Response[] = [];
+const asked: [string, RequestInit][] = [];
+const restarted: string[] = [];
+let session: Session;
+let api: Api;
+
+beforeEach(() => {
+  for (const list of [answers, asked, restarted]) list.length = 0;
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
+    asked.push([path, init]);
+    return Promise.resolve(answers.shift()!);
+  });
+  api = new Api(() => session.lost());
+  session = new Session(api, (path) => restarted.push(path));
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+const refusal = () => Response.json({ error: { message: "No", code: "invalid_api_key" } }, { status: 401 });
+const alice = { tenant: "alice", scope: "user", key_id: "k" };
+
+it("shows nothing to log into or out of where no keys are demanded", async () => {
+  answers.push(Response.json({ demands_keys: false, principal: { tenant: "local", scope: "admin", key_id: null } }));
+  expect(session.out).toBe(false);
+  await session.look();
+  expect([session.out, session.tenant]).toEqual([false, null]);
+});
+
+it("is out until somebody logs in, and begins anew then", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: null }), refusal());
+  await session.look();
+  expect(session.out).toBe(true);
+  await expect(session.logIn("wrong")).rejects.toMatchObject({ status: 401 });
+  expect(restarted).toEqual([]);
+  answers.push(Response.json({ demands_keys: true, principal: alice }));
+  await session.logIn("sk-ebb-right");
+  expect(asked.at(-1)).toEqual(["/api/login", expect.objectContaining({ body: '{"key":"sk-ebb-right"}' })]);
+  expect(restarted).toEqual([location.pathname]);
+});
+
+it("is out as soon as any request says so, and after logging out", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: alice }), refusal());
+  await session.look();
+  expect([session.out, session.tenant]).toEqual([false, "alice"]);
+  await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  expect([session.out, session.tenant]).toEqual([true, null]);
+  answers.push(new Response(null, { status: 204 }));
+  await session.logOut();
+  expect(restarted).toEqual(["/"]);
+});

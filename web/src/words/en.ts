@@ -20,7 +20,6 @@ export const en = {
     list: "Chats",
     open: "Open the list of chats",
     close: "Close the list of chats",
-    hide: "Hide the list of chats",
     new: "New chat",
     none: "Your chats will be listed here.",
     opening: "Opening the chat",
@@ -58,7 +57,6 @@ export const en = {
     notDeleted: "The chat was not deleted.",
     notRestored: "The chat was not brought back.",
     notImported: "Nothing was imported.",
-    noFile: "This file holds no chats of Ebb.",
   },
 
   search: {

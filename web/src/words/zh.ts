@@ -21,7 +21,6 @@ export const zh: Words = {
     list: "对话",
     open: "打开对话列表",
     close: "关闭对话列表",
-    hide: "隐藏对话列表",
     new: "新对话",
     none: "你的对话会列在这里。",
     opening: "正在打开对话",
@@ -57,7 +56,6 @@ export const zh: Words = {
     notDeleted: "未能删除对话。",
     notRestored: "未能恢复对话。",
     notImported: "没有导入任何内容。",
-    noFile: "此文件中没有 Ebb 的对话。",
   },
 
   search: {

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
 
 comma := ,
 
@@ -51,6 +51,9 @@ faults-api: test-setup ## kill the server 200 times at random tokens of its answ
 
 bench-eviction: setup .make/dev ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
 	@$(BIN)/python -m bench.eviction $(ARGS)
+
+screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
+	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
 
 soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)

@@ -14,9 +14,18 @@ _HAN_OR_HANGUL = "\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _STEM = re.compile(f"[{_HAN_OR_HANGUL}]|\\b[^\\W{_HAN_OR_HANGUL}]{{4}}")
 
 
+FILE = '<file name="'
+"""So a file begins that the page puts into a message, behind what was typed."""
+
+
 def title_from(content: str) -> str:
-    """The beginning of the text on one line, at most MAX_LENGTH characters, cut between words if it can be."""
-    text = " ".join(content.split())
+    """The beginning of the text on one line, at most MAX_LENGTH characters, cut between words if it can be.
+
+    Of files inside the message only the name of the first one counts.
+    """
+    typed, _, file = content.partition(FILE)
+    name = file.partition('"')[0]
+    text = " ".join(f"{typed} {name}".split())
     if len(text) <= MAX_LENGTH:
         return text
     room = MAX_LENGTH - 1

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -289,9 +289,13 @@ class TurnDraft:
         )
 
 
+def sampling_of_chats(engine: Backend) -> Mapping[str, float]:
+    """What a conversation is sampled with where it leaves that open: some of temperature, top_p and top_k."""
+    return engine.sampling_defaults or CALM
+
+
 def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:
-    defaults = engine.sampling_defaults or CALM
-    return parse_object(ChatParams, {**defaults, **conversation.params, **given_params(params)})
+    return parse_object(ChatParams, {**sampling_of_chats(engine), **conversation.params, **given_params(params)})
 
 
 def with_seed(params: SamplingParams) -> SamplingParams:

@@ -1,10 +1,12 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
+import { boundFirstLoad, woff2Only } from "./build_plugins.ts";
+
 const server = process.env["EBB_URL"] ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [svelte(), woff2Only(), boundFirstLoad(100_000)],
   build: {
     outDir: "../app/static",
     emptyOutDir: true,
@@ -13,7 +15,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   server: {
-    proxy: { "/api": server, "/health": server },
+    proxy: { "/api": server, "/health": server, "/tokenize": server },
   },
   // Under test the stores must be the browser's, not the ones for rendering on a server.
   ...(process.env["VITEST"] && { resolve: { conditions: ["browser"] } }),

@@ -11,6 +11,7 @@ from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.principal import Principal
 from app.services import server_services
 from app.tier_words import cpu_words, device_words, redis_words
+from app.turns import sampling_of_chats
 from app.version import VERSION
 
 
@@ -84,6 +85,7 @@ def _model(engine: Backend) -> dict[str, Any]:
         "dtype": engine.config.dtype,
         "device": engine.config.device,
         "max_model_len": engine.max_model_len,
+        "sampling": dict(sampling_of_chats(engine)),
         "thinking": list(thinking.modes) if thinking is not None else [],
     }
 

@@ -25,7 +25,7 @@ class ChatPage:
 
     @property
     def questions(self) -> Locator:
-        return self.page.get_by_role("article", name="You")
+        return self.page.get_by_test_id("question")
 
     @property
     def chats(self) -> Locator:
@@ -37,6 +37,12 @@ class ChatPage:
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
+
+    async def choose(self, title: str, item: str) -> None:
+        """Choose an item of the menu of a chat in the list."""
+        await self.chats.get_by_text(title, exact=True).hover()
+        await self.button(f"More about {title}").click()
+        await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def send(self, text: str) -> None:
         await self.composer.fill(text)

@@ -18,6 +18,8 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     await expect(chat.page.get_by_text(re.compile(r"\S+ runs on "))).to_be_visible()
     await expect(chat.composer).to_be_focused()
     await chat.button("Settings of this chat").click()
+    await expect(chat.page.get_by_label("Temperature")).to_have_attribute("placeholder", "0.2")
+    await chat.page.get_by_label("Top k").fill("40")
     await chat.page.get_by_label("Token limit").fill("32")
     await chat.button("Save").click()
 
@@ -35,6 +37,12 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     )
     await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
     await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
+    conversation = chat.page.url.rpartition("/")[2]
+    # As the model does when it has nothing else to do.
+    await chat.page.request.patch(f"/api/conversations/{conversation}", data={"title": "A tale of the sea"})
+    await expect(chat.chats.first).to_have_text("A tale of the sea")
+    stored = await chat.stored(conversation)
+    assert stored["params"] == {"top_k": 40, "max_tokens": 32}
 
 
 async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(chat: ChatPage) -> None:
@@ -52,6 +60,10 @@ async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(cha
     await receipt.locator("summary").click()
     await expect(receipt.get_by_text("Computed anew")).to_be_visible()
     await expect(receipt).to_contain_text(f"{kv['computed']} tokens")
+    why = receipt.get_by_test_id("why")
+    await expect(why).to_contain_text("Computed the rest")
+    await expect(why).to_contain_text(re.compile("Why not more was reused.*had not been computed before"))
+    await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 8,192 tokens")).to_be_visible()
 
 
 async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat: ChatPage) -> None:

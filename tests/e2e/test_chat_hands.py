@@ -4,6 +4,7 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
+from tests.e2e.showcase import long_chat
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 
@@ -88,6 +89,26 @@ async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: 
     )
     await chat.button("Stop").click()
     await chat.expect_status("cancelled")
+
+
+async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(chat: ChatPage) -> None:
+    response = await chat.page.request.post("/api/import", data=long_chat("A long log", 600))
+    conversation = (await response.json())["imported"][0]
+    await chat.page.goto(f"/c/{conversation}")
+    await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
+    count = await chat.page.get_by_role("article").count()
+    assert 10 < count < 100
+
+    # In view stays what was in view when earlier messages are drawn above it.
+    await chat.thread.evaluate("element => element.scrollTo(0, 0)")
+    more = "count => document.querySelectorAll('article').length > count"
+    await chat.page.wait_for_function(more, arg=count)
+    assert await chat.thread.evaluate("element => element.scrollTop") > 0
+
+    tree = await (await chat.page.request.get(f"/api/conversations/{conversation}/tree")).json()
+    await chat.page.goto(f"/c/{conversation}?at={tree['messages'][0]['id']}")
+    await expect(chat.questions.first).to_be_in_viewport()
+    await expect(chat.questions.first).to_have_text("Message **0** of the log.")
 
 
 async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:

@@ -1,6 +1,7 @@
 """The list of chats: each has its address, can be renamed and deleted."""
 
 import re
+from pathlib import Path
 
 from playwright.async_api import expect
 
@@ -9,8 +10,7 @@ from tests.e2e.chat_page import ChatPage
 
 async def test_a_chat_is_renamed_in_place_and_stays_so(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Before")
-    await chat.chats.get_by_text("Before", exact=True).hover()
-    await chat.button("Rename Before").click()
+    await chat.choose("Before", "Rename")
     field = chat.page.get_by_label("Name of the chat")
     await expect(field).to_be_focused()
 
@@ -19,7 +19,7 @@ async def test_a_chat_is_renamed_in_place_and_stays_so(chat: ChatPage) -> None:
 
     await expect(chat.chats.first).to_have_text("After")
     await expect(chat.page).to_have_title("After · Ebb")
-    await expect(chat.button("Rename After")).to_be_focused()
+    await expect(chat.button("More about After")).to_be_focused()
     await chat.page.reload()
     await expect(chat.chats.first).to_have_text("After")
     assert (await chat.stored(conversation))["title"] == "After"
@@ -27,8 +27,7 @@ async def test_a_chat_is_renamed_in_place_and_stays_so(chat: ChatPage) -> None:
 
 async def test_escape_leaves_the_name_as_it_was(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Kept")
-    await chat.chats.get_by_text("Kept", exact=True).hover()
-    await chat.button("Rename Kept").click()
+    await chat.choose("Kept", "Rename")
     field = chat.page.get_by_label("Name of the chat")
     await field.fill("Not this")
     await field.press("Escape")
@@ -39,21 +38,18 @@ async def test_escape_leaves_the_name_as_it_was(chat: ChatPage) -> None:
 
 async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Doomed")
-    await chat.chats.get_by_text("Doomed", exact=True).hover()
-    await chat.button("Delete Doomed").click()
+    await chat.choose("Doomed", "Delete")
     await chat.button("Keep").click()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
 
-    await chat.chats.get_by_text("Doomed", exact=True).hover()
-    await chat.button("Delete Doomed").click()
+    await chat.choose("Doomed", "Delete")
     await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages can be brought back")
     await chat.button("Delete").click()
     await chat.button("Undo").click()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
     await expect(chat.page).to_have_url(re.compile(f"/c/{conversation}$"))
 
-    await chat.chats.get_by_text("Doomed", exact=True).hover()
-    await chat.button("Delete Doomed").click()
+    await chat.choose("Doomed", "Delete")
     await chat.button("Delete").click()
 
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_have_count(0)
@@ -62,6 +58,76 @@ async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: 
     await expect(chat.button("New chat")).to_be_visible()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_have_count(0)
     assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
+
+
+async def test_two_tabs_of_a_browser_agree_at_once(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Seen by two")
+    other = ChatPage(await chat.page.context.new_page())
+    await other.page.goto(f"/c/{conversation}")
+    await expect(other.composer).to_be_focused()
+
+    await other.choose("Seen by two", "Pin")
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_be_visible()
+    await other.choose("Seen by two", "Unpin")
+    await other.send("Said in the second.")
+    await expect(chat.questions).to_have_text("Said in the second.")
+    await chat.expect_status("incomplete")
+
+
+async def test_a_pinned_chat_is_first_and_an_archived_one_is_found_in_the_archive(chat: ChatPage) -> None:
+    await chat.new_chat(tokens=1, title="An old anchor")
+    await chat.open_new_chat(tokens=1, title="A new anchor")
+    await expect(chat.chats.first).to_have_text("A new anchor")
+
+    await chat.choose("An old anchor", "Pin")
+    await expect(chat.chats.first).to_have_text("An old anchor")
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_be_visible()
+    await chat.choose("An old anchor", "Archive")
+    await expect(chat.page.get_by_text("“An old anchor” was archived.")).to_be_visible()
+    await expect(chat.chats.get_by_text("An old anchor", exact=True)).to_have_count(0)
+
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Archived chats").click()
+    await chat.choose("An old anchor", "Take out of the archive")
+    await chat.button("Back to all chats").click()
+    await expect(chat.chats.first).to_have_text("An old anchor")
+    await chat.choose("An old anchor", "Unpin")
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_have_count(0)
+
+
+async def test_a_chat_is_exported_and_imported_as_another_one(chat: ChatPage, tmp_path: Path) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Cargo")
+    async with chat.page.expect_download() as download:
+        await chat.choose("Cargo", "Export as JSON")
+    file = tmp_path / "cargo.json"
+    await (await download.value).save_as(file)
+    file.write_text(file.read_text().replace(conversation, conversation + "0"))
+
+    await chat.page.get_by_label("Import chats…").set_input_files(file)
+
+    await expect(chat.page.get_by_text("One chat was imported.")).to_be_visible()
+    await expect(chat.chats.get_by_text("Cargo", exact=True)).to_have_count(2)
+
+
+async def test_a_word_that_was_said_is_found_and_leads_to_its_message(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1, title="Where is it")
+    await chat.send("The keelson lies upon the keel.")
+    await chat.expect_status("incomplete")
+    await chat.button("New chat").click()
+
+    await chat.page.keyboard.press("Control+k")
+    await expect(chat.page.get_by_label("Search chats")).to_be_focused()
+    await chat.page.keyboard.type("keels")
+    found = chat.page.get_by_role("navigation", name="Found").get_by_role("link")
+    await expect(found).to_have_count(1)
+    await expect(found.locator("mark")).to_have_text("keelson")
+    await found.click()
+
+    await expect(chat.questions).to_have_text("The keelson lies upon the keel.")
+    await expect(chat.questions).to_be_in_viewport()
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.chats.first).to_have_text("Where is it")
 
 
 async def test_each_chat_has_its_address_and_back_goes_back(chat: ChatPage) -> None:

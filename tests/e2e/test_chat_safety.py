@@ -7,8 +7,8 @@ from playwright.async_api import Route, expect
 
 from tests.e2e.chat_page import ChatPage
 
-HOSTILE = """\
-<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1"><svg onload="window.hacked = 1"></svg>
+HOSTILE = r"""<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">
+<svg onload="window.hacked = 1"></svg>
 
 [click](javascript:window.hacked=1) ![pixel](https://evil.test/pixel.png)
 
@@ -18,10 +18,28 @@ HOSTILE = """\
 <img src=x onerror="window.hacked = 1">
 ```
 
+$\href{javascript:window.hacked=1}{tex}$
+$$\includegraphics{https://evil.test/pixel.png}$$ $\text{<img src=x onerror=alert(1)>}$
+
+<a href="javascript:window.hacked=1" onmouseover="window.hacked=1">raw</a>
+<https://evil.test/"onclick="window.hacked=1>
+[data](data:text/html,<script>parent.hacked=1</script>) [entity](jav&#x09;ascript:window.hacked=1)
+<form action="https://evil.test"><button autofocus onfocus="window.hacked=1">go</button></form>
+<math><mtext><table><mglyph><style><img src=x onerror="window.hacked=1"></style></mglyph></table></mtext></math>
+<style>@import "https://evil.test/x.css";</style><base href="https://evil.test/"><meta http-equiv="refresh" content="0">
+
+# <img src=x onerror="window.hacked=1"> heading
+
 | a |
 |---|
 | <img src=x onerror="window.hacked = 1"> |
 """
+
+
+FORBIDDEN = (
+    "img, script, iframe, style, form, base, meta, input:not([type=checkbox]), .markdown > svg, "
+    "[onerror], [onload], [onclick], [onfocus], [onmouseover], a:not([href^=http], [href^=mailto], :not([href]))"
+)
 
 
 async def test_hostile_markdown_from_the_model_runs_nothing(chat: ChatPage) -> None:
@@ -40,11 +58,9 @@ async def test_hostile_markdown_from_the_model_runs_nothing(chat: ChatPage) -> N
 
     answer = chat.answers.last
     await expect(answer.locator(".hljs-tag").first).to_be_visible()
+    await expect(answer.locator(".katex").first).to_be_visible()
     await expect(answer).to_contain_text("<script>window.hacked = 1</script>")
-    assert (
-        await answer.locator(".markdown").locator("img, script, iframe, .markdown > svg, [onerror], [onload]").count()
-        == 0
-    )
+    assert await answer.locator(".markdown").locator(FORBIDDEN).count() == 0
     await answer.get_by_text("click", exact=True).click()
     assert await chat.page.evaluate("window.hacked") is None
 

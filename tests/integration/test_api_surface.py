@@ -99,7 +99,14 @@ async def test_a_server_that_starts_says_what_it_does_and_refuses_work(tmp_path:
 async def test_health_tells_the_model_and_each_tier(http: aiohttp.ClientSession) -> None:
     body = await (await http.get("/health")).json()
     assert body["status"] == "ok"
-    assert body["model"] == {"name": "fake-1", "dtype": "bfloat16", "device": "cpu", "max_model_len": 4096}
+    assert body["model"] == {
+        "name": "fake-1",
+        "dtype": "bfloat16",
+        "device": "cpu",
+        "max_model_len": 4096,
+        "sampling": {"temperature": 0.2, "top_p": 0.9},
+        "thinking": [],
+    }
     assert body["tiers"]["device"] == {"used_bytes": 20_000, "capacity_bytes": 100_000, "state": "ok"}
     assert body["tiers"]["redis"]["state"] == "off"
     assert (await http.get("/ready")).status == 200

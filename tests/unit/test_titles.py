@@ -13,6 +13,14 @@ def test_a_long_first_message_is_cut_between_words_at_sixty_characters() -> None
     assert title.endswith("word…")
 
 
+def test_of_files_in_the_first_message_only_a_name_is_in_the_title() -> None:
+    assert (
+        title_from('Which day?\n\n<file name="log.csv">\na,b\n</file>\n\n<file name="b">\n</file>')
+        == "Which day? log.csv"
+    )
+    assert title_from('<file name="log.csv">\na,b\n</file>') == "log.csv"
+
+
 def test_a_word_longer_than_a_title_is_cut_inside() -> None:
     assert title_from("x" * 200) == "x" * 59 + "…"
 

@@ -1,20 +1,29 @@
 import { createContext } from "svelte";
 
 import { Api } from "./services/api";
+import { Tabs } from "./services/tabs";
+import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { Conversations } from "./stores/conversations.svelte";
+import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Router } from "./stores/router.svelte";
+import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
+  api: Api;
   session: Session;
+  appearance: Appearance;
   health: HealthStore;
   router: Router;
   conversations: Conversations;
+  tabs: Tabs;
+  search: Search;
   chat: Chat;
+  drafts: Drafts;
   notices: Notices;
 }
 
@@ -23,12 +32,26 @@ export function createEbb(): Ebb {
   const session = new Session(api);
   const health = new HealthStore(api);
   const router = new Router();
-  const conversations = new Conversations(api);
-  const chat = new Chat(api, health, (conversation, created) => {
+  const tabs = new Tabs();
+  const conversations = new Conversations(api, () => tabs.tell());
+  const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
-    if (created) router.go(conversation.id);
+    if (how === "created") router.go(conversation.id);
+    if (how !== "seen") tabs.tell();
   });
-  return { session, health, router, conversations, chat, notices: new Notices() };
+  return {
+    api,
+    session,
+    appearance: new Appearance(),
+    health,
+    router,
+    conversations,
+    tabs,
+    search: new Search(api),
+    chat,
+    drafts: new Drafts(api),
+    notices: new Notices(),
+  };
 }
 
 export const [useEbb, provideEbb] = createContext<Ebb>();

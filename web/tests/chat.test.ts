@@ -13,7 +13,7 @@ const told: string[] = [];
 beforeEach(async () => {
   api = new FakeApi();
   health = new HealthStore(api);
-  chat = new Chat(api, health, ({ id }, created) => void (created && told.push(id)));
+  chat = new Chat(api, health, ({ id }, how) => void (how === "created" && told.push(id)));
   await health.poll();
 });
 

@@ -1,6 +1,6 @@
 import { Api } from "../src/services/api";
 import { ApiError } from "../src/services/errors";
-import type { Conversation, ConversationWithMessages, Health, Message } from "../src/services/types";
+import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/types";
 
 /** An event stream that the test writes: frames by number, then an end, a break, or neither. */
 export class Wire {
@@ -39,6 +39,10 @@ export class FakeApi extends Api {
   followed: (Response | Error)[] = [];
   sent: (Response | Error)[] = [];
   cancelled: string[] = [];
+  asked: NewMessage[] = [];
+  retried: [string, string][] = [];
+  continued: string[] = [];
+  shown: string[] = [];
   stored: ConversationWithMessages = { ...conversation(), messages: [] };
   status: Health["status"] = "ok";
 
@@ -54,8 +58,24 @@ export class FakeApi extends Api {
     return Promise.resolve(conversation());
   }
 
-  override sendMessage(): Promise<Response> {
+  override sendMessage(_conversationId: string, message: NewMessage): Promise<Response> {
+    this.asked.push(message);
     return next(this.sent);
+  }
+
+  override retryMessage(messageId: string, id: string): Promise<Response> {
+    this.retried.push([messageId, id]);
+    return next(this.sent);
+  }
+
+  override continueMessage(messageId: string): Promise<Response> {
+    this.continued.push(messageId);
+    return next(this.sent);
+  }
+
+  override showBranch(_conversationId: string, messageId: string): Promise<Conversation> {
+    this.shown.push(messageId);
+    return Promise.resolve(conversation());
   }
 
   override runEvents(_runId: string, lastEventId: string | null): Promise<Response> {

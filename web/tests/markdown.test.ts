@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import { lex, renderBlock } from "../src/services/markdown";
+import { lex, outline, renderBlock } from "../src/services/markdown";
+import { loadMath } from "../src/services/math";
+import { setMath } from "../src/services/math_tokens";
 
 function render(text: string): HTMLElement {
   const host = document.createElement("div");
-  host.innerHTML = lex(text).map(renderBlock).join("");
+  host.innerHTML = lex(text).map((token) => renderBlock(token)).join("");
   return host;
 }
 
@@ -69,5 +71,51 @@ describe("what a model writes", () => {
   it("keeps tables with their alignment", () => {
     const cells = render("| a | b |\n|:--|--:|\n| 1 | 2 |").querySelectorAll("td");
     expect([...cells].map((cell) => cell.getAttribute("align"))).toEqual(["left", "right"]);
+  });
+});
+
+describe("TeX", () => {
+  const set = (text: string) => {
+    const host = document.createElement("div");
+    host.innerHTML = lex(text).map((token) => setMath(renderBlock(token), (tex, display) => `<i class="${display}">${tex.length}</i>`)).join("");
+    return host;
+  };
+
+  it.each([
+    ["The area is $\\pi r^2$.", "false"],
+    ["The area is \\(\\pi r^2\\).", "false"],
+    ["$$\n\\pi r^2\n$$", "true"],
+    ["\\[\n\\pi r^2\n\\]", "true"],
+    ["In a row: $$\\pi r^2$$ here.", "true"],
+  ])("is found in %s", (text, display) => {
+    expect(set(text).querySelector("i")?.className).toBe(display);
+    expect(set(text).querySelector("i")?.textContent).toBe(String("\\pi r^2".length));
+  });
+
+  it.each(["It costs $5 and then $10.", "From $5/$6.", "`$x$` is code", "a $ b $ c"])("is not found in %s", (text) => {
+    expect(set(text).querySelector("i")).toBeNull();
+  });
+
+  it("reaches the typesetter as it was written, and is harmless where it is none", async () => {
+    const seen: string[] = [];
+    setMath(renderBlock(lex("$a<b&c$")[0]!), (tex) => (seen.push(tex), null));
+    expect(seen).toEqual(["a<b&c"]);
+
+    const typeset = await loadMath();
+    for (const tex of ["\\href{javascript:alert(1)}{x}", "\\includegraphics{https://x.test/a.png}", "\\htmlStyle{x}{y}", "\\url{javascript:1}"]) {
+      const host = document.createElement("div");
+      host.innerHTML = typeset(tex, false) ?? "";
+      expect(host.querySelectorAll("a, img, [href], [src]")).toHaveLength(0);
+    }
+    expect(typeset("\\frac{", false)).toBeNull();
+    expect(typeset("\\def\\a{\\a\\a}\\a", false)).toBeNull();
+    expect(setMath(renderBlock(lex("$\\frac{<img src=x onerror=alert(1)>$")[0]!), typeset)).not.toContain("<img");
+  });
+});
+
+describe("the headings of an answer", () => {
+  it("keep their order below the page's own, and skip no level", () => {
+    const levels = outline(lex("### A\n\n# B\n\ntext\n\n#### C\n\n## D"));
+    expect(levels.filter((level) => level !== undefined)).toEqual([3, 3, 4, 4]);
   });
 });

@@ -4,9 +4,14 @@ import type {
   ConversationChanges,
   ConversationPage,
   ConversationWithMessages,
+  Draft,
+  Found,
   Health,
+  Imported,
   Login,
   Message,
+  NewMessage,
+  ReuseReport,
 } from "./types";
 
 /** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
@@ -34,13 +39,13 @@ export class Api {
     return (await response.json()) as Health;
   }
 
-  /** All of them, page by page. */
-  async conversations(): Promise<Conversation[]> {
+  /** All of them, or all in the archive, page by page. */
+  async conversations(archived = false): Promise<Conversation[]> {
     const all: Conversation[] = [];
     let cursor: string | null = null;
     do {
       const place: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: ConversationPage = await this.json(`/api/conversations?limit=500${place}`);
+      const page: ConversationPage = await this.json(`/api/conversations?limit=500&archived=${archived}${place}`);
       all.push(...page.data);
       cursor = page.next_cursor;
     } while (cursor !== null);
@@ -68,15 +73,26 @@ export class Api {
     return this.json(`/api/conversations/${encodeURIComponent(id)}/restore`, { method: "POST" });
   }
 
-  /** Starts a run; the response is its event stream. */
-  sendMessage(conversationId: string, content: string, signal: AbortSignal): Promise<Response> {
+  /** Starts a run; the response is its event stream. The same message sent again leads to the same run. */
+  sendMessage(conversationId: string, message: NewMessage, signal: AbortSignal): Promise<Response> {
     const path = `/api/conversations/${encodeURIComponent(conversationId)}/messages`;
-    return this.request(path, { ...body("POST", { content }), signal });
+    return this.request(path, { ...body("POST", message), signal });
   }
 
-  /** Starts a run that answers the same user message anew; the response is its event stream. */
-  retryMessage(messageId: string, signal: AbortSignal): Promise<Response> {
-    return this.request(`/api/messages/${encodeURIComponent(messageId)}/retry`, { ...body("POST", {}), signal });
+  /** Starts a run that answers the same user message anew, as the message `id`; the response is its event stream. */
+  retryMessage(messageId: string, id: string, signal: AbortSignal): Promise<Response> {
+    return this.request(`/api/messages/${encodeURIComponent(messageId)}/retry`, { ...body("POST", { id }), signal });
+  }
+
+  /** Starts a run that goes on with an answer that was cut; the response is its event stream. */
+  continueMessage(messageId: string, signal: AbortSignal): Promise<Response> {
+    return this.request(`/api/messages/${encodeURIComponent(messageId)}/continue`, { method: "POST", signal });
+  }
+
+  /** Shows the branch of a message: the newest leaf below it becomes the head. */
+  showBranch(conversationId: string, messageId: string, signal: AbortSignal): Promise<Conversation> {
+    const path = `/api/conversations/${encodeURIComponent(conversationId)}/head`;
+    return this.json(path, { ...body("PUT", { message_id: messageId }), signal });
   }
 
   /** Follows a run after the event `lastEventId`; without one the stream begins with a snapshot. 204: nothing more. */
@@ -88,6 +104,36 @@ export class Api {
 
   cancelRun(runId: string): Promise<Message> {
     return this.json(`/api/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
+  }
+
+  /** Why not more of its prompt was reused. */
+  reuse(runId: string): Promise<ReuseReport> {
+    return this.json(`/api/runs/${encodeURIComponent(runId)}/kv`);
+  }
+
+  /** Titles and messages that have all words of `query`. */
+  search(query: string, signal: AbortSignal): Promise<Found> {
+    return this.json(`/api/search?q=${encodeURIComponent(query)}`, { signal });
+  }
+
+  /** What is typed and not sent; null: on the empty page. */
+  draft(conversationId: string | null): Promise<Draft> {
+    return this.json(draftPath(conversationId));
+  }
+
+  putDraft(conversationId: string | null, text: string): Promise<Draft> {
+    return this.json(draftPath(conversationId), body("PUT", { text }));
+  }
+
+  /** How many tokens a text has for the model. */
+  async countTokens(text: string): Promise<number> {
+    const init = body("POST", { prompt: text, add_special_tokens: false });
+    return (await this.json<{ count: number }>("/tokenize", init)).count;
+  }
+
+  /** Conversations of a file, as its text. */
+  importFile(text: string): Promise<Imported> {
+    return this.json("/api/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
   }
 
   private async json<T>(path: string, init: RequestInit = {}): Promise<T> {
@@ -107,6 +153,17 @@ export class Api {
     if (!response.ok) throw await ApiError.from(response);
     return response;
   }
+}
+
+/** Where the browser fetches a chat as a file from. */
+export function exportPath(conversationId: string, format: "json" | "markdown"): string {
+  return `/api/conversations/${encodeURIComponent(conversationId)}/export?format=${format}`;
+}
+
+export const EXPORT_ALL_PATH = "/api/export";
+
+function draftPath(conversationId: string | null): string {
+  return conversationId === null ? "/api/draft" : `/api/conversations/${encodeURIComponent(conversationId)}/draft`;
 }
 
 function body(method: string, value: unknown): RequestInit {

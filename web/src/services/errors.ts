@@ -1,9 +1,10 @@
+import { t } from "../words/words.svelte";
 import type { ErrorBody } from "./types";
 
 /** The server could not be reached, or the connection broke. */
 export class UnreachableError extends Error {
   constructor(cause?: unknown) {
-    super("The server cannot be reached.", { cause });
+    super(t().errors.unreachable, { cause });
     this.name = "UnreachableError";
   }
 }
@@ -32,7 +33,7 @@ export class ApiError extends Error {
     if (typeof body === "object" && body !== null && "error" in body) {
       return new ApiError(response.status, body.error as ErrorBody);
     }
-    return new ApiError(response.status, { message: `The server answered ${response.status}.` });
+    return new ApiError(response.status, { message: t().errors.status(response.status) });
   }
 }
 
@@ -44,28 +45,28 @@ export interface Problem {
 
 export function describe(error: unknown): Problem {
   if (error instanceof UnreachableError) {
-    return { what: error.message, todo: "See that Ebb is running, then try again." };
+    return { what: error.message, todo: t().errors.seeRunning };
   }
   if (error instanceof ApiError) return { what: sentence(error.message), todo: advice(error.status, error.code) };
-  return { what: "Something went wrong on this page.", todo: "Reload it and try again." };
+  return { what: t().errors.page, todo: t().errors.reload };
 }
 
 /** The problem of a message that the server stored as failed. */
 export function describeFailure(error: ErrorBody | string | null): Problem {
   const message = typeof error === "string" ? error : error?.message;
   const code = typeof error === "string" ? null : (error?.code ?? null);
-  return { what: sentence(message ?? "The answer could not be finished."), todo: advice(500, code) };
+  return { what: sentence(message ?? t().errors.unfinished), todo: advice(500, code) };
 }
 
 function advice(status: number, code: string | null): string {
-  if (code === "context_length_exceeded") return "Start a new chat, or ask for a shorter answer in the settings.";
-  if (status === 401 || status === 403) return "Reload the page to sign in again.";
-  if (status === 404) return "It may have been deleted in another tab.";
-  if (status === 429 || status === 503) return "Wait a moment, then try again.";
-  if (status >= 500) return "Try again; if it happens twice, the server's log says more.";
-  return "Change the message or the settings, then try again.";
+  if (code === "context_length_exceeded") return t().errors.tooLong;
+  if (status === 401 || status === 403) return t().errors.signIn;
+  if (status === 404) return t().errors.gone;
+  if (status === 429 || status === 503) return t().errors.wait;
+  if (status >= 500) return t().errors.twice;
+  return t().errors.change;
 }
 
 function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+  return /[.!?。！？]$/.test(text) ? text : `${text}.`;
 }

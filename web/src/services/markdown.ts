@@ -1,17 +1,21 @@
 import DOMPurify from "dompurify";
 import { Marked, type Token, type Tokens } from "marked";
 
+import { t } from "../words/words.svelte";
+import { blockMath, inlineMath } from "./math_tokens";
+
 /**
  * Markdown to safe HTML. What a model writes is untrusted: its raw HTML is shown as text, its images become links (no
  * request leaves this server's origin), and everything that is left passes DOMPurify with a short list of elements.
  */
 const marked = new Marked({
   gfm: true,
+  extensions: [inlineMath, blockMath],
   renderer: {
     html: ({ text }) => escapeHtml(text),
     image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
     checkbox: ({ checked }) =>
-      `<input type="checkbox" disabled aria-label="${checked ? "done" : "to do"}"${checked ? " checked" : ""}> `,
+      `<input type="checkbox" disabled aria-label="${checked ? t().markdown.done : t().markdown.todo}"${checked ? " checked" : ""}> `,
   },
 });
 
@@ -30,12 +34,25 @@ export function lex(text: string): Token[] {
   return marked.lexer(text);
 }
 
+/** Above the headings of an answer stand the page's title and the one that names who speaks. */
+const TOP_LEVEL = 3;
+
+/** The level of each heading in the outline of the page, undefined of what is none: no heading skips a level. */
+export function outline(blocks: readonly Token[]): (number | undefined)[] {
+  let above = TOP_LEVEL - 1;
+  return blocks.map((token) => {
+    if (token.type !== "heading") return undefined;
+    above = Math.min((token as Tokens.Heading).depth + TOP_LEVEL - 1, above + 1, 6);
+    return above;
+  });
+}
+
 /** HTML of one block that holds no other block (paragraph, heading, table, rule). */
 export function renderBlock(token: Token): string {
   return sanitise(marked.parser([token]));
 }
 
-/** HTML of the inline content of a tight list item's text. */
+/** HTML of the inline content of a heading, or of a tight list item's text. */
 export function renderInline(token: Token): string {
   const tokens = (token as Tokens.Text).tokens ?? [token];
   return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));

@@ -20,6 +20,9 @@ export interface KvReceipt {
   restore_ms: number | null;
   /** What computing the reused tokens would have taken, less the wait for them; null while that is not known. */
   saved_ms?: number | null;
+  /** Blocks from Redis, each taken after its MAC was checked. */
+  blocks_verified?: number;
+  phases_ms?: { queue: number; lookup: number; load: number; prefill: number; first_token: number } | null;
 }
 
 export interface Usage {
@@ -40,9 +43,14 @@ export interface ChatParams {
   thinking?: ThinkingMode;
   temperature?: number;
   top_p?: number;
+  top_k?: number;
+  seed?: number;
   max_tokens?: number;
   [other: string]: unknown;
 }
+
+/** What holds where a chat leaves it open. */
+export type SamplingDefaults = Pick<ChatParams, "temperature" | "top_p" | "top_k">;
 
 export interface Conversation {
   id: string;
@@ -52,6 +60,9 @@ export interface Conversation {
   params: ChatParams | null;
   created_at: number;
   updated_at: number;
+  title_source?: "first_message" | "model" | "user" | null;
+  pinned?: boolean;
+  archived?: boolean;
 }
 
 export interface Message {
@@ -69,6 +80,8 @@ export interface Message {
   run_id: string | null;
   created_at: number;
   completed_at: number | null;
+  /** Messages that this one could be exchanged for, itself among them, oldest first. */
+  sibling_ids?: string[];
 }
 
 export interface ConversationWithMessages extends Conversation {
@@ -82,8 +95,17 @@ export interface ConversationPage {
 
 export interface ConversationChanges {
   title?: string;
+  pinned?: boolean;
+  archived?: boolean;
   system_prompt?: string | null;
   params?: ChatParams | null;
+}
+
+/** A question on its way. Without `parent_id` it follows the conversation's head; null makes another first question. */
+export interface NewMessage {
+  id: string;
+  content: string;
+  parent_id?: string | null;
 }
 
 /** Whether the server demands keys, and who is logged in. */
@@ -92,18 +114,72 @@ export interface Login {
   principal: { tenant: string; scope: "user" | "admin"; key_id: string | null } | null;
 }
 
+/** Text around what was found; `matches` are its ranges there. */
+export interface Snippet {
+  text: string;
+  matches: [number, number][];
+}
+
+export interface Found {
+  conversations: { id: string; title: string; archived: boolean; updated_at: number; snippet: Snippet }[];
+  messages: {
+    message_id: string;
+    role: Role;
+    created_at: number;
+    conversation: { id: string; title: string | null; archived: boolean };
+    snippet: Snippet;
+  }[];
+  next_cursor: string | null;
+}
+
+export interface Draft {
+  text: string;
+  updated_at: number | null;
+}
+
+export interface Imported {
+  imported: string[];
+  skipped: string[];
+}
+
+/** One side of the place where two prompts part. token: null where it ended there. */
+export interface Side {
+  token: number | null;
+  text: string;
+  following: string;
+}
+
+/** Why not more of a prompt was reused. */
+export interface ReuseReport {
+  receipt: KvReceipt | null;
+  reusable_tokens: number | null;
+  reused_until: number | null;
+  cause: string | null;
+  explanation: string;
+  diverges: { at: number; before: string; this: Side; other: Side | null } | null;
+}
+
 export interface TierHealth {
   used_bytes: number;
   capacity_bytes: number;
   state: string;
 }
 
+export interface ModelHealth {
+  name: string;
+  dtype: string;
+  device: string;
+  max_model_len: number;
+  /** How the model can be told to think; empty where it does not. */
+  thinking?: ThinkingMode[];
+  sampling?: SamplingDefaults;
+}
+
 /** Who is not logged in learns the status alone. */
 export interface Health {
   status: "starting" | "ok" | "stopping" | "failed";
   version: string | null;
-  /** thinking: how the model can be told to think; empty where it does not. */
-  model: { name: string; dtype: string; device: string; max_model_len: number; thinking?: ThinkingMode[] } | null;
+  model: ModelHealth | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
 }

@@ -1,15 +1,10 @@
 import type { Api } from "../services/api";
 import { ApiError, describe, UnreachableError, type Problem } from "../services/errors";
 import { followRun, type RunEvent } from "../services/run_stream";
-import type { ChatParams, Conversation, Message } from "../services/types";
+import type { ChatParams, Conversation } from "../services/types";
+import { t } from "../words/words.svelte";
 import type { HealthStore } from "./health.svelte";
-
-/** A message as the page shows it. `key` stays the same when a message of our own becomes the server's. */
-export interface ShownMessage extends Message {
-  key: string;
-  /** Why this message of the user did not reach the server. */
-  unsent?: Problem;
-}
+import { Path, type ShownMessage } from "./path.svelte";
 
 /**
  * What the page does with the open conversation:
@@ -27,7 +22,6 @@ const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 /** The open conversation and its running answer. At most one run is followed at a time. */
 export class Chat {
   id = $state<string | null>(null);
-  messages = $state<ShownMessage[]>([]);
   settings = $state<ChatSettings>(NO_SETTINGS);
   phase = $state<Phase>("idle");
   /** The connection of the running answer broke and is being opened again. */
@@ -36,26 +30,35 @@ export class Chat {
   problem = $state<Problem | null>(null);
   readonly busy = $derived(this.phase === "waiting" || this.phase === "sending" || this.phase === "answering");
 
+  private readonly path = new Path();
   private following = new AbortController();
   private runId: string | null = null;
   private stopAsked = false;
-  private made = 0;
 
   constructor(
     private readonly api: Api,
     private readonly health: HealthStore,
-    /** Told what the server says about the open conversation; `created` where it is new. */
-    private readonly onConversation: (conversation: Conversation, created: boolean) => void,
+    /** Told what the server says about the open conversation, and whether that was made or changed here. */
+    private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
   ) {}
 
-  /** Shows conversation `id`, or the empty page; an answer that is still being written is followed. */
-  async open(id: string | null): Promise<void> {
+  get messages(): ShownMessage[] {
+    return this.path.messages;
+  }
+
+  /**
+   * Shows conversation `id`, or the empty page; an answer that is still being written is followed.
+   * branch: a message whose branch is to be shown.
+   */
+  async open(id: string | null, branch: string | null = null): Promise<void> {
     const signal = this.leave();
     this.id = id;
-    this.messages = [];
+    this.path.replace([]);
     this.settings = NO_SETTINGS;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
+    // A branch that is gone leaves the one that was shown last.
+    if (id !== null && branch !== null) await this.api.showBranch(id, branch, signal).catch(() => undefined);
     if (id !== null) await this.load(id, signal);
   }
 
@@ -65,49 +68,62 @@ export class Chat {
     await this.load(this.id, this.following.signal);
   }
 
-  async send(content: string): Promise<void> {
-    if (this.busy) return;
-    const user = this.add("user", content);
-    const answer = this.add("assistant", "");
+  /** Exchanges a message for one of its siblings, and what follows with it. Rejects like the API. */
+  async show(siblingId: string): Promise<void> {
+    if (this.id === null) return;
+    const { id } = this;
     const signal = this.leave();
+    this.phase = "loading";
     try {
-      await this.run(answer, signal, async () => {
-        this.id ??= await this.create(signal);
-        return this.api.sendMessage(this.id, content, signal);
-      });
+      await this.api.showBranch(id, siblingId, signal);
     } catch (error) {
-      if (signal !== this.following.signal) return;
-      this.phase = "idle";
-      this.discard(answer);
-      user.unsent = signal.aborted ? { what: "Not sent.", todo: "" } : describe(error);
+      if (!signal.aborted) this.phase = "idle";
+      throw error;
     }
+    await this.load(id, signal);
   }
 
-  /** Sends a message again that did not reach the server. */
-  async sendAgain(message: ShownMessage): Promise<void> {
-    this.discard(message);
-    await this.send(message.content);
+  /** Whether it arrived; if not, the message says why. So for `edit` and `sendAgain`. */
+  async send(content: string): Promise<boolean> {
+    return !this.busy && (await this.post(this.path.add("user", content, this.id)));
+  }
+
+  /** Asks `content` beside a question that was sent. */
+  async edit(question: ShownMessage, content: string): Promise<boolean> {
+    if (this.busy) return false;
+    this.path.cutBefore(question);
+    const edited = this.path.add("user", content, this.id, question);
+    edited.branches = true;
+    return this.post(edited);
+  }
+
+  /** Sends a message again that, as far as the page knows, did not reach the server. */
+  async sendAgain(message: ShownMessage): Promise<boolean> {
+    if (this.busy) return false;
+    this.path.discard(message.key);
+    delete message.unsent;
+    this.path.messages.push(message);
+    return this.post(this.path.messages.at(-1)!);
   }
 
   discard(message: ShownMessage): void {
-    this.messages = this.messages.filter(({ key }) => key !== message.key);
+    this.path.discard(message.key);
   }
 
   /** Asks for another answer in place of `answer`. Rejects where it cannot be started; the old one is then back. */
   async retry(answer: ShownMessage): Promise<void> {
     if (this.busy) return;
-    const before = this.messages;
-    this.messages = before.slice(0, before.indexOf(answer));
-    const fresh = this.add("assistant", "");
-    const signal = this.leave();
-    try {
-      await this.run(fresh, signal, () => this.api.retryMessage(answer.id, signal));
-    } catch (error) {
-      if (signal !== this.following.signal) return;
-      this.phase = "idle";
-      this.messages = before;
-      if (!signal.aborted) throw error;
-    }
+    const before = this.path.cutBefore(answer);
+    const fresh = this.path.add("assistant", "", this.id, answer);
+    await this.orBack(before, fresh, (signal) => this.api.retryMessage(answer.id, fresh.id, signal));
+  }
+
+  /** Lets an answer that was cut go on. Rejects where it cannot be started; the answer is then as it was. */
+  async goOn(answer: ShownMessage): Promise<void> {
+    if (this.busy) return;
+    const before = this.messages.map((message) => (message.id === answer.id ? { ...message } : message));
+    answer.status = "in_progress";
+    await this.orBack(before, answer, (signal) => this.api.continueMessage(answer.id, signal));
   }
 
   /** Ends the running answer; the text so far stays. */
@@ -115,11 +131,13 @@ export class Chat {
     if (this.phase === "waiting") return this.following.abort();
     this.stopAsked = true;
     if (this.runId === null) return;
-    this.settle(await this.api.cancelRun(this.runId));
+    const message = await this.api.cancelRun(this.runId);
+    const key = this.messages.find(({ id }) => id === message.id)?.key;
+    if (key !== undefined) this.path.update(key, message);
   }
 
   async saveSettings(settings: ChatSettings): Promise<void> {
-    if (this.id !== null) this.onConversation(await this.api.changeConversation(this.id, settings), false);
+    if (this.id !== null) this.onConversation(await this.api.changeConversation(this.id, settings), "changed");
     this.settings = settings;
   }
 
@@ -137,9 +155,9 @@ export class Chat {
     try {
       const { messages, ...conversation } = await this.api.conversation(id, signal);
       signal.throwIfAborted();
-      this.onConversation(conversation, false);
+      this.onConversation(conversation, "seen");
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
-      this.messages = this.shown(messages);
+      this.path.replace(messages);
       this.problem = null;
       this.phase = "idle";
     } catch (error) {
@@ -150,6 +168,42 @@ export class Chat {
     }
     const last = this.messages.at(-1);
     if (last?.status === "in_progress" && last.run_id !== null) await this.follow(last.run_id, null, last.key, signal);
+  }
+
+  private async post(question: ShownMessage): Promise<boolean> {
+    const { id, content, parent_id, branches } = question;
+    const answer = this.path.add("assistant", "", this.id);
+    const signal = this.leave();
+    try {
+      await this.run(answer, signal, async () => {
+        this.id ??= await this.create(signal);
+        return this.api.sendMessage(this.id, { id, content, ...(branches && { parent_id }) }, signal);
+      });
+      return true;
+    } catch (error) {
+      if (signal !== this.following.signal) return false;
+      this.phase = "idle";
+      this.path.discard(answer.key);
+      question.unsent = signal.aborted ? { what: t().conversation.notSent, todo: "" } : describe(error);
+      return false;
+    }
+  }
+
+  /** Starts a run that writes `answer`. Where it does not start, `before` is shown again and the reason thrown. */
+  private async orBack(
+    before: ShownMessage[],
+    answer: ShownMessage,
+    start: (signal: AbortSignal) => Promise<Response>,
+  ): Promise<void> {
+    const signal = this.leave();
+    try {
+      await this.run(answer, signal, () => start(signal));
+    } catch (error) {
+      if (signal !== this.following.signal) return;
+      this.phase = "idle";
+      this.path.restore(before);
+      if (!signal.aborted) throw error;
+    }
   }
 
   /** Starts a run as soon as the server is ready; its events go to `answer`. Rejects where it was not started. */
@@ -166,11 +220,12 @@ export class Chat {
     void this.follow(runId, response, answer.key, signal);
   }
 
-  /** Rethrows, unless the server refused only because it is starting (again) or about to stop. */
+  /** Rethrows, unless the server is away, starting (again) or about to stop: then the same may be sent again. */
   private async unlessNotReady(error: unknown, signal: AbortSignal): Promise<null> {
     signal.throwIfAborted();
     await this.health.poll();
-    if (error instanceof ApiError && error.status === 503 && !this.health.ready) return null;
+    const later = error instanceof UnreachableError || (error instanceof ApiError && error.status === 503);
+    if (later && !this.health.ready) return null;
     throw error;
   }
 
@@ -179,7 +234,10 @@ export class Chat {
     this.phase = "answering";
     if (this.stopAsked) void this.stop().catch(() => (this.stopAsked = false));
     const observer = {
-      event: (event: RunEvent) => this.take(event, key),
+      event: (event: RunEvent) => {
+        this.path.take(event, key);
+        if (event.kind === "run") this.onConversation(event.conversation, "changed");
+      },
       connected: () => (this.lost = false),
       lost: () => {
         this.lost = true;
@@ -193,36 +251,17 @@ export class Chat {
     } catch (error) {
       if (signal.aborted) return;
       this.ended();
-      this.update(key, { status: "failed", error: { message: describe(error).what } });
+      this.path.update(key, { status: "failed", error: { message: describe(error).what } });
     }
   }
 
   /** The run's log is no longer there: the stored conversation has its end. */
   private async reread(signal: AbortSignal): Promise<void> {
     const { messages } = await this.api.conversation(this.id!, signal);
-    this.messages = this.shown(messages);
+    this.path.replace(messages);
     const last = this.messages.at(-1);
-    if (last?.status === "in_progress") this.update(last.key, { status: "incomplete", finish_reason: "interrupted" });
-  }
-
-  private take(event: RunEvent, key: string): void {
-    switch (event.kind) {
-      case "run": {
-        const before = this.messages.findIndex((message) => message.key === key) - 1;
-        if (before >= 0) Object.assign(this.messages[before]!, event.user_message);
-        this.update(key, event.message);
-        this.onConversation(event.conversation, false);
-        break;
-      }
-      case "delta": {
-        const message = this.messages.find((candidate) => candidate.key === key);
-        if (message) message.content += event.text;
-        if (message && event.reasoning) message.reasoning = (message.reasoning ?? "") + event.reasoning;
-        break;
-      }
-      default:
-        this.update(key, event.message);
-    }
+    if (last?.status !== "in_progress") return;
+    this.path.update(last.key, { status: "incomplete", finish_reason: "interrupted" });
   }
 
   private ended(): void {
@@ -230,16 +269,6 @@ export class Chat {
     this.runId = null;
     this.stopAsked = false;
     this.lost = false;
-  }
-
-  private settle(message: Message): void {
-    const key = this.messages.find(({ id }) => id === message.id)?.key;
-    if (key !== undefined) this.update(key, message);
-  }
-
-  private update(key: string, changes: Partial<Message>): void {
-    const message = this.messages.find((candidate) => candidate.key === key);
-    if (message) Object.assign(message, changes);
   }
 
   private async create(signal: AbortSignal): Promise<string> {
@@ -250,35 +279,7 @@ export class Chat {
     });
     signal.throwIfAborted();
     this.id = conversation.id;
-    this.onConversation(conversation, true);
+    this.onConversation(conversation, "created");
     return conversation.id;
-  }
-
-  private shown(messages: readonly Message[]): ShownMessage[] {
-    const keys = new Map(this.messages.map(({ id, key }) => [id, key]));
-    const visible = messages.filter(({ role }) => role !== "system");
-    return visible.map((message) => ({ ...message, key: keys.get(message.id) ?? message.id }));
-  }
-
-  private add(role: "user" | "assistant", content: string): ShownMessage {
-    const key = `own-${++this.made}`;
-    const message: ShownMessage = {
-      key,
-      id: key,
-      conversation_id: this.id ?? "",
-      parent_id: null,
-      role,
-      content,
-      reasoning: null,
-      status: role === "user" ? "complete" : "in_progress",
-      finish_reason: null,
-      error: null,
-      usage: null,
-      run_id: null,
-      created_at: Date.now() / 1_000,
-      completed_at: null,
-    };
-    this.messages.push(message);
-    return this.messages.at(-1)!;
   }
 }

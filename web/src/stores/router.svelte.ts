@@ -1,28 +1,45 @@
 const CHAT_PATH = /^\/c\/([^/]+)\/?$/;
 
-/** The conversation in the address bar: `/c/{id}`, or null for the empty page. */
+/** The address bar: `/c/{id}` with, as `?at=`, a message whose branch is shown; `/` for the empty page. */
 export class Router {
   conversationId = $state<string | null>(idOf(location.pathname));
+  /** The message in the address, whose branch is to be shown. */
+  messageId = $state<string | null>(messageOf(location.search));
 
   /** Follows back and forward; the returned function stops. */
   start(): () => void {
-    const onPop = () => (this.conversationId = idOf(location.pathname));
+    const onPop = () => {
+      this.conversationId = idOf(location.pathname);
+      this.messageId = messageOf(location.search);
+    };
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
   }
 
-  go(id: string | null, how: "push" | "replace" = "push"): void {
-    if (id === this.conversationId) return;
-    history[how === "push" ? "pushState" : "replaceState"](null, "", pathOf(id));
+  go(id: string | null, messageId: string | null = null): void {
+    if (id === this.conversationId && messageId === this.messageId) return;
+    history.pushState(null, "", pathOf(id, messageId));
     this.conversationId = id;
+    this.messageId = messageId;
+  }
+
+  /** Names the branch that the page shows already, null the newest one; going back leaves the chat, not the branch. */
+  point(messageId: string | null): void {
+    history.replaceState(null, "", pathOf(this.conversationId, messageId));
+    this.messageId = messageId;
   }
 }
 
-export function pathOf(id: string | null): string {
-  return id === null ? "/" : `/c/${encodeURIComponent(id)}`;
+export function pathOf(id: string | null, messageId: string | null = null): string {
+  const at = messageId === null ? "" : `?at=${encodeURIComponent(messageId)}`;
+  return id === null ? "/" : `/c/${encodeURIComponent(id)}${at}`;
 }
 
 function idOf(path: string): string | null {
   const id = CHAT_PATH.exec(path)?.[1];
   return id === undefined ? null : decodeURIComponent(id);
+}
+
+function messageOf(search: string): string | null {
+  return new URLSearchParams(search).get("at");
 }

@@ -1,0 +1,84 @@
+"""`make screenshots`: a picture of every view of the page, light, dark and on a phone, from a real server and model."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Browser, async_playwright
+
+from tests.conftest import default_cache_dir
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
+from tests.e2e.conftest import BROWSERS
+from tests.e2e.server_process import ebb_serve
+from tests.e2e.showcase import showcase
+from tests.e2e.views import Views
+
+SCREENS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "color_scheme": "light"},
+}
+FLAGS = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
+
+FIRST = "What should I look at before I sail out of a harbour?"
+SECOND = "Add one sentence about the tides."
+CALM = {"temperature": 0, "max_tokens": 320}
+
+
+async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:
+    """A picture of each."""
+    for view in views.all():
+        await chat.page.goto("about:blank")
+        await view()
+        await chat.page.evaluate("document.fonts.ready")
+        await chat.page.screenshot(path=folder / f"{view.__name__}-{screen}.png")
+
+
+async def prepare(chat: ChatPage) -> str:
+    """The chats that the pictures show; returns the one that is to be resumed."""
+    for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
+        response = await chat.page.request.post("/api/import", data=showcase(title, archived))
+        assert response.status == 200, await response.text()
+    for title in ("Knots for beginners", "Packing for the weekend"):
+        await chat.new_chat(tokens=1, title=title)
+    resumed = await chat.open_new_chat(tokens=1, title="Before we sail")
+    await chat.page.request.patch(f"/api/conversations/{resumed}", data={"params": CALM, "pinned": True})
+    await chat.send(FIRST)
+    await chat.page.get_by_test_id("receipt").wait_for(timeout=ANSWER_MS)
+    return resumed
+
+
+async def resume(chat: ChatPage, conversation: str) -> None:
+    """The next turn, on a server that was started meanwhile."""
+    await chat.page.goto(f"/c/{conversation}")
+    await chat.send(SECOND)
+    await chat.page.get_by_test_id("receipt").nth(1).wait_for(timeout=ANSWER_MS)
+
+
+async def page_of(browser: Browser, url: str, options: dict[str, Any]) -> ChatPage:
+    context = await browser.new_context(base_url=url, locale="en-GB", **options)
+    return ChatPage(await context.new_page())
+
+
+async def main(folder: Path) -> None:
+    """Take them all."""
+    path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
+    with tempfile.TemporaryDirectory() as state:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            with ebb_serve(Path(state), *FLAGS) as url:
+                conversation = await prepare(await page_of(browser, url, SCREENS["light"]))
+            with ebb_serve(Path(state), *FLAGS) as url:
+                await resume(await page_of(browser, url, SCREENS["light"]), conversation)
+                for screen, options in SCREENS.items():
+                    chat = await page_of(browser, url, options)
+                    await take(Views(chat, conversation, phone=screen == "phone"), chat, folder, screen)
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
+    print(f"The pictures are in {sys.argv[1]}")

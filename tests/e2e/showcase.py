@@ -1,0 +1,94 @@
+"""A chat that has everything an answer can hold, as a file to be imported: what the pictures and the checks look at."""
+
+from typing import Any
+
+CREATED = 1767225600.0
+QUESTION = "Explain the tides to me, with the formula, a table and a bit of code."
+
+ANSWER = r"""# Tides
+
+The Moon pulls **more strongly** on the near side of the Earth than on its centre. The difference is the *tidal force*;
+over a distance $r$ it falls with $1/r^3$:
+
+$$
+a_{\text{tide}} \approx \frac{2 G M R}{r^3}
+$$
+
+## How high they are
+
+| Place | Range | Kind |
+| :--- | ---: | :--- |
+| Bay of Fundy | 16.3 m | twice a day |
+| Saint-Malo | 12.2 m | twice a day |
+| Gulf of Mexico | 0.6 m | once a day |
+
+> Time and tide wait for no man.
+
+To do before sailing:
+
+- [x] look up high water
+- [ ] check the wind
+- [ ] tell somebody where you go
+
+```python
+def height(hours: float, mean: float = 5.0, range_m: float = 4.0) -> float:
+    # Metres above the chart's zero, `hours` after high water.
+    return mean + range_m / 2 * cos(2 * pi * hours / 12.42)
+```
+
+See [the rule of twelfths](https://example.org/twelfths) for a guess without a computer.
+"""
+
+
+def showcase(title: str, archived: bool = False) -> dict[str, Any]:
+    """The file, with one conversation."""
+    messages = [
+        _message("msg_showcase_question_1", None, "user", QUESTION, CREATED),
+        _message("msg_showcase_answer_1", "msg_showcase_question_1", "assistant", "The Moon pulls.", CREATED + 1),
+        _message("msg_showcase_answer_2", "msg_showcase_question_1", "assistant", ANSWER, CREATED + 2),
+    ]
+    conversation: dict[str, Any] = {
+        "id": f"conv_{title.replace(' ', '_')}",
+        "title": title,
+        "title_source": "user",
+        "system_prompt": None,
+        "params": {},
+        "pinned": False,
+        "archived": archived,
+        "created_at": CREATED,
+        "updated_at": CREATED,
+        "head_id": "msg_showcase_answer_2",
+        "messages": messages,
+    }
+    return {
+        "format": "ebb-conversations",
+        "format_version": 1,
+        "exported_at": CREATED,
+        "conversations": [conversation],
+    }
+
+
+def long_chat(title: str, messages: int) -> dict[str, Any]:
+    """A file with one conversation of so many short messages."""
+    file = showcase(title)
+    ids = [None, *(f"msg_long_message_{number}" for number in range(messages))]
+    file["conversations"][0] |= {
+        "head_id": ids[-1],
+        "messages": [
+            _message(str(ids[n + 1]), ids[n], ("user", "assistant")[n % 2], f"Message **{n}** of the log.", CREATED + n)
+            for n in range(messages)
+        ],
+    }
+    return file
+
+
+def _message(id_: str, parent_id: str | None, role: str, content: str, created_at: float) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "parent_id": parent_id,
+        "role": role,
+        "content": content,
+        "status": "complete",
+        "created_at": created_at,
+        "completed_at": created_at,
+    }

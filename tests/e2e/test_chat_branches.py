@@ -1,0 +1,53 @@
+"""Versions: questions are edited, answers asked for again, and one looks from one version to the other."""
+
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ChatPage
+
+
+async def test_an_edited_question_is_a_version_that_one_can_leave_and_come_back_to(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=4)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.questions.first.hover()
+    await chat.button("Edit question").click()
+    field = chat.page.get_by_label("Edited question")
+    await expect(field).to_be_focused()
+    await field.fill("Name a bird.")
+    await field.press("Control+Enter")
+    await expect(chat.questions).to_have_text(["Name a bird."])
+    await chat.expect_status("incomplete")
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+    await chat.button("Next version").focus()
+    await chat.page.keyboard.press("ArrowLeft")
+    await expect(chat.questions).to_have_text(["Name a fish."])
+    await expect(chat.page.get_by_role("group", name="Version 1 of 2")).to_be_visible()
+    await expect(chat.button("Next version")).to_be_focused()
+    fish = chat.page.url
+    await chat.page.keyboard.press("ArrowRight")
+    await expect(chat.questions).to_have_text(["Name a bird."])
+
+    assert "?at=msg_" in fish
+    await chat.page.goto(fish)
+    await expect(chat.questions).to_have_text(["Name a fish."])
+    first = (await chat.stored(conversation))["messages"][0]
+    assert first["content"] == "Name a fish."
+
+
+async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=4)
+    await chat.send("Name a knot.")
+    await chat.expect_status("incomplete")
+    before = (await chat.stored(conversation))["messages"][-1]
+
+    await chat.button("Continue").click()
+    await chat.until_writing(characters=len(before["content"]) + 10)
+    await chat.composer.press("Escape")
+    await chat.expect_status("cancelled")
+
+    await expect(chat.answers).to_have_count(1)
+    after = (await chat.stored(conversation))["messages"][-1]
+    assert after["id"] == before["id"]
+    assert after["content"].startswith(before["content"])

@@ -1,0 +1,40 @@
+"""What is typed and not sent survives leaving the chat, a reload and a server that is away; another tab has it too."""
+
+from playwright.async_api import Route, expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import NewPage
+
+
+async def test_a_draft_is_there_in_another_tab_until_it_is_sent(chat: ChatPage, new_page: NewPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    async with chat.page.expect_response("**/draft"):
+        await expect(chat.composer).to_be_focused()
+    async with chat.page.expect_response(lambda response: response.request.method == "PUT"):
+        await chat.composer.press_sequentially("half a th")
+
+    other = await new_page()
+    await other.page.goto(f"/c/{conversation}")
+    await expect(other.composer).to_have_value("half a th")
+    await other.composer.press_sequentially("ought")
+    await other.composer.press("Enter")
+    await other.expect_status("incomplete")
+
+    await chat.page.reload()
+    await expect(chat.questions).to_have_text("half a thought")
+    await expect(chat.composer).to_have_value("")
+
+
+async def test_a_draft_that_the_server_never_got_is_there_after_a_reload(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+
+    async def refuse(route: Route) -> None:
+        if route.request.method == "PUT":
+            await route.abort()
+        else:
+            await route.continue_()
+
+    await chat.page.route("**/draft", refuse)
+    await chat.composer.fill("only here")
+    await chat.page.reload()
+    await expect(chat.composer).to_have_value("only here")

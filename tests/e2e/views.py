@@ -1,0 +1,127 @@
+"""Every view of the page, and how one comes to it: for the pictures, and for the checks that hold for all of them."""
+
+from collections.abc import Awaitable, Callable
+
+from tests.e2e.chat_page import ChatPage
+
+
+class Views:
+    """Of a server with `showcase("Tides and tables")`, another one in the archive, and a chat with two turns."""
+
+    def __init__(self, chat: ChatPage, resumed: str, *, phone: bool = False) -> None:
+        self._chat = chat
+        self._resumed = resumed
+        self._phone = phone
+
+    def all(self) -> list[Callable[[], Awaitable[None]]]:
+        """Each leads to the view that it is named after, from anywhere."""
+        return [
+            self.empty,
+            self.answer,
+            self.branch,
+            self.editing,
+            self.resumed,
+            self.receipt,
+            self.search,
+            self.menu,
+            self.archive,
+            self.settings,
+            self.appearance,
+            self.keys,
+            self.deleting,
+            self.trouble,
+        ]
+
+    async def empty(self) -> None:
+        await self._chat.page.goto("/")
+        await self._chat.page.get_by_text("runs on").wait_for()
+
+    async def answer(self) -> None:
+        await self._showcase()
+        await self._top()
+
+    async def branch(self) -> None:
+        await self._showcase()
+
+    async def editing(self) -> None:
+        await self._showcase()
+        await self._top()
+        await self._chat.page.get_by_test_id("question").hover()
+        await self._chat.button("Edit question").click()
+
+    async def resumed(self) -> None:
+        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._chat.page.get_by_test_id("receipt").last.wait_for()
+
+    async def receipt(self) -> None:
+        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._chat.page.get_by_test_id("receipt").last.locator("summary").click()
+        await self._chat.page.get_by_text("Why not more was reused").wait_for()
+        await self._chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
+
+    async def search(self) -> None:
+        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._chat.answers.first.wait_for()
+        await self._chat.page.keyboard.press("Control+k")
+        await self._chat.page.keyboard.type("tid")
+        await self._chat.page.get_by_role("navigation", name="Found").get_by_role("link").first.wait_for()
+
+    async def menu(self) -> None:
+        await self._list()
+        await self._chat.page.get_by_role("navigation", name="Chats").get_by_role("link").first.hover()
+        await self._chat.page.get_by_role("button", name="More about").first.click()
+
+    async def archive(self) -> None:
+        await self._list()
+        await self._item("Archived chats")
+        await self._chat.page.get_by_role("heading", name="Archived chats").wait_for()
+
+    async def settings(self) -> None:
+        await self._showcase()
+        await self._chat.button("Settings of this chat").click()
+
+    async def appearance(self) -> None:
+        await self._list()
+        await self._item("Appearance")
+
+    async def keys(self) -> None:
+        await self._showcase()
+        await self._chat.page.keyboard.press("Control+/")
+
+    async def deleting(self) -> None:
+        await self.menu()
+        await self._chat.page.get_by_role("menuitem", name="Delete").click()
+
+    async def trouble(self) -> None:
+        page = self._chat.page
+        await self._showcase()
+        await page.route("**/api/conversations/*/messages", lambda route: route.abort())
+        await self._chat.composer.fill("Are you there?")
+        await self._chat.button("Send").click()
+        await page.get_by_role("alert").filter(has_text="cannot be reached").wait_for()
+        await page.route("**/health", lambda route: route.abort())
+        await page.evaluate("window.dispatchEvent(new Event('online'))")
+        await page.get_by_text("Server unreachable").wait_for()
+        await page.unroute_all()
+
+    async def _showcase(self) -> None:
+        await self._chat.page.goto("/")
+        await self._open_list()
+        await self._chat.chats.get_by_text("Tides and tables", exact=True).click()
+        await self._chat.page.locator(".katex").first.wait_for()
+
+    async def _list(self) -> None:
+        await self._chat.page.goto("/")
+        await self._open_list()
+        await self._chat.chats.first.wait_for()
+
+    async def _open_list(self) -> None:
+        if self._phone:
+            await self._chat.button("Open the list of chats").click()
+
+    async def _item(self, name: str) -> None:
+        await self._chat.button("More").click()
+        await self._chat.page.get_by_role("menuitem", name=name).click()
+
+    async def _top(self) -> None:
+        await self._chat.thread.evaluate("element => element.scrollTo(0, 0)")

@@ -1,0 +1,31 @@
+import { gzipSync } from "node:zlib";
+import type { Plugin } from "vite";
+
+/** Every browser that the page runs in knows WOFF2: KaTeX's fonts in older formats are left out. */
+export function woff2Only(): Plugin {
+  return {
+    name: "woff2-only",
+    enforce: "pre",
+    transform: (code, id) =>
+      id.endsWith("katex.min.css") ? code.replace(/,url\([^)]*\.(?:woff|ttf)\) format\("[a-z]+"\)/g, "") : null,
+  };
+}
+
+/** The build fails where the script that the page needs before it shows anything is more than `limit` bytes of gzip. */
+export function boundFirstLoad(limit: number): Plugin {
+  return {
+    name: "bound-first-load",
+    generateBundle(_options, bundle) {
+      const needed = new Set<string>();
+      const visit = (name: string): void => {
+        const chunk = bundle[name];
+        if (chunk?.type !== "chunk" || needed.has(name)) return;
+        needed.add(name);
+        chunk.imports.forEach(visit);
+      };
+      for (const chunk of Object.values(bundle)) if (chunk.type === "chunk" && chunk.isEntry) visit(chunk.fileName);
+      const size = [...needed].reduce((sum, name) => sum + gzipSync((bundle[name] as { code: string }).code).length, 0);
+      if (size > limit) this.error(`The first load takes ${size} bytes of compressed script; at most ${limit} may be.`);
+    },
+  };
+}

@@ -1,0 +1,6 @@
+/** An id for a message, chosen here so that sending it again cannot ask twice. */
+export function newMessageId(): string {
+  // Not randomUUID: a page that came over plain HTTP from another machine has none.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `msg_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,68 @@
+import type { TokenizerAndRendererExtension, Tokens } from "marked";
+
+/**
+ * TeX inside Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`. A dollar that may be money opens nothing: after `$` and
+ * before the closing one stands no space, and after that no digit.
+ */
+const INLINE = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)|\$(?!\s|\$)((?:\\.|[^\\$\n])+?)(?<!\s)\$(?!\d))/;
+const BLOCK = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n|$)/;
+
+/** What stands in the HTML for TeX that is still to be set. No other span can look so, since raw HTML is escaped. */
+const SPAN = /<span class="math( display)?">([^<]*)<\/span>/g;
+
+function token(type: string, raw: string, tex: string, display: boolean): Tokens.Generic {
+  return { type, raw, text: tex.trim(), display };
+}
+
+function span({ text, display }: Tokens.Generic): string {
+  return `<span class="math${display ? " display" : ""}">${escape(text as string)}</span>`;
+}
+
+export const inlineMath: TokenizerAndRendererExtension = {
+  name: "inlineMath",
+  level: "inline",
+  start: (source) => at(source, /\$|\\[([]/),
+  tokenizer(source) {
+    const match = INLINE.exec(source);
+    if (match === null) return undefined;
+    const [raw, dollars, bracket, paren, dollar] = match;
+    return token("inlineMath", raw, dollars ?? bracket ?? paren ?? dollar ?? "", (dollars ?? bracket) !== undefined);
+  },
+  renderer: span,
+};
+
+export const blockMath: TokenizerAndRendererExtension = {
+  name: "blockMath",
+  level: "block",
+  start: (source) => at(source, /(?<=\n) {0,3}(?:\$\$|\\\[)/),
+  tokenizer(source) {
+    const match = BLOCK.exec(source);
+    return match === null ? undefined : token("blockMath", match[0], match[1] ?? match[2] ?? "", true);
+  },
+  renderer: (math) => `<p>${span(math)}</p>`,
+};
+
+/** Whether there is TeX in this HTML. */
+export function hasMath(html: string): boolean {
+  return html.includes('<span class="math');
+}
+
+/** Sets the TeX in sanitised HTML. set: null for what is no TeX, which then stays as it was written. */
+export function setMath(html: string, set: (tex: string, display: boolean) => string | null): string {
+  return html.replace(SPAN, (whole, display: string | undefined, tex: string) => set(unescape(tex), Boolean(display)) ?? whole);
+}
+
+function at(source: string, pattern: RegExp): number | undefined {
+  const index = source.search(pattern);
+  return index < 0 ? undefined : index;
+}
+
+const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&nbsp;": "\u00a0", "&amp;": "&" };
+
+function escape(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function unescape(html: string): string {
+  return html.replace(/&(?:lt|gt|quot|nbsp|amp);/g, (entity) => ENTITIES[entity]!);
+}

@@ -1,0 +1,96 @@
+import type { Problem } from "../services/errors";
+import { newMessageId } from "../services/ids";
+import type { RunEvent } from "../services/run_stream";
+import type { Message, Role } from "../services/types";
+
+/** A message as the page shows it. */
+export interface ShownMessage extends Message {
+  /** Stays the same when a message becomes the server's, and when another branch takes its place. */
+  key: string;
+  sibling_ids: string[];
+  /** Why this message of the user did not reach the server. */
+  unsent?: Problem;
+  /** It is to stand beside another question, under its `parent_id`. */
+  branches?: boolean;
+}
+
+/** The messages from the first question to the head, as far as the page knows them. */
+export class Path {
+  messages = $state<ShownMessage[]>([]);
+  private made = 0;
+
+  /** What the server has, in place of what was here. */
+  replace(messages: readonly Message[]): void {
+    const before = this.messages;
+    this.messages = messages
+      .filter(({ role }) => role !== "system")
+      .map((message) => {
+        const siblings = message.sibling_ids ?? [message.id];
+        const shown = before.find(({ id }) => id === message.id) ?? before.find(({ id }) => siblings.includes(id));
+        return { ...message, sibling_ids: siblings, key: shown?.key ?? message.id };
+      });
+  }
+
+  /** A message of our own, not sent yet, at the end. beside: the one that it is an alternative to. */
+  add(role: Role, content: string, conversationId: string | null, beside: ShownMessage | null = null): ShownMessage {
+    const id = newMessageId();
+    this.messages.push({
+      key: beside?.key ?? `own-${++this.made}`,
+      id,
+      conversation_id: conversationId ?? "",
+      parent_id: beside?.parent_id ?? null,
+      role,
+      content,
+      reasoning: null,
+      status: role === "user" ? "complete" : "in_progress",
+      finish_reason: null,
+      error: null,
+      usage: null,
+      run_id: null,
+      created_at: Date.now() / 1_000,
+      completed_at: null,
+      sibling_ids: [...(beside?.sibling_ids ?? []), id],
+    });
+    return this.messages.at(-1)!;
+  }
+
+  discard(key: string): void {
+    this.messages = this.messages.filter((message) => message.key !== key);
+  }
+
+  /** Shows only what comes before `message`; returns what was shown, to be brought back with `restore`. */
+  cutBefore(message: ShownMessage): ShownMessage[] {
+    const before = this.messages;
+    this.messages = before.slice(0, before.indexOf(message));
+    return before;
+  }
+
+  restore(messages: ShownMessage[]): void {
+    this.messages = messages;
+  }
+
+  update(key: string, changes: Partial<Message>): void {
+    const message = this.messages.find((candidate) => candidate.key === key);
+    if (message) Object.assign(message, changes);
+  }
+
+  /** Takes in an event of the run that writes the answer `key`. */
+  take(event: RunEvent, key: string): void {
+    switch (event.kind) {
+      case "run": {
+        const before = this.messages.findIndex((message) => message.key === key) - 1;
+        if (before >= 0) Object.assign(this.messages[before]!, event.user_message);
+        this.update(key, event.message);
+        break;
+      }
+      case "delta": {
+        const message = this.messages.find((candidate) => candidate.key === key);
+        if (message) message.content += event.text;
+        if (message && event.reasoning) message.reasoning = (message.reasoning ?? "") + event.reasoning;
+        break;
+      }
+      default:
+        this.update(key, event.message);
+    }
+  }
+}

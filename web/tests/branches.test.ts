@@ -1,0 +1,120 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { ApiError, UnreachableError } from "../src/services/errors";
+import { Chat } from "../src/stores/chat.svelte";
+import { HealthStore } from "../src/stores/health.svelte";
+import { conversation, FakeApi, message, Wire } from "./fake_server";
+
+let api: FakeApi;
+let health: HealthStore;
+let chat: Chat;
+
+const question = message({ id: "msg_q", role: "user", content: "Tides?", status: "complete", run_id: null, parent_id: null });
+const answer = message({ id: "msg_a", parent_id: "msg_q", content: "The moon", status: "incomplete", finish_reason: "length" });
+const texts = () => chat.messages.map(({ content, status }) => [content, status]);
+
+beforeEach(async () => {
+  api = new FakeApi();
+  health = new HealthStore(api);
+  chat = new Chat(api, health, () => undefined);
+  await health.poll();
+  api.stored = { ...conversation(), messages: [question, answer] };
+  await chat.open("conv_1");
+});
+
+describe("branches", () => {
+  it("an edited question stands beside the one that was sent", async () => {
+    api.sent = [new Wire().response];
+
+    await chat.edit(chat.messages[0]!, "Ebb?");
+
+    const asked = api.asked[0]!;
+    expect(asked).toEqual({ id: asked.id, content: "Ebb?", parent_id: null });
+    expect(asked.id).toMatch(/^msg_[0-9a-f]{32}$/);
+    expect(texts()).toEqual([["Ebb?", "complete"], ["", "in_progress"]]);
+    expect(chat.messages[0]!.sibling_ids).toEqual(["msg_q", asked.id]);
+    expect(chat.messages[0]!.key).toBe("msg_q");
+  });
+
+  it("another answer counts as one more version before the server is asked again", async () => {
+    api.sent = [new Wire().response];
+
+    await chat.retry(chat.messages[1]!);
+
+    const [asked, id] = api.retried[0]!;
+    expect(asked).toBe("msg_a");
+    expect(chat.messages[1]!.sibling_ids).toEqual(["msg_a", id]);
+  });
+
+  it("shows a sibling in the place of the message, with the same key", async () => {
+    const keys = chat.messages.map(({ key }) => key);
+    const other = message({ ...answer, id: "msg_b", content: "The sun", sibling_ids: ["msg_a", "msg_b"] });
+    api.stored = { ...conversation(), messages: [question, other] };
+
+    await chat.show("msg_b");
+
+    expect(api.shown).toEqual(["msg_b"]);
+    expect(texts()[1]).toEqual(["The sun", "incomplete"]);
+    expect(chat.messages.map(({ key }) => key)).toEqual(keys);
+  });
+
+  it("opens the branch that an address names, and the last one where that is gone", async () => {
+    await chat.open("conv_1", "msg_a");
+    vi.spyOn(api, "showBranch").mockRejectedValue(new ApiError(404, { message: "No such message" }));
+    await chat.open("conv_1", "msg_gone");
+
+    expect(api.shown).toEqual(["msg_a"]);
+    expect(texts()).toHaveLength(2);
+  });
+});
+
+describe("an answer that was cut", () => {
+  it("goes on in the same message", async () => {
+    const wire = new Wire();
+    api.sent = [wire.response];
+
+    await chat.goOn(chat.messages[1]!);
+    wire.send(0, "run", { run_id: "run_2", conversation: conversation(), user_message: question, message: { ...answer, content: "", status: "in_progress" } });
+    wire.send(1, "delta", { text: "The moon" }).send(2, "delta", { text: " pulls." });
+    wire.send(3, "done", { message: { ...answer, content: "The moon pulls.", status: "complete" } });
+
+    await vi.waitFor(() => expect(texts()[1]).toEqual(["The moon pulls.", "complete"]));
+    expect(api.continued).toEqual(["msg_a"]);
+  });
+
+  it("is as it was where the server refuses to go on", async () => {
+    api.sent = [new ApiError(409, { message: "The model is another one now" })];
+
+    await expect(chat.goOn(chat.messages[1]!)).rejects.toThrow("another one");
+
+    expect(texts()[1]).toEqual(["The moon", "incomplete"]);
+    expect(chat.phase).toBe("idle");
+  });
+});
+
+describe("a message whose connection broke", () => {
+  it("is sent again under its id, so that it is asked once", async () => {
+    api.sent = [new UnreachableError(), new Wire().response];
+
+    await chat.send("And at night?");
+    expect(chat.messages.at(-1)!.unsent).toBeDefined();
+    await chat.sendAgain(chat.messages.at(-1)!);
+
+    expect(api.asked[1]).toEqual(api.asked[0]);
+    expect(chat.phase).toBe("answering");
+  });
+
+  it("is sent again by itself when the server was away meanwhile", async () => {
+    api.sent = [new UnreachableError(), new Wire().response];
+    api.status = "starting";
+    const sent = chat.send("And at night?");
+    await vi.waitFor(() => expect(chat.phase).toBe("waiting"));
+
+    api.status = "ok";
+    await health.poll();
+    await sent;
+
+    expect(api.asked.map(({ id }) => id)).toEqual([api.asked[0]!.id, api.asked[0]!.id]);
+    expect(chat.messages.at(-2)!.unsent).toBeUndefined();
+  });
+});

@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { grouped } from "../src/services/dates";
+import { ApiError } from "../src/services/errors";
+import { Conversations } from "../src/stores/conversations.svelte";
+import { marked, Search } from "../src/stores/search.svelte";
+import { conversation, FakeApi } from "./fake_server";
+
+let api: FakeApi;
+let conversations: Conversations;
+const chat = (id: string, updated_at: number, changes = {}) => conversation({ id, updated_at, ...changes });
+const ids = () => conversations.list.map(({ id }) => id);
+
+beforeEach(async () => {
+  api = new FakeApi();
+  conversations = new Conversations(api);
+  vi.spyOn(api, "conversations").mockResolvedValue([chat("new", 2), chat("old", 1)]);
+  await conversations.load();
+});
+
+describe("the list of chats", () => {
+  it("has a pinned chat first at once, and as it was where the server refuses", async () => {
+    let refuse!: (error: Error) => void;
+    vi.spyOn(api, "changeConversation").mockReturnValue(new Promise((_, reject) => (refuse = reject)));
+
+    const changed = conversations.change("old", { pinned: true });
+    expect(ids()).toEqual(["old", "new"]);
+    refuse(new ApiError(500, { message: "The disk is full" }));
+
+    await expect(changed).rejects.toThrow("disk");
+    expect(ids()).toEqual(["new", "old"]);
+  });
+
+  it("drops what was archived, and the archive what was taken out", async () => {
+    conversations.put(chat("new", 3, { archived: true }));
+    expect(ids()).toEqual(["old"]);
+
+    vi.spyOn(api, "conversations").mockResolvedValue([chat("new", 3, { archived: true })]);
+    await conversations.look(true);
+    conversations.put(chat("new", 3, { archived: false }));
+    expect(ids()).toEqual([]);
+  });
+
+  it("shows the title that the model made, and asks no more", async () => {
+    conversations.put(chat("new", 3, { title: "Tell me", title_source: "first_message" }));
+    const asked = vi.spyOn(api, "conversation");
+    api.stored = { ...chat("new", 3, { title: "Tides", title_source: "model" }), messages: [] };
+
+    await conversations.awaitTitle("new", [0, 0, 0]);
+
+    expect(conversations.list[0]?.title).toBe("Tides");
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("grouping by date", () => {
+  it("puts pinned ones first and counts calendar days", () => {
+    const at = (text: string) => new Date(text).getTime() / 1_000;
+    const list = [
+      chat("pinned", at("2026-01-01T12:00"), { pinned: true }),
+      chat("today", at("2026-03-10T00:01")),
+      chat("yesterday", at("2026-03-09T23:59")),
+      chat("week", at("2026-03-03T01:00")),
+      chat("older", at("2026-03-02T23:00")),
+    ];
+    const groups = grouped(list, new Date("2026-03-10T00:05"));
+    expect(groups.map(({ period, conversations: chats }) => [period, chats.map(({ id }) => id)])).toEqual(
+      list.map(({ id }) => [id, [id]]),
+    );
+  });
+});
+
+describe("searching", () => {
+  it("marks what was found inside its text", () => {
+    expect(marked("high tide at noon", [[0, 4], [5, 9]])).toEqual([
+      { text: "high", hit: true },
+      { text: " ", hit: false },
+      { text: "tide", hit: true },
+      { text: " at noon", hit: false },
+    ]);
+  });
+
+  it("asks once for what stands in the field, and nothing for nothing", async () => {
+    vi.useFakeTimers();
+    const asked = vi.spyOn(api, "search").mockResolvedValue({ conversations: [], messages: [], next_cursor: null });
+    const search = new Search(api);
+    search.type("t");
+    search.type("ti");
+    await vi.runAllTimersAsync();
+    expect(asked.mock.calls.map(([query]) => query)).toEqual(["ti"]);
+    search.type("");
+    await vi.runAllTimersAsync();
+    expect(search.found).toBeNull();
+    vi.useRealTimers();
+  });
+});

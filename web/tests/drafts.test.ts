@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { UnreachableError } from "../src/services/errors";
+import { Drafts } from "../src/stores/drafts.svelte";
+import { FakeApi } from "./fake_server";
+
+let api: FakeApi;
+let drafts: Drafts;
+let stored: string;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  localStorage.clear();
+  stored = "";
+  api = new FakeApi();
+  vi.spyOn(api, "draft").mockImplementation(() => Promise.resolve({ text: stored, updated_at: null }));
+  vi.spyOn(api, "putDraft").mockImplementation((_id, text) => Promise.resolve({ text: (stored = text), updated_at: 1 }));
+  drafts = new Drafts(api);
+});
+afterEach(() => vi.useRealTimers());
+
+describe("a draft", () => {
+  it("is on the server a moment after it was typed, and then no more in the browser", async () => {
+    await drafts.open("conv_1");
+    drafts.type("half");
+    expect(localStorage.length).toBe(1);
+
+    await vi.runAllTimersAsync();
+
+    expect(stored).toBe("half");
+    expect(localStorage.length).toBe(0);
+  });
+
+  it("that the server never got is taken from the browser, and put there", async () => {
+    vi.spyOn(api, "putDraft").mockRejectedValueOnce(new UnreachableError());
+    await drafts.open("conv_1");
+    drafts.type("half");
+    await vi.runAllTimersAsync();
+
+    const reloaded = new Drafts(api);
+    await reloaded.open("conv_1");
+    await vi.runAllTimersAsync();
+
+    expect(reloaded.text).toBe("half");
+    expect(stored).toBe("half");
+  });
+
+  it("of another tab is taken in, but never over what is typed here", async () => {
+    await drafts.open("conv_1");
+    stored = "from the other tab";
+    await drafts.refresh();
+    expect(drafts.text).toBe("from the other tab");
+
+    drafts.type("mine");
+    stored = "theirs";
+    await drafts.refresh();
+    expect(drafts.text).toBe("mine");
+  });
+
+  it("goes from the browser only when its message has arrived", async () => {
+    await drafts.open(null);
+    drafts.type("a question");
+    await drafts.take();
+    await vi.runAllTimersAsync();
+    expect(drafts.text).toBe("");
+    expect(stored).toBe("");
+    expect(localStorage.length).toBe(1);
+
+    drafts.sent("a question");
+    expect(localStorage.length).toBe(0);
+  });
+});

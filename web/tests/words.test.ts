@@ -1,0 +1,41 @@
+import { afterEach, describe, expect, it } from "vitest";
+
+import { receiptWords } from "../src/services/numbers";
+import { shortcutOf } from "../src/services/shortcuts";
+import { en } from "../src/words/en";
+import { language } from "../src/words/words.svelte";
+import { zh } from "../src/words/zh";
+
+afterEach(() => language.choose("en"));
+
+describe("the catalogue", () => {
+  it("has every sentence in Chinese, none of them left in English", () => {
+    const same = leaves(en).filter(([path, text]) => /[a-z]{4}/i.test(text) && leaves(zh).some(([p, t]) => p === path && t === text));
+    expect(same.map(([path]) => path)).toEqual(["receipt.names.redis"]);
+    expect(leaves(zh).map(([path]) => path)).toEqual(leaves(en).map(([path]) => path));
+  });
+
+  it("speaks the language that was chosen, in numbers as well", () => {
+    language.choose("zh");
+    const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
+    expect(receiptWords(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis, 38 ms");
+  });
+});
+
+describe("shortcuts", () => {
+  it("are Ctrl or the command key with a letter, whatever its case", () => {
+    const key = (init: KeyboardEventInit) => shortcutOf(new KeyboardEvent("keydown", init));
+    expect(key({ key: "k", ctrlKey: true })).toBe("search");
+    expect(key({ key: "K", metaKey: true })).toBe("search");
+    expect(key({ key: "O", ctrlKey: true, shiftKey: true })).toBe("new");
+    expect(key({ key: "k" })).toBeNull();
+    expect(key({ key: "b", ctrlKey: true, shiftKey: true })).toBeNull();
+  });
+});
+
+function leaves(value: object, at = ""): [string, string][] {
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const path = at === "" ? name : `${at}.${name}`;
+    return typeof inner === "object" ? leaves(inner as object, path) : [[path, String(inner)] as [string, string]];
+  });
+}

@@ -46,6 +46,11 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
     return build
 
 
+GC_THRESHOLDS = (20_000, 50, 50)
+"""Python's own (700, 10, 10) are for small programs. With a thousand streams the oldest generation is a search through
+all of their objects, 100 ms in which nobody gets a token; it is done rarely now."""
+
+
 @contextmanager
 def objects_that_stay() -> Iterator[None]:
     """What is made inside is never looked at by the garbage collector.
@@ -58,6 +63,7 @@ def objects_that_stay() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

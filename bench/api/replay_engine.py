@@ -187,7 +187,8 @@ class ReplayEngine:
     def _say(self, answer: _Answer, text: str) -> None:
         answer.said += 1
         self._tokens += 1
-        stop = next((stop for stop in answer.request.sampling.stop if stop in text), None)
+        stops = answer.request.sampling.stop
+        stop = next((stop for stop in stops if stop in text), None) if stops else None
         if stop is not None:
             self._end(answer, "", (SAID,), "stop", stop)
         elif answer.said >= answer.length:

@@ -16,8 +16,10 @@ PIECE = 16 << 10
 
 @pytest.fixture(autouse=True)
 def _collector_as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
     yield
     gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 def test_what_is_made_during_the_start_is_never_searched_for_garbage_again() -> None:

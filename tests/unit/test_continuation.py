@@ -1,7 +1,6 @@
 """Answers that were cut go on in the same message: the real store, an engine without a model."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,9 @@ from app.services import Services
 from engine.errors import ConflictError, InvalidRequestError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
+pytest_plugins = ["tests.services_fixtures"]
+
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
-
-
-@pytest.fixture
-async def engine() -> AsyncIterator[FakeEngine]:
-    engine = FakeEngine()
-    await engine.start()
-    yield engine
-    await engine.stop(0)
-
-
-@pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
-    host = EngineHost()
-    host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
-    yield services
-    await engine.stop(0)
-    await services.close()
 
 
 async def ended(run: Run) -> Message:

@@ -1,12 +1,8 @@
 """What is to be forgotten of a deleted conversation: the real store on a real file, an engine without a model."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from app.engine_host import EngineHost
 from app.records import Message
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
@@ -15,26 +11,10 @@ from app.token_history import joined_ids
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
 
+pytest_plugins = ["tests.services_fixtures"]
+
 SYSTEM = "You know a lot about rivers, and say it in few words. " * 8
 QUESTION = "Which one is the longest?"
-
-
-@pytest.fixture
-async def engine() -> AsyncIterator[FakeEngine]:
-    engine = FakeEngine()
-    await engine.start()
-    yield engine
-    await engine.stop(0)
-
-
-@pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
-    host = EngineHost()
-    host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
-    yield services
-    await engine.stop(0)
-    await services.close()
 
 
 async def chat(services: Services, *questions: str, **fields: Any) -> str:

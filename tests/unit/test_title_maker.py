@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.engine_host import EngineHost
 from app.idle import LAST
 from app.records import Conversation
 from app.runs import Run
@@ -18,6 +16,8 @@ from app.title_maker import MAX_TOKENS, TitleMaker
 from app.titles import BEGINNING, REQUEST
 from engine.urgency import Urgency
 from tests.unit.fake_engine import END, FAILING, WORDS, FakeEngine, FakeStream, text_of
+
+pytest_plugins = ["tests.services_fixtures"]
 
 TITLE = "Tides and the moon"
 
@@ -41,16 +41,6 @@ async def engine() -> AsyncIterator[FakeEngine]:
     await engine.start()
     yield engine
     await engine.stop(0)
-
-
-@pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
-    host = EngineHost()
-    host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
-    yield services
-    await engine.stop(0)
-    await services.close()
 
 
 @pytest.fixture

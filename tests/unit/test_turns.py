@@ -1,7 +1,7 @@
 """Turns and runs: the real store on a real file, an engine without a model."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,25 +22,9 @@ from app.turns import Turns
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
 
+pytest_plugins = ["tests.services_fixtures"]
+
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
-
-
-@pytest.fixture
-async def engine() -> AsyncIterator[FakeEngine]:
-    engine = FakeEngine()
-    await engine.start()
-    yield engine
-    await engine.stop(0)
-
-
-@pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
-    host = EngineHost()
-    host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
-    yield services
-    await engine.stop(0)
-    await services.close()
 
 
 @pytest.fixture

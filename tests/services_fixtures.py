@@ -1,0 +1,31 @@
+"""The services on an engine that needs no model. A test module takes them with
+`pytest_plugins = ["tests.services_fixtures"]`; it may have an `engine` of its own."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.services import Services
+from tests.unit.fake_engine import FakeEngine
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[FakeEngine]:
+    """It runs."""
+    engine = FakeEngine()
+    await engine.start()
+    yield engine
+    await engine.stop(0)
+
+
+@pytest.fixture
+async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+    """Ready, with conversations in `tmp_path`."""
+    host = EngineHost()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    yield services
+    await engine.stop(0)
+    await services.close()

@@ -8,13 +8,12 @@ answer ends -> wait until the engine has nothing to do -> compute -> kept
 """
 
 import asyncio
-import logging
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from app.backend import Backend
 from app.engine_host import EngineHost
-from app.idle import behind_all, is_busy
+from app.idle import IdleTasks, behind_all, is_busy
 from app.ids import new_id
 from app.kv_erasure import KVErasure
 from app.runs import Run
@@ -22,13 +21,10 @@ from app.storage.store import Store
 from app.token_history import MessageTokens, pack_ids
 from app.token_trails import TokenNode
 from app.turns import Turns
-from engine.errors import EbbError
 from engine.sampling_params import SamplingParams
 
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0
-
-logger = logging.getLogger(__name__)
 
 
 class NextPrefixes:
@@ -43,8 +39,9 @@ class NextPrefixes:
         self._turns = turns
         self._erasure = erasure
         self._poll_seconds = poll_seconds
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._computing = asyncio.Lock()
+        self._tasks = IdleTasks(
+            "its next prompt is not begun", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
+        )
 
     def after(self, run: Run, instructions: str | None = None) -> None:
         """When `run` has ended: begin what follows it, if it was thought about.
@@ -54,21 +51,15 @@ class NextPrefixes:
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
             return
-        task = asyncio.create_task(self._begin(run, instructions), name="next-prefix")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(self._begin(run, instructions))
 
     async def settled(self) -> None:
         """Wait until nothing is to be computed any more."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._tasks.settled()
 
     async def stop(self) -> None:
         """What has not been computed will be with its question."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.stop()
 
     async def _begin(self, run: Run, instructions: str | None) -> None:
         await run.ended.wait()
@@ -76,21 +67,12 @@ class NextPrefixes:
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_SECONDS), self._computing:
-                    while True:
-                        if not is_busy(engine) and await self._compute(engine, run, instructions):
-                            return
-                        await asyncio.sleep(self._poll_seconds)
-        except EbbError as error:
-            # Deleted meanwhile, too long for one more question, or the server stops.
-            logger.debug("%s: its next prompt is not begun: %s", run.id, error.message)
-        except Exception:
-            logger.exception("%s: its next prompt is not begun", run.id)
+        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions))
 
     async def _compute(self, engine: Backend, run: Run, instructions: str | None) -> bool:
-        """False: somebody else came meanwhile."""
+        """False: somebody else asks, or came meanwhile."""
+        if is_busy(engine):
+            return False
         store = self._store.of(run.tenant)
         conversation = await store.conversations.get(run.answer.conversation_id)
         if await store.messages.first_answer(run.answer.id) is not None:

@@ -8,25 +8,21 @@ next turn finds is what it would have found.
 """
 
 import asyncio
-import logging
-from contextlib import suppress
+from functools import partial
 
 from app.backend import Backend
 from app.engine_host import EngineHost
-from app.idle import behind_all, is_busy
+from app.idle import IdleTasks, behind_all, is_busy
 from app.ids import new_id
 from app.runs import Run
 from app.storage.store import Store
 from app.titles import BEGINNING, END, REQUEST, title_by_model
 from app.turns import Turns
-from engine.errors import EbbError
 from engine.sampling_params import SamplingParams
 
 MAX_TOKENS = 24
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 600.0
-
-logger = logging.getLogger(__name__)
 
 
 class TitleMaker:
@@ -38,38 +34,27 @@ class TitleMaker:
         self._store = store
         self._turns = turns
         self._poll_seconds = poll_seconds
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._asking = asyncio.Lock()
+        self._tasks = IdleTasks("no title", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
 
     def after(self, run: Run) -> None:
         """When `run` has ended: if it was the first answer, its conversation gets a title."""
-        task = asyncio.create_task(self._name(run), name="title")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(self._name(run))
+
+    async def settled(self) -> None:
+        """Wait until no title is to be made any more."""
+        await self._tasks.settled()
 
     async def stop(self) -> None:
         """Those that have no title yet keep the first message's."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.stop()
 
     async def _name(self, run: Run) -> None:
         await run.ended.wait()
         if run.answer.status not in ("complete", "incomplete") or not run.answer.content:
             return
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_SECONDS), self._asking:
-                    while True:
-                        await asyncio.sleep(self._poll_seconds)
-                        if await self._try(run):
-                            return
-        except EbbError as error:
-            # Deleted meanwhile, too long for one more question, or the server stops.
-            logger.debug("%s: no title: %s", run.id, error.message)
-        except Exception:
-            logger.exception("%s: no title", run.id)
+        # Whoever answers at once comes first.
+        await asyncio.sleep(self._poll_seconds)
+        await self._tasks.succeed(run.id, partial(self._try, run))
 
     async def _try(self, run: Run) -> bool:
         """False: again later."""

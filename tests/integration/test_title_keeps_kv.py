@@ -26,8 +26,7 @@ async def test_the_next_turn_finds_what_it_would_have_found_without_a_title(mode
         run = services.runs.get(first["run_id"], "local")
         assert run is not None
         titles.after(run)
-        while titles._tasks:
-            await asyncio.wait(titles._tasks)
+        await titles.settled()
         await settled(engine)
         after = engine.stats()
         assert after.device_tokens - before.device_tokens == first["usage"]["total_tokens"] - 1

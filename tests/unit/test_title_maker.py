@@ -64,8 +64,7 @@ async def answered(services: Services, content: str, **fields: Any) -> tuple[Con
 async def settled(titles: TitleMaker) -> None:
     """Every title that was to come is there."""
     async with asyncio.timeout(5):
-        while titles._tasks:
-            await asyncio.wait(titles._tasks)
+        await titles.settled()
 
 
 async def title_of(services: Services, conversation: Conversation) -> tuple[str | None, str | None]:

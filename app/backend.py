@@ -1,6 +1,6 @@
 """What the routes need of an engine. `engine.async_llm.AsyncLLMEngine` is one."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
@@ -83,6 +83,9 @@ class GenerationStream(Protocol):
 
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
         """Ends after the output with a finish_reason."""
+
+    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+        """Instead of a reader: `hear` gets what has come and each output as it comes. It neither blocks nor raises."""
 
 
 class Backend(Protocol):

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.deltas import Delta
 from app.records import Conversation, Message
-from app.sse import event_frame, farewell_frame
+from app.sse import encode_json, event_frame, farewell_frame
 
 OPENING = 1
 MAX_DIGITS = 15
@@ -43,8 +43,9 @@ class RunLog:
         """
         self.run_id = run_id
         self._message = message
-        self._opening = opening
         self._epoch = epoch
+        # As bytes: the objects are ten times as large.
+        self._opening_frame = self._frame("run", opening, OPENING)
         self._numbers = array("I")
         self._text = _Pieces()
         self._thoughts = _Pieces()
@@ -87,7 +88,7 @@ class RunLog:
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
-        self._opening = opening
+        self._opening_frame = self._frame("run", opening, OPENING)
 
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
@@ -142,7 +143,7 @@ class RunLog:
         while True:
             if seen == 0:
                 seen = OPENING
-                yield self._frame("run", self._opening, seen)
+                yield self._opening_frame
             elif seen < self._last_delta:
                 seen, frame = self._delta_after(seen)
                 yield frame
@@ -174,10 +175,12 @@ class RunLog:
     def _delta(self, first: int, number: int) -> bytes:
         """Thoughts have a field of their own, where there are any."""
         end = len(self._numbers)
-        data = {"text": self._text.of(first, end)}
+        said = f'"text":{encode_json(self._text.of(first, end))}'
         if reasoning := self._thoughts.of(first, end):
-            data["reasoning"] = reasoning
-        return self._frame("delta", data, number)
+            said += f',"reasoning":{encode_json(reasoning)}'
+        # Written out, for this is done for every token of every run.
+        data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
+        return event_frame("delta", data, self._event_id(number))
 
     def _delta_at(self, at: int) -> Delta:
         thought = self._thoughts.of(at, at + 1)
@@ -190,7 +193,10 @@ class RunLog:
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
-        return event_frame(kind, numbered, f"{self.run_id}:{self._epoch}.{number}")
+        return event_frame(kind, encode_json(numbered), self._event_id(number))
+
+    def _event_id(self, number: int) -> str:
+        return f"{self.run_id}:{self._epoch}.{number}"
 
     async def _change(self) -> None:
         """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""

@@ -1,15 +1,16 @@
 """Runs: one generation each, from its first event to its stored end, whoever listens.
 
-A run is not a connection. Its task reads the engine's stream, appends to the run's log and writes the answer to the
-store: what is new of all runs every SAVE_SECONDS, the end before its closing event is announced (so what a client was
-told is on disk). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on with
-it after the next start. Runs that have ended stay for those who come late, up to a bound.
+A run is not a connection. What the engine says is appended to the run's log in the step that brought it; the store gets
+what is new of all runs every SAVE_SECONDS, and the end of one before its closing event is announced (so what a client
+was told is on disk). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on
+with it after the next start. Runs that have ended stay for those who come late, up to a bound.
 """
 
 import asyncio
 import logging
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,6 +66,14 @@ class Run:
             else replace(self.answer, content=self.log.text, reasoning=self.log.reasoning)
         )
 
+    def hear(self, output: RequestOutput) -> None:
+        """What the engine says goes into the log."""
+        self.token_ids.extend(output.token_ids)
+        if output.reasoning:
+            self.log.append(output.reasoning, len(self.token_ids), is_thought=True)
+        if output.text:
+            self.log.append(output.text, len(self.token_ids))
+
     def unsaved(self) -> RunProgress:
         """What the store does not have of it."""
         return RunProgress(
@@ -90,6 +99,7 @@ class RunRegistry:
         self._save_seconds = save_seconds
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._all_ended = asyncio.Event()
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
 
@@ -105,7 +115,21 @@ class RunRegistry:
     def drive(self, run: Run, stream: GenerationStream, abort: Callable[[], None]) -> None:
         """Follow `stream` until it ends."""
         run.abort = abort
-        self._tasks[run.id] = asyncio.create_task(self._drive(run, stream), name=run.id)
+        last: asyncio.Future[RequestOutput] = asyncio.get_running_loop().create_future()
+
+        def hear(output: RequestOutput) -> None:
+            try:
+                run.hear(output)
+            except Exception:
+                # The engine calls this: a defect here ends this run alone.
+                logger.exception("%s: what the engine said could not be kept", run.id)
+                output = RequestOutput(run.id, "", (), "error", error="The engine failed")
+            if output.finished and not last.done():
+                last.set_result(output)
+
+        stream.listen(hear)
+        self._all_ended.clear()
+        self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
@@ -170,20 +194,8 @@ class RunRegistry:
     def _of(self, tenant: str) -> list[Run]:
         return [run for run in self._runs.values() if run.tenant == tenant]
 
-    async def _drive(self, run: Run, stream: GenerationStream) -> None:
-        last: RequestOutput | None = None
-        try:
-            async for output in stream:
-                run.token_ids.extend(output.token_ids)
-                if output.reasoning:
-                    run.log.append(output.reasoning, len(run.token_ids), is_thought=True)
-                if output.text:
-                    run.log.append(output.text, len(run.token_ids))
-                last = output
-        except Exception:
-            logger.exception("%s: the engine's stream broke", run.id)
-        if last is None or not last.finished:
-            last = RequestOutput(run.id, "", (), "error", error="The engine failed")
+    async def _see_off(self, run: Run, ending: asyncio.Future[RequestOutput]) -> None:
+        last = await ending
         run.reuse = last.usage.reuse if last.usage is not None else None
         run.failure = failure_of(last) if not run.cancelled else None
         log_finished(run.id, last)
@@ -194,6 +206,8 @@ class RunRegistry:
                 await self._end(run, last)
         finally:
             del self._tasks[run.id]
+            if not self._tasks:
+                self._all_ended.set()
             self._has_ended(run)
 
     async def _hand_over(self, run: Run) -> None:
@@ -218,7 +232,9 @@ class RunRegistry:
 
     async def _save_progress(self) -> None:
         while self._tasks:
-            await asyncio.wait(list(self._tasks.values()), timeout=self._save_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._save_seconds):
+                    await self._all_ended.wait()
             await self._save([run for run in self._runs.values() if not run.ended.is_set()])
 
     async def _save(self, runs: list[Run]) -> None:

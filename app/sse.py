@@ -24,9 +24,9 @@ def encode_json(value: Any) -> str:
     return text if text.isascii() else text.translate(_LINE_ENDS)
 
 
-def event_frame(kind: str, data: dict[str, Any], event_id: str) -> bytes:
-    """A named event that a client can resume after."""
-    return f"id: {event_id}\nevent: {kind}\ndata: {encode_json(data)}\n\n".encode()
+def event_frame(kind: str, data: str, event_id: str) -> bytes:
+    """A named event that a client can resume after. data: JSON, as `encode_json` makes it."""
+    return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n".encode()
 
 
 def farewell_frame() -> bytes:

@@ -110,6 +110,7 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         self.params = stream.params
         self.text_before = stream.text_before
         self.reasoning_before = stream.reasoning_before
+        self._stream = stream
         self._outputs = aiter(stream)
         self._count = count
 
@@ -117,6 +118,15 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         output = await anext(self._outputs)
         self._count(len(output.token_ids))
         return output
+
+    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+        """`GenerationStream.listen`."""
+
+        def hear_counted(output: RequestOutput) -> None:
+            self._count(len(output.token_ids))
+            hear(output)
+
+        self._stream.listen(hear_counted)
 
 
 class TenantGates:

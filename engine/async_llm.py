@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 class RequestStream(AsyncIterator[RequestOutput]):
-    """News of one request. Outputs that nobody has read yet merge into one, so a slow reader costs its text only.
+    """News of one request, for one reader or one listener. Outputs that nobody has read yet merge into one, so a slow
+    reader costs its text only.
 
     Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
     """
@@ -45,20 +46,34 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self.params: SamplingParams = request.sampling
         self._abort = abort
         self._pending: RequestOutput | None = None
-        self._news = asyncio.Event()
+        self._reader: asyncio.Future[None] | None = None
+        self._hear: Callable[[RequestOutput], None] | None = None
         self._ended = False
 
     def put(self, output: RequestOutput) -> None:
         """Called by the engine."""
+        if self._hear is not None:
+            self._hear(output)
+            return
         before = self._pending
         self._pending = output if before is None else _merge(before, output)
-        self._news.set()
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+        """Give what nobody has read, and from now on each output within the step that brought it, to `hear`, which
+        neither blocks nor raises. For who only takes note: no task has to wake."""
+        self._hear = hear
+        if self._pending is not None:
+            output, self._pending = self._pending, None
+            hear(output)
 
     async def __anext__(self) -> RequestOutput:
         if self._ended:
             raise StopAsyncIteration
-        await self._news.wait()
-        self._news.clear()
+        if self._pending is None:
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
         output, self._pending = self._pending, None
         assert output is not None
         self._ended = output.finished

@@ -114,7 +114,8 @@ class Usage:
     reasoning_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: one is made for every token of every request, and that would take five times as long.
+@dataclass(slots=True)
 class RequestOutput:
     """News of one request since the last RequestOutput.
 

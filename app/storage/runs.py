@@ -199,8 +199,9 @@ class RunStore:
 
         def insert(connection: sqlite3.Connection) -> None:
             _insert_progress(connection, pieces)
-            connection.executemany(
-                "UPDATE run SET fruitless = 0 WHERE id = ? AND fruitless", [(each.run_id,) for each in pieces]
+            connection.execute(
+                "UPDATE run SET fruitless = 0 WHERE fruitless AND id IN (SELECT value FROM json_each(?))",
+                (json.dumps([each.run_id for each in pieces]),),
             )
 
         await self._database.write(insert)
@@ -309,9 +310,17 @@ def _check_parent(connection: sqlite3.Connection, tenant: str, parent_id: str | 
 
 
 def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:
-    connection.executemany(
-        "INSERT INTO run_event(run_id, first_token, token_ids, deltas) SELECT id, ?, ?, ? FROM run WHERE id = ?",
-        [(each.first_token, each.token_ids, json.dumps(each.deltas), each.run_id) for each in progress],
+    """In one statement: between two rows of several, this thread and the event loop would wait for each other."""
+    ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta]]]()
+    for each in progress:
+        pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas))
+        ids += each.token_ids
+    connection.execute(
+        "INSERT INTO run_event(run_id, first_token, token_ids, deltas) "
+        "SELECT run.id, json_extract(value, '$[1]'), "
+        "substr(?, json_extract(value, '$[2]'), json_extract(value, '$[3]')), json_extract(value, '$[4]') "
+        "FROM json_each(?) CROSS JOIN run WHERE run.id = json_extract(value, '$[0]')",
+        (bytes(ids), json.dumps(pieces)),
     )
 
 

@@ -6,7 +6,7 @@ hold it (`hold`) and let it make a number of steps (`allow`).
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -111,6 +111,19 @@ class FakeStream:
     text_before: str = ""
     reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
+
+    hear: Callable[[RequestOutput], None] | None = None
+
+    def put(self, output: RequestOutput) -> None:
+        if self.hear is not None:
+            self.hear(output)
+        else:
+            self.outputs.put_nowait(output)
+
+    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+        self.hear = hear
+        while not self.outputs.empty():
+            hear(self.outputs.get_nowait())
 
     async def __aiter__(self) -> AsyncIterator[RequestOutput]:
         while True:
@@ -314,7 +327,7 @@ class FakeEngine:
     def _put(self, stream: FakeStream, output: RequestOutput) -> None:
         stream.text += output.text
         stream.produced += output.token_ids
-        stream.outputs.put_nowait(output)
+        stream.put(output)
         self._change.set()
 
     def _finish(

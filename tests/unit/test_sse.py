@@ -1,10 +1,10 @@
 import json
 
-from app.sse import data_frame, event_frame
+from app.sse import data_frame, encode_json, event_frame
 
 
 def test_a_frame_is_one_event_in_the_format_of_the_standard() -> None:
-    frame = event_frame("delta", {"text": "a\nb"}, "run:0.2")
+    frame = event_frame("delta", encode_json({"text": "a\nb"}), "run:0.2")
     assert frame == b'id: run:0.2\nevent: delta\ndata: {"text":"a\\nb"}\n\n'
 
 

@@ -1,0 +1,62 @@
+"""News of one request: what a reader that is late, and a listener, are told."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from cache_tiers.block_key import BlockKey
+from engine.async_llm import RequestStream
+from engine.outputs import RequestOutput
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+
+FIRST = RequestOutput("r", "one ", (1,))
+SECOND = RequestOutput("r", "two ", (2,), reasoning="hm")
+LAST = RequestOutput("r", "three", (3,), "stop")
+
+
+@pytest.fixture
+def stream() -> RequestStream:
+    return RequestStream(Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0), lambda _: None)
+
+
+async def test_what_nobody_has_read_yet_merges(stream: RequestStream) -> None:
+    stream.put(FIRST)
+    stream.put(SECOND)
+    assert await anext(stream) == RequestOutput("r", "one two ", (1, 2), reasoning="hm")
+    stream.put(LAST)
+    assert [output async for output in stream] == [LAST]
+
+
+async def test_a_reader_that_waits_is_woken_once_for_all_that_came(stream: RequestStream) -> None:
+    reading = asyncio.create_task(anext(stream))
+    await asyncio.sleep(0)
+    stream.put(FIRST)
+    stream.put(LAST)
+    assert (await reading).text == "one three"
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+
+
+async def test_a_reader_that_gave_up_loses_nothing_for_the_next(stream: RequestStream) -> None:
+    reading = asyncio.create_task(anext(stream))
+    await asyncio.sleep(0)
+    reading.cancel()
+    with suppress(asyncio.CancelledError):
+        await reading
+    stream.put(FIRST)
+    assert await anext(stream) == FIRST
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_listener_is_told_in_the_call_that_brings_it(stream: RequestStream, before: int) -> None:
+    told = list[str]()
+    outputs = (FIRST, SECOND, LAST)
+    for output in outputs[:before]:
+        stream.put(output)
+    stream.listen(lambda output: told.append(output.text))
+    for output in outputs[before:]:
+        stream.put(output)
+    assert "".join(told) == "one two three"
+    assert len(told) == 3 - max(0, before - 1)

@@ -39,59 +39,84 @@ class EventStream(Response):
         self._frames = frames
         self._on_close = on_close
         self._ping_seconds = ping_seconds
-        self._frames_sent = 0
-        self._sending = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send the frames until they end, the client goes, or does not read for PINGS_TO_A_FROZEN_READER pings."""
-        sending = asyncio.ensure_future(self._send_frames(send))
+        watch = _Watch(send, self._ping_seconds)
         leaving = asyncio.ensure_future(_client_left(receive))
+        leaving.add_done_callback(watch.give_up)
         try:
-            await self._watch(sending, leaving, send)
-            if sending.done():
-                await sending
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self._send_frames(send, watch)
+        except asyncio.CancelledError:
+            if not watch.took_back_its_cancelling():
+                raise
         finally:
-            sending.cancel()
+            leaving.remove_done_callback(watch.give_up)
             leaving.cancel()
-            await asyncio.wait((sending, leaving))
+            watch.stop()
             if self._on_close is not None:
                 self._on_close()
 
-    async def _send_frames(self, send: Send) -> None:
+    async def _send_frames(self, send: Send, watch: "_Watch") -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        self._sending = False
+        watch.is_sending = False
         async with aclosing(self._frames) as frames:
             async for frame in frames:
-                self._sending = True
+                watch.is_sending = True
                 await send({"type": "http.response.body", "body": frame, "more_body": True})
-                self._sending = False
-                self._frames_sent += 1
+                watch.is_sending = False
+                watch.frames_sent += 1
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _watch(self, sending: asyncio.Future[None], leaving: asyncio.Future[None], send: Send) -> None:
-        """Until frames end or the client leaves or is frozen. Only a connection that takes bytes gets pings."""
-        seen, frozen = 0, 0
-        while True:
-            done, _ = await asyncio.wait(
-                (sending, leaving), timeout=self._ping_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            if done:
-                return
-            frozen = frozen + 1 if self._sending and seen == self._frames_sent else 0
-            seen = self._frames_sent
-            if frozen == PINGS_TO_A_FROZEN_READER:
-                return
-            if not self._sending and not await self._ping(send):
-                return
 
-    async def _ping(self, send: Send) -> bool:
-        """Whether the connection took it."""
-        try:
-            async with asyncio.timeout(self._ping_seconds):
-                await send({"type": "http.response.body", "body": PING_FRAME, "more_body": True})
-        except TimeoutError:
-            return False
-        return True
+class _Watch:
+    """Pings the client of the task that makes it, and cancels that task when the client has left or does not read.
+
+    is_sending: whether the task waits for the connection to take something. Only one that takes bytes gets pings.
+    """
+
+    __slots__ = ("_clock", "_frozen", "_given_up", "_ping_seconds", "_pinging", "_seen", "_send", "_task",
+                 "frames_sent", "is_sending")  # fmt: skip
+
+    def __init__(self, send: Send, ping_seconds: float) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.is_sending = True
+        self.frames_sent = 0
+        self._task = task
+        self._send = send
+        self._ping_seconds = ping_seconds
+        self._pinging: asyncio.Future[None] | None = None
+        self._seen = self._frozen = 0
+        self._given_up = False
+        self._clock = asyncio.get_running_loop().call_later(ping_seconds, self._ring)
+
+    def give_up(self, _: object = None) -> None:
+        """Nobody reads any more."""
+        if not self._given_up:
+            self._given_up = True
+            self._task.cancel()
+
+    def took_back_its_cancelling(self) -> bool:
+        """Whether nobody else cancelled the task."""
+        return self._given_up and self._task.uncancel() == 0
+
+    def stop(self) -> None:
+        """The answer has ended."""
+        self._clock.cancel()
+        if self._pinging is not None:
+            self._pinging.cancel()
+
+    def _ring(self) -> None:
+        self._frozen = self._frozen + 1 if self.is_sending and self._seen == self.frames_sent else 0
+        self._seen = self.frames_sent
+        if self._frozen == PINGS_TO_A_FROZEN_READER or (self._pinging is not None and not self._pinging.done()):
+            self.give_up()
+            return
+        if not self.is_sending:
+            ping = self._send({"type": "http.response.body", "body": PING_FRAME, "more_body": True})
+            self._pinging = asyncio.ensure_future(ping)
+        self._clock = asyncio.get_running_loop().call_later(self._ping_seconds, self._ring)
 
 
 async def _client_left(receive: Receive) -> None:

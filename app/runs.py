@@ -29,7 +29,7 @@ from engine.outputs import RequestOutput, Reuse
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
-SAVE_SECONDS = 0.075
+SAVE_SECONDS = 0.1
 
 logger = logging.getLogger(__name__)
 

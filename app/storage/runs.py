@@ -26,6 +26,8 @@ from app.storage.versions import Versions, about_to_change
 from app.token_history import MessageTokens
 from engine.errors import ConflictError, NotFoundError
 
+_RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless"
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -243,7 +245,7 @@ class RunStore:
 
     async def unfinished(self) -> list[UnfinishedRun]:
         """What a former process left in progress, of all tenants, in the order in which it was begun."""
-        rows = await self._database.read("SELECT * FROM run ORDER BY id")
+        rows = await self._database.read(f"SELECT {_RECORD} FROM run ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
     async def resumed(self, record: RunRecord) -> RunRecord:
@@ -278,7 +280,9 @@ class RunStore:
         sql = f"SELECT message.*, tenant FROM {of} WHERE message.id = ?"
         (row,) = await self._database.read(sql, (record.message_id,))
         events = await self._database.read(
-            "SELECT token_ids, deltas FROM run_event WHERE run_id = ? ORDER BY first_token", (record.id,)
+            "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
+            "ORDER BY first_token",
+            (record.id,),
         )
         return UnfinishedRun(
             row["tenant"],
@@ -316,8 +320,8 @@ def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgr
         pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas))
         ids += each.token_ids
     connection.execute(
-        "INSERT INTO run_event(run_id, first_token, token_ids, deltas) "
-        "SELECT run.id, json_extract(value, '$[1]'), "
+        "INSERT INTO run_event(run, first_token, token_ids, deltas) "
+        "SELECT run.number, json_extract(value, '$[1]'), "
         "substr(?, json_extract(value, '$[2]'), json_extract(value, '$[3]')), json_extract(value, '$[4]') "
         "FROM json_each(?) CROSS JOIN run WHERE run.id = json_extract(value, '$[0]')",
         (bytes(ids), json.dumps(pieces)),
@@ -326,8 +330,7 @@ def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgr
 
 def _insert_run(connection: sqlite3.Connection, record: RunRecord) -> None:
     connection.execute(
-        "INSERT INTO run(id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO run({_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record.id,
             record.message_id,

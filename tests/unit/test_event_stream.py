@@ -124,3 +124,18 @@ async def test_a_reader_that_does_not_read_is_given_up(more: bool) -> None:
     assert closed == [True]
     assert sent.body == b"data: 1\n\n"
     assert not sent.ended
+
+
+async def test_whoever_cancels_the_request_learns_that_it_was_cancelled() -> None:
+    started = asyncio.Event()
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+        started.set()
+        await never()
+
+    serving = asyncio.create_task(EventStream(frames(), headers={})(SCOPE, never, Sent()))
+    await started.wait()
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from app.deltas import Delta
 from app.records import Message
 from app.storage.database import migrations
+from app.storage.runs import RunProgress, RunRecord
 from app.storage.search_words import segmented
 from app.storage.store import Store
 from app.token_history import MessageTokens, pack_ids
@@ -119,6 +121,32 @@ async def test_what_was_there_before_keys_is_of_whoever_has_none(tmp_path: Path,
     assert (await alice.conversations.page()).conversations == []
     assert (await alice.messages.find("msg_1"), (await alice.drafts.get(None)).text) == (None, "")
     assert await store.keys.all() == []
+    await store.close()
+
+
+@pytest.mark.parametrize("version", [3, 8])
+async def test_a_run_that_an_earlier_version_left_unfinished_can_go_on(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path, version)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO run(id, message_id, kv_fingerprint, prompt_ids, priority, epoch, fruitless) "
+            "VALUES ('run_4', 'msg_4', 'kv', ?, 2, 1, 0)",
+            (pack_ids([5, 6]),),
+        )
+        said = [("run_4", 1, pack_ids([8]), '[[4, " sea"]]'), ("run_4", 0, pack_ids([7]), '[[3, "The"]]')]
+        connection.executemany("INSERT INTO run_event(run_id, first_token, token_ids, deltas) VALUES (?, ?, ?, ?)", said)
+    connection.close()
+    store = await Store.open(path)
+    assert await store.runs.close_unfinished() == 0
+    [left] = await store.runs.unfinished()
+    assert left.record == RunRecord("run_4", "msg_4", "kv", pack_ids([5, 6]), 2, None, 1, 0)
+    assert (left.tenant, left.answer.id) == (store.tenant, "msg_4")
+    assert left.token_ids == pack_ids([7, 8])
+    assert left.deltas == [Delta(3, "The"), Delta(4, " sea")]
+    await store.runs.save_progress([RunProgress("run_4", 2, pack_ids([9]), [Delta(5, "!")])])
+    [left] = await store.runs.unfinished()
+    assert (left.token_ids, left.deltas[-1]) == (pack_ids([7, 8, 9]), Delta(5, "!"))
     await store.close()
 
 

@@ -135,7 +135,8 @@ async def test_a_run_that_an_earlier_version_left_unfinished_can_go_on(tmp_path:
             (pack_ids([5, 6]),),
         )
         said = [("run_4", 1, pack_ids([8]), '[[4, " sea"]]'), ("run_4", 0, pack_ids([7]), '[[3, "The"]]')]
-        connection.executemany("INSERT INTO run_event(run_id, first_token, token_ids, deltas) VALUES (?, ?, ?, ?)", said)
+        sql = "INSERT INTO run_event(run_id, first_token, token_ids, deltas) VALUES (?, ?, ?, ?)"
+        connection.executemany(sql, said)
     connection.close()
     store = await Store.open(path)
     assert await store.runs.close_unfinished() == 0

@@ -114,9 +114,11 @@ class _Watch:
             self.give_up()
             return
         if not self.is_sending:
-            ping = self._send({"type": "http.response.body", "body": PING_FRAME, "more_body": True})
-            self._pinging = asyncio.ensure_future(ping)
+            self._pinging = asyncio.ensure_future(self._ping())
         self._clock = asyncio.get_running_loop().call_later(self._ping_seconds, self._ring)
+
+    async def _ping(self) -> None:
+        await self._send({"type": "http.response.body", "body": PING_FRAME, "more_body": True})
 
 
 async def _client_left(receive: Receive) -> None:

@@ -10,9 +10,8 @@ import aiohttp
 import openai
 import pytest
 from openai import AsyncOpenAI
-from starlette.types import Send
 
-from app.event_stream import EventStream
+from app.event_stream import EventStream, _Watch
 from app.log_lines import TextLines
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
@@ -128,13 +127,13 @@ async def test_comments_between_the_events_are_passed_over(
     client: AsyncOpenAI, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pinged = asyncio.Event()
-    ping = EventStream._ping
+    ping = _Watch._ping
 
-    async def noted(self: EventStream, send: Send) -> bool:
+    async def noted(self: _Watch) -> None:
         pinged.set()
-        return await ping(self, send)
+        await ping(self)
 
-    monkeypatch.setattr(EventStream, "_ping", noted)
+    monkeypatch.setattr(_Watch, "_ping", noted)
     defaults = EventStream.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "ping_seconds", 0.01)

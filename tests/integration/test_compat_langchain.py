@@ -111,3 +111,34 @@ async def test_failure(models: Models) -> None:
 @row("langchain-openai", "OpenAI(...).ainvoke(...)", "the text of a completion")
 async def test_completion(models: Models) -> None:
     assert await models.completion().ainvoke("hi") == WHOLE_ANSWER
+
+
+@row("langchain-openai", "ChatOpenAI(use_responses_api=True).ainvoke(...)", "text and usage")
+async def test_responses(models: Models) -> None:
+    answer = await models.chat(use_responses_api=True).ainvoke([SystemMessage("Be brief."), HumanMessage("hi")])
+    assert answer.text == WHOLE_ANSWER
+    assert answer.usage_metadata is not None
+    assert answer.usage_metadata["output_tokens"] == ANSWER_WORDS + 1
+    assert answer.response_metadata["id"].startswith("resp_")
+
+
+@row("langchain-openai", "ChatOpenAI(use_responses_api=True).astream(...)", "chunks that add up, with usage")
+async def test_responses_stream(models: Models) -> None:
+    whole = await streamed(models.chat(use_responses_api=True))
+    assert whole.text == WHOLE_ANSWER
+    assert whole.usage_metadata is not None
+    assert whole.usage_metadata["output_tokens"] == ANSWER_WORDS + 1
+
+
+@row("langchain-openai", "ChatOpenAI(use_previous_response_id=True).ainvoke([..., answer, ...])",
+     "sends only what is new after the last answer; all before it is cached")  # fmt: skip
+async def test_responses_go_on_after_the_last_one(models: Models, api: Api) -> None:
+    model = models.chat(use_responses_api=True, use_previous_response_id=True)
+    first = await model.ainvoke([HumanMessage("hi")])
+    second = await model.ainvoke([HumanMessage("hi"), first, HumanMessage("and?")])
+    before, after = api.engine.requests
+    told = (*before.prompt, *before.produced)
+    assert after.prompt[: len(told)] == told
+    assert text_of(after.prompt[len(told) :]) == "<user\nand?><assistant\n"
+    assert second.usage_metadata is not None
+    assert second.usage_metadata["input_token_details"]["cache_read"] == len(told)

@@ -176,7 +176,9 @@ class RunRegistry:
             async for output in stream:
                 run.token_ids.extend(output.token_ids)
                 if output.reasoning:
-                    run.log.append(output.reasoning, len(run.token_ids), is_thought=True)
+                    # Where text came with it, that took at least one token more.
+                    num_tokens = len(run.token_ids) - bool(output.text)
+                    run.log.append(output.reasoning, num_tokens, is_thought=True)
                 if output.text:
                     run.log.append(output.text, len(run.token_ids))
                 last = output

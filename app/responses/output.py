@@ -21,7 +21,7 @@ class OutputItem:
         self._kind = f"response.{'reasoning' if is_thought else 'output'}_text"
         self._place = {"item_id": self._item(answer)["id"], "output_index": index, "content_index": 0}
         # Probabilities are not told, but clients look for the field.
-        self._logprobs = {} if is_thought else {"logprobs": []}
+        self._logprobs: Event = {} if is_thought else {"logprobs": []}
         fixed = encode_json({"type": f"{self._kind}.delta", **self._place, **self._logprobs})
         self._delta_head = f"event: {self._kind}.delta\ndata: {fixed[:-1]},".encode()
 

@@ -187,9 +187,12 @@ class MultiprocExecutor:
         """For whoever watches."""
         with self._lock:
             computes = self._lost is None and self._unsent is None
-            pids = self.pids or (None,) * self._config.tensor_parallel_size
-            state = "failed" if self._has_failed else "ok" if computes else "starting"
-            return WorkersState(state, pids, self._num_restarts, self._last_loss)
+            return WorkersState(
+                state="failed" if self._has_failed else "ok" if computes else "starting",
+                pids=self.pids or (None,) * self._config.tensor_parallel_size,
+                restarts=self._num_restarts,
+                last_loss=self._last_loss,
+            )
 
     def close(self) -> None:
         """End the processes; steps under way are lost."""

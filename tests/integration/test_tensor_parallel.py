@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.config import EngineConfig, TierConfig
-from engine.executor import multiproc, step_limit
+from engine.errors import EngineError
+from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from engine.outputs import RequestOutput
@@ -111,6 +112,15 @@ def test_a_rank_that_dies_or_hangs_in_the_middle_of_an_answer_costs_only_time(
     while not llm.engine.core.is_quiet:
         llm.engine.step()
     llm.engine.check()
+
+
+def test_ranks_that_hang_while_they_start_end_the_start_and_are_named(
+    pair: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_processes, "CALL_SECONDS", 0.0)
+    late = r"rank 0 \(pid \d+\) and rank 1 \(pid \d+\) of 2 did not start within 0 s"
+    with pytest.raises(EngineError, match=late):
+        LLM(replace(pair, tiers=None))
 
 
 async def test_ranks_that_die_again_and_again_break_the_engine_and_health_says_why(

@@ -1,9 +1,10 @@
 """The answer format of Anthropic's API, as events of a stream and as a whole.
 
-Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one block of text.
+Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one block of text, behind
+one of thoughts where the client asked for them.
 """
 
-from typing import Any
+from typing import Any, Final, Literal
 
 from app.anthropic_errors import anthropic_error
 from app.ids import new_id
@@ -12,19 +13,30 @@ from app.usage import anthropic_usage
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
 
+ToldThoughts = Literal["none", "omitted", "told"]
+"""omitted: that there were thoughts, and not which."""
+Kind = Literal["thinking", "text"]
+
+SIGNATURE: Final = "unsigned"
+"""Clients send thoughts back with it, and leave those out that have none. It proves nothing: no thought is part of a
+later prompt, so nobody gains anything by making one up."""
+
 
 class MessageShape:
-    """One answer. Everything of a text's event but the text is encoded once."""
+    """One answer. Everything of a delta's event but the text is encoded once."""
 
-    def __init__(self, *, model: str, prompt_tokens: int, max_tokens: int, request_id: str) -> None:
+    def __init__(
+        self, *, model: str, prompt_tokens: int, max_tokens: int, request_id: str, thoughts: ToldThoughts
+    ) -> None:
         """max_tokens: what the client asked for, which may be more than the window leaves."""
         self._prompt_tokens = prompt_tokens
         self._max_tokens = max_tokens
         self._request_id = request_id
+        self._thoughts = thoughts
         self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": model}
-        mark = "\0"
-        before, _, after = _text_delta(mark).partition(encode_json(mark).encode())
-        self._before_text, self._after_text = before, after
+        self._block: Kind | None = None
+        self._index = -1
+        self._around_text = (b"", b"")
 
     def opening(self) -> bytes:
         """The message without its content. What of the prompt came from a tier is said at the end."""
@@ -41,35 +53,68 @@ class MessageShape:
             "stop_sequence": None,
             "usage": usage,
         }
-        return (
-            typed_frame({"type": "message_start", "message": message})
-            + typed_frame({"type": "content_block_start", "index": 0, "content_block": _text_block("")})
-            + typed_frame({"type": "ping"})
-        )
+        return typed_frame({"type": "message_start", "message": message})
 
     def text(self, text: str) -> bytes:
-        """One event."""
-        return self._before_text + encode_json(text).encode() + self._after_text
+        """One event, behind those that begin its block."""
+        return self._at("text") + self._delta(text)
 
-    def reasoning(self, _text: str) -> bytes:
-        """Nothing: thoughts are told to those who ask for them, which is not supported."""
-        return b""
+    def reasoning(self, text: str) -> bytes:
+        """The same of a thought, for those who asked for thoughts."""
+        if self._thoughts == "none":
+            return b""
+        return self._at("thinking") + (self._delta(text) if self._thoughts == "told" else b"")
 
     def ending(self, last: RequestOutput) -> bytes:
-        """The end of the text, why it ended with all usage, and the end of the message."""
+        """The end of the last block, why the answer ended with all usage, and the end of the message."""
         return (
-            typed_frame({"type": "content_block_stop", "index": 0})
+            (self._at("text") if self._block is None else b"")
+            + self._end_of_block()
             + typed_frame({"type": "message_delta", "delta": self._stop(last), "usage": _usage(last)})
             + typed_frame({"type": "message_stop"})
+        )
+
+    def _at(self, kind: Kind) -> bytes:
+        """The events between the last one and a delta in a block of this kind."""
+        if self._block == kind:
+            return b""
+        ended = self._end_of_block()
+        self._block = kind
+        self._index += 1
+        mark = "\0"
+        delta = _event("content_block_delta", self._index, delta={"type": f"{kind}_delta", kind: mark})
+        before, _, after = delta.partition(encode_json(mark).encode())
+        self._around_text = (before, after)
+        block = _text_block("") if kind == "text" else {**_thinking_block(""), "signature": ""}
+        begun = _event("content_block_start", self._index, content_block=block)
+        return ended + begun if self._index else begun + typed_frame({"type": "ping"})
+
+    def _delta(self, text: str) -> bytes:
+        before, after = self._around_text
+        return before + encode_json(text).encode() + after
+
+    def _end_of_block(self) -> bytes:
+        if self._block is None:
+            return b""
+        end = _event("content_block_stop", self._index)
+        if self._block == "text":
+            return end
+        return (
+            _event("content_block_delta", self._index, delta={"type": "signature_delta", "signature": SIGNATURE}) + end
         )
 
     def failure(self, error: EbbError) -> bytes:
         """What Anthropic's clients raise as an error."""
         return typed_frame(anthropic_error(error, self._request_id))
 
-    def whole(self, text: str, _reasoning: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, text: str, reasoning: str, last: RequestOutput) -> dict[str, Any]:
         """The body."""
-        return {**self._head, "content": [_text_block(text)], **self._stop(last), "usage": _usage(last)}
+        content = []
+        if reasoning and self._thoughts != "none":
+            content.append(_thinking_block(reasoning if self._thoughts == "told" else ""))
+        if text or not content:
+            content.append(_text_block(text))
+        return {**self._head, "content": content, **self._stop(last), "usage": _usage(last)}
 
     def _stop(self, last: RequestOutput) -> dict[str, str | None]:
         return {"stop_reason": self._stop_reason(last), "stop_sequence": last.stop_string}
@@ -90,9 +135,12 @@ def _text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _text_delta(text: str) -> bytes:
-    delta = {"type": "text_delta", "text": text}
-    return typed_frame({"type": "content_block_delta", "index": 0, "delta": delta})
+def _thinking_block(thinking: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": thinking, "signature": SIGNATURE}
+
+
+def _event(kind: str, index: int, **fields: dict[str, Any]) -> bytes:
+    return typed_frame({"type": kind, "index": index, **fields})
 
 
 def _usage(last: RequestOutput) -> dict[str, Any]:

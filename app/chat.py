@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import sys
-import unicodedata
+from functools import partial
 from typing import Any
 
+from app.chat_answer import AnswerView
 from app.chat_client import ChatClient, NoServerError, RefusedError
 from app.config import Settings
 
 POLL_SECONDS = 0.5
+THOUGHTS = "/thoughts"
+"""Typed instead of a message: hides thoughts, or shows them again."""
 
 
 def chat(settings: Settings, api_key: str | None = None) -> int:
@@ -35,7 +38,11 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
     if model is None:
         return 1
     conversation_id = runner.run(client.create())
-    print(f"{model} at {client.url}. Ctrl-C stops an answer, Ctrl-D leaves.")
+    # What reads a file or a pipe wants answers.
+    shows_thoughts = sys.stdout.isatty()
+    print(f"{model['name']} at {client.url}. Ctrl-C stops an answer, Ctrl-D leaves.")
+    if model["thinking"]:
+        print(f"It thinks before it answers: {THOUGHTS} hides that, or shows it again.")
     while True:
         try:
             content = input("\n> ").strip()
@@ -46,23 +53,28 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
             return 0
         if not content:
             continue
+        if content == THOUGHTS:
+            shows_thoughts = not shows_thoughts
+            print(f"Thoughts are {'shown' if shows_thoughts else 'hidden'}.")
+            continue
         try:
-            runner.run(_answer(client, conversation_id, content))
+            runner.run(_answer(client, conversation_id, content, shows_thoughts=shows_thoughts))
         except KeyboardInterrupt:
             print("\n(stopped)")
         except RefusedError as error:
             print(f"ebb: {error.message}", file=sys.stderr)
 
 
-async def _ready(client: ChatClient) -> str | None:
-    """The model's name once the server can answer; None if it says that it never will. Raises RefusedError."""
+async def _ready(client: ChatClient) -> dict[str, Any] | None:
+    """The model, as /health has it, once the server can answer; None if it says that it never will. Raises
+    RefusedError."""
     said = None
     while True:
         health = await client.health()
         if health["version"] is None:
             raise RefusedError("the server demands a key that opens it: --api-key KEY, or @FILE that holds it")
         if health["status"] == "ok":
-            return str(health["model"]["name"])
+            return dict(health["model"])
         if health["status"] != "starting":
             print(f"ebb: the server at {client.url} is {health['status']}: {health.get('starting')}", file=sys.stderr)
             return None
@@ -72,21 +84,23 @@ async def _ready(client: ChatClient) -> str | None:
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _answer(client: ChatClient, conversation_id: str, content: str) -> None:
+async def _answer(client: ChatClient, conversation_id: str, content: str, *, shows_thoughts: bool) -> None:
+    view = AnswerView(partial(print, end="", flush=True), shows_thoughts=shows_thoughts)
     async with contextlib.aclosing(client.send(conversation_id, content)) as events:
-        async for event in events:
-            match event.kind:
-                case "delta":
-                    print(printable(event.data["text"]), end="", flush=True)
-                case "done":
-                    print(f"\n{receipt(event.data['message'])}")
-                case "error":
-                    print(f"\nebb: {event.data['error']['message']}", file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """`text` without the control characters with which an answer could take over the terminal."""
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc")
+        with contextlib.closing(view):
+            async for event in events:
+                match event.kind:
+                    case "delta":
+                        if reasoning := event.data.get("reasoning"):
+                            view.thought(reasoning)
+                        if text := event.data["text"]:
+                            view.said(text)
+                    case "done":
+                        view.close()
+                        print(f"\n{receipt(event.data['message'])}")
+                    case "error":
+                        view.close()
+                        print(f"\nebb: {event.data['error']['message']}", file=sys.stderr)
 
 
 def receipt(message: dict[str, Any]) -> str:

@@ -89,6 +89,10 @@ class _EngineCollector(Collector):
             yield from _tokens(stats)
             yield from _blocks(stats)
             yield from _tiers(stats)
+            if stats.workers is not None:
+                yield CounterMetricFamily(
+                    "ebb_rank_restarts", "How often the ranks of the model were started again", stats.workers.restarts
+                )
             if stats.tiers is not None:
                 yield from _redis(stats.tiers)
 

@@ -70,7 +70,8 @@ class Run:
         """What the engine says goes into the log."""
         self.token_ids.extend(output.token_ids)
         if output.reasoning:
-            self.log.append(output.reasoning, len(self.token_ids), is_thought=True)
+            # Where text came with it, that took at least one token more.
+            self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)
         if output.text:
             self.log.append(output.text, len(self.token_ids))
 

@@ -79,19 +79,22 @@ async def chat(session: aiohttp.ClientSession, text: str, seed: int, turns: int,
     async with session.post("/api/conversations", json={"params": params}) as response:
         conversation = str((await response.json())["id"])
     questions = [FIRST.format(text=text), *(QUESTIONS[at % len(QUESTIONS)] for at in range(turns))]
+    await ask(session, conversation, questions[0])
     found: list[Turn] = []
-    for content in questions:
-        found.append(await ask(session, conversation, content))
+    for content in questions[1:]:
         await asyncio.sleep(pause)
-    return found[1:]
+        found.append(await ask(session, conversation, content))
+    return found
 
 
 async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -> Turn:
-    """One question, up to the end of its answer."""
+    """One question, up to the end of its answer. Raises RuntimeError if there is none."""
     async with session.post(f"/api/conversations/{conversation}/messages", json={"content": content}) as response:
         response.raise_for_status()
         async for event in read_events(response.content.iter_any()):
             last = event
+    if last.kind != "done":
+        raise RuntimeError(f"the answer ended with {last.kind}: {last.data}")
     usage: dict[str, Any] = last.data["message"]["usage"]
     return Turn(
         prompt=usage["prompt_tokens"],

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.core import InFlight
-from engine.errors import NotReadyError
+from engine.errors import EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput
@@ -264,11 +264,14 @@ class AsyncLLMEngine:
         """No request may hang because of a defect of ours: if the loop breaks, all of them end, and say so."""
         try:
             await self._run()
+            return
+        except EngineError as error:
+            logger.error("the engine has failed, restart the server: %s", error)
         except Exception:
             logger.exception("the engine's loop broke: a defect, please report it; restart the server")
-            self._broken = True
-            for request_id in list(self._streams):
-                self._deliver(RequestOutput(request_id, "", (), "error", error=LOOP_BROKE))
+        self._broken = True
+        for request_id in list(self._streams):
+            self._deliver(RequestOutput(request_id, "", (), "error", error=LOOP_BROKE))
 
     async def _run(self) -> None:
         step: InFlight | None = None

@@ -1,28 +1,30 @@
 """The events of a response, from its log, from any place on.
 
 Numbers follow from what the answer is, not from how its text was cut. 0 to 3 open it; a delta with which the answer
-has k tokens is 3 + k; with n tokens in all, the closing ones are 4 + n to 7 + n. So numbers are jumped over, never used
-twice, and `starting_after` means the same in every process.
+has k tokens is 3 + k; with n tokens in all, the closing ones are 4 + n to 7 + n. Where it was thought about, the five
+events between the thought and the text stand before the first delta of the text, and count: that one is 8 + k, the
+closing ones 9 + n to 12 + n. So numbers are jumped over, never used twice, and `starting_after` means the same in every
+process.
 """
 
 from collections.abc import AsyncGenerator, Iterable
 from typing import Any, Protocol
 
+from app.deltas import Delta
 from app.records import Message
+from app.responses.output import Event, OutputItem, thought_about
 from app.responses.record import ResponseRecord
-from app.responses.shapes import begun, item_json, output_text, response_json, response_status
+from app.responses.shapes import begun, response_json, response_status
 from app.run_log import RunLog
-from app.sse import encode_json, typed_frame
+from app.sse import typed_frame
 from app.token_history import ID_BYTES
 
 BEFORE_THE_FIRST = -1
-LAST_OPENING = 3
+FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
 LOG_OFFSET = 2
 """A delta's number here less its number in the log, where 1 is the opening and 1 + k a delta."""
 
 RESTARTING = {"type": "error", "code": "server_restart", "message": "The server is stopping", "param": None}
-
-Event = dict[str, Any]
 
 
 class Told(Protocol):
@@ -44,53 +46,66 @@ class ResponseEvents:
         self._record = record
         self._told = told
         self._is_stored = is_stored
-        self._place = {"item_id": told.answer.id, "output_index": 0, "content_index": 0}
-        fixed = encode_json({"type": "response.output_text.delta", **self._place, "logprobs": []})
-        self._delta_head = f"event: response.output_text.delta\ndata: {fixed[:-1]},".encode()
+        self._item: OutputItem | None = None
+        self._shift = 0
+        self._last = LAST_OPENING
 
     async def frames(self, after: int = BEFORE_THE_FIRST) -> AsyncGenerator[bytes, None]:
-        """All events with a number above `after`; what has come meanwhile is sent at once."""
-        if after < LAST_OPENING:
-            yield _numbered(self._opening(), 0, after)
-        last = max(after, LAST_OPENING)
-        async for deltas in self._told.log.news(last - LOG_OFFSET):
-            last = deltas[-1].number + LOG_OFFSET
-            said = [delta for delta in deltas if not delta.is_thought]
-            if said:
-                yield b"".join(self._delta(delta.number + LOG_OFFSET, delta.text) for delta in said)
+        """All events with a number above `after`; what has come meanwhile is sent at once. To be called once."""
+        if opening := _numbered(self._opening(), 0, after):
+            yield opening
+        # From the first on, whatever the client has seen: what an event is depends on those before it.
+        async for deltas in self._told.log.news(0):
+            if said := b"".join(self._said(delta, after) for delta in deltas):
+                yield said
         if self._told.log.is_closed:
-            yield _numbered(*self._closing(last, after), after)
+            yield self._closing(after)
         else:
-            yield typed_frame({**RESTARTING, "sequence_number": last})
-
-    def _delta(self, number: int, text: str) -> bytes:
-        return self._delta_head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
+            yield typed_frame({**RESTARTING, "sequence_number": max(self._last, after)})
 
     def _opening(self) -> list[Event]:
-        answer = begun(self._told.answer)
-        response, item = self._response(answer), {**item_json(answer), "content": []}
+        response = self._response(begun(self._told.answer))
         return [
             {"type": "response.created", "response": response},
             {"type": "response.in_progress", "response": response},
-            {"type": "response.output_item.added", "output_index": 0, "item": item},
-            {"type": "response.content_part.added", **self._place, "part": output_text("")},
         ]
 
-    def _closing(self, last: int, after: int) -> tuple[list[Event], int]:
-        """The last events, and the number of the first of them."""
+    def _said(self, delta: Delta, after: int) -> bytes:
+        if delta.is_thought and self._item is not None and not self._item.is_thought:
+            # Behind the text there is no place for a thought; the whole response has it.
+            return b""
+        item, change = self._at_item(delta.number + LOG_OFFSET, after, is_thought=delta.is_thought)
+        self._last = delta.number + LOG_OFFSET + self._shift
+        return change + item.delta(self._last, delta.text) if self._last > after else change
+
+    def _at_item(self, number: int, after: int, *, is_thought: bool) -> tuple[OutputItem, bytes]:
+        """The item that something belongs to, and the events up to there. number: of the first one in between."""
+        answer, before = self._told.answer, self._item
+        if before is not None and before.is_thought == is_thought:
+            return before, b""
+        item = self._item = OutputItem(answer, 0 if before is None else 1, is_thought=is_thought)
+        added = item.added(begun(answer))
+        if before is None:
+            return item, _numbered(added, FIRST_OF_THE_ITEM, after)
+        events = [*before.done(thought_about(answer, self._told.log.reasoning)), *added]
+        self._shift = len(events)
+        return item, _numbered(events, number, after)
+
+    def _closing(self, after: int) -> bytes:
         answer = self._told.answer
         num_tokens = len(answer.tokens.ids) // ID_BYTES
         # An answer that could not be stored has no tokens, and yet its text was sent.
-        number = max(LAST_OPENING + num_tokens, last if last > after else 0) + 1
+        number = max(LAST_OPENING + num_tokens + self._shift, self._last) + 1
         status = response_status(answer)
         kind = status if status in ("completed", "failed") else "incomplete"
         end = {"type": f"response.{kind}", "response": self._response(answer)}
         if status == "failed":
-            return [end], number + 3
-        text = {"type": "response.output_text.done", **self._place, "text": answer.content, "logprobs": []}
-        part = {"type": "response.content_part.done", **self._place, "part": output_text(answer.content)}
-        item = {"type": "response.output_item.done", "output_index": 0, "item": item_json(answer)}
-        return [text, part, item, end], number
+            return _numbered([end], number + 3, after)
+        # One that was stopped within its thought has no text.
+        is_thought = self._item is not None and self._item.is_thought and status != "completed"
+        shift = self._shift
+        item, change = self._at_item(number, after, is_thought=is_thought)
+        return change + _numbered([*item.done(answer), end], number + self._shift - shift, after)
 
     def _response(self, answer: Message) -> dict[str, Any]:
         return response_json(self._record, answer, is_stored=self._is_stored)

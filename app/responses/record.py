@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-RESPONSE_PREFIX, MESSAGE_PREFIX = "resp_", "msg_"
+RESPONSE_PREFIX, MESSAGE_PREFIX, REASONING_PREFIX = "resp_", "msg_", "rs_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,11 @@ class ResponseRecord:
 def response_id_of(message_id: str) -> str:
     """A response is an answer by another name."""
     return RESPONSE_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
+
+
+def reasoning_id_of(message_id: str) -> str:
+    """Of the thought before an answer, which is part of the same message."""
+    return REASONING_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
 
 
 def message_id_of(response_id: str) -> str:

@@ -7,7 +7,7 @@ from app.records import Message
 from app.run_log import RunLog
 from app.runs import closing_event
 from app.token_history import ID_BYTES, unpack_ids
-from engine.answer_text import AnswerFormat
+from engine.answer_text import AnswerFormat, Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class Retold:
     def of(cls, answer: Message, engine: Backend) -> "Retold":
         """`answer` has ended."""
         log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
-        for num_tokens, text in _deltas(answer, engine):
-            log.append(text, num_tokens)
+        for num_tokens, said in _deltas(answer, engine):
+            log.append(said.text, num_tokens, is_thought=said.is_thought)
         log.close(*closing_event(answer), len(answer.tokens.ids) // ID_BYTES)
         return cls(answer, log)
 
 
-def _deltas(answer: Message, engine: Backend) -> list[tuple[int, str]]:
+def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
     """(how many tokens the answer has then, what the last of them completed). In one piece where its tokens are not of
     this tokenizer."""
     ids = unpack_ids(answer.tokens.ids)
@@ -37,8 +37,12 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, str]]:
     reader = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, thinking).begin(
         [thinking.start_id] if thinking is not None and opened else []
     )
-    said = [(count, reader.push(id_)) for count, id_ in enumerate(ids, 1)]
-    deltas = [(count, piece.text) for count, piece in said if piece.text and not piece.is_thought]
-    if "".join(text for _, text in deltas) == answer.content:
+    deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
+    whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]
+    if all(_joined(deltas, said) == said.text for said in whole):
         return deltas
-    return [(len(ids), answer.content)] if answer.content else []
+    return [(len(ids) - number, said) for number, said in zip((1, 0), whole, strict=True) if said.text]
+
+
+def _joined(deltas: list[tuple[int, Said]], like: Said) -> str:
+    return "".join(said.text for _, said in deltas if said.is_thought == like.is_thought)

@@ -192,6 +192,8 @@ class Responses:
 
 
 def _check_fields(fields: ResponseRequest) -> None:
+    if not fields.items:
+        raise InvalidRequestError("input: there is no message in it", param="input")
     if fields.previous_response_id is not None and fields.conversation_id is not None:
         raise InvalidRequestError("previous_response_id and conversation exclude each other", param="conversation")
     if not fields.is_stored and fields.background:

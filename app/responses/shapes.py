@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.records import Conversation, Message
-from app.responses.record import ResponseRecord, response_id_of
+from app.responses.record import ResponseRecord, reasoning_id_of, response_id_of
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
@@ -18,6 +18,31 @@ RESTARTED = {"code": "server_error", "message": "The server stopped before the a
 def output_text(text: str) -> dict[str, Any]:
     """The one part of an answer."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def reasoning_text(text: str) -> dict[str, Any]:
+    """The one part of a thought."""
+    return {"type": "reasoning_text", "text": text}
+
+
+def reasoning_json(answer: Message) -> dict[str, Any]:
+    """What was thought before an answer, as an item. Nobody makes a summary of it."""
+    has_ended = bool(answer.content) or answer.status == "complete"
+    return {
+        "id": reasoning_id_of(answer.id),
+        "type": "reasoning",
+        "summary": [],
+        "content": [reasoning_text(answer.reasoning or "")],
+        "encrypted_content": None,
+        "status": "completed" if has_ended else _item_status(answer),
+    }
+
+
+def output_json(answer: Message) -> list[dict[str, Any]]:
+    """The items that a response has so far."""
+    thought = [reasoning_json(answer)] if answer.reasoning else []
+    said = [item_json(answer)] if answer.content or answer.status == "complete" else []
+    return thought + said
 
 
 def item_json(message: Message) -> dict[str, Any]:
@@ -45,7 +70,14 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
 def begun(answer: Message) -> Message:
     """`answer` as it was at its beginning."""
     return replace(
-        answer, content="", status="in_progress", completed_at=None, finish_reason=None, error=None, usage=None
+        answer,
+        content="",
+        reasoning=None,
+        status="in_progress",
+        completed_at=None,
+        finish_reason=None,
+        error=None,
+        usage=None,
     )
 
 
@@ -67,7 +99,7 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
         "max_tool_calls": None,
         "metadata": record.metadata,
         "model": record.model,
-        "output": [item_json(answer)] if answer.content or status == "completed" else [],
+        "output": output_json(answer),
         "parallel_tool_calls": True,
         "previous_response_id": record.previous_response_id,
         "conversation": {"id": record.conversation_id} if record.conversation_id is not None else None,

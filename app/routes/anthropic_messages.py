@@ -16,7 +16,6 @@ from app.services import services_of
 from app.serving import answer, check_model
 from app.stateless import WholePrompt
 from app.tenancy import tenant_of
-from app.thinking import preferred_mode
 
 
 async def messages(request: Request) -> Response:
@@ -35,6 +34,7 @@ async def messages(request: Request) -> Response:
         prompt_tokens=len(prompt.ids),
         max_tokens=fields.max_tokens,
         request_id=request.state.request_id,
+        thoughts=fields.thoughts,
     )
     response = await answer(
         request,
@@ -59,8 +59,7 @@ async def count_tokens(request: Request) -> Response:
 
 
 async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
-    # With Anthropic a model thinks only where it is asked to, and to ask for it is not supported.
-    thinking = preferred_mode(engine, "none")
+    thinking = fields.thinking_mode(engine)
     prompts = services_of(request).prompts
     return await prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking)
 

@@ -13,6 +13,7 @@ from app.services import server_services
 from app.tier_words import cpu_words, device_words, redis_words
 from app.turns import sampling_of_chats
 from app.version import VERSION
+from engine.executor.workers import WorkersState
 
 
 async def health(request: Request) -> Response:
@@ -56,11 +57,17 @@ def _workers(engine: Backend) -> dict[str, Any] | None:
     if workers is None:
         return None
     return {
-        "size": workers.size,
-        "state": "ok" if workers.ready else "starting",
+        "size": len(workers.pids),
+        "state": workers.state,
         "restarts": workers.restarts,
         "last_loss": workers.last_loss or None,
+        "ranks": [{"rank": rank, "pid": pid, "state": workers.state} for rank, pid in enumerate(workers.pids)],
     }
+
+
+def _failed_workers(host: EngineHost) -> WorkersState | None:
+    workers = host.engine.stats().workers if host.engine is not None else None
+    return workers if workers is not None and workers.state == "failed" else None
 
 
 def _reason(host: EngineHost) -> str | None:
@@ -74,6 +81,8 @@ def _reason(host: EngineHost) -> str | None:
             return "The server is stopping"
         case "failed" if host.failed:
             return f"The engine could not be started: {host.progress}"
+        case "failed" if (workers := _failed_workers(host)) is not None:
+            return f"The engine broke: its workers were lost too often, the last time because {workers.last_loss}"
         case _:
             return "The engine broke, its log says how; restart the server"
 

@@ -46,9 +46,17 @@ class InputItem(RequestModel):
         return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
 
 
+class ReasoningItem(RequestModel):
+    """What was thought before an earlier answer, as clients echo it. No thought is part of a later prompt."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "summary", "content", "encrypted_content", "status"})
+
+    type: Literal["reasoning"]
+
+
 def supported_input(value: object, path: str) -> object:
     """`value`, a list of items at `path`, without the fields that are ignored; raises as `supported_fields` does."""
-    items = supported_items(InputItem, value, path)
+    items = supported_items(InputItem, value, path, {"reasoning": ReasoningItem})
     if not isinstance(items, list):
         return items
     return [

@@ -1,7 +1,8 @@
 """From the bytes of a body to a checked value, or an InvalidRequestError that names the field at fault."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, from_json
@@ -32,6 +33,8 @@ class RequestModel(BaseModel):
 
 
 Model = TypeVar("Model", bound=RequestModel)
+
+NO_OTHERS: Final[Mapping[str, type[RequestModel]]] = MappingProxyType({})
 
 
 def parse_body(model: type[Model], body: bytes) -> Model:
@@ -69,15 +72,20 @@ def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path:
     return kept
 
 
-def supported_items(model: type[RequestModel], value: object, path: str) -> object:
-    """`value`, a list of objects at `path`, each without the fields that `model` ignores.
+def supported_items(
+    model: type[RequestModel], value: object, path: str, others: Mapping[str, type[RequestModel]] = NO_OTHERS
+) -> object:
+    """`value`, a list of objects at `path`, each without the fields that `model` ignores; or that one of `others` does,
+    which are by an object's `type`.
 
     Whatever is not of that form is left for pydantic to refuse. Raises as `supported_fields` does.
     """
     if not isinstance(value, list):
         return value
     return [
-        supported_fields(model, item, f"{path}[{index}].") if isinstance(item, dict) else item
+        supported_fields(others.get(str(item.get("type")), model), item, f"{path}[{index}].")
+        if isinstance(item, dict)
+        else item
         for index, item in enumerate(value)
     ]
 

@@ -7,14 +7,22 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.limits import MAX_MESSAGES
-from app.schemas.input_items import InputItem, supported_input
+from app.schemas.input_items import InputItem, ReasoningItem, supported_input
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 
-Items = Annotated[list[InputItem], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+def _item_kind(value: object) -> str:
+    return "<reasoning>" if isinstance(value, dict) and value.get("type") == "reasoning" else "<message>"
+
+
+Item = Annotated[
+    Annotated[InputItem, Tag("<message>")] | Annotated[ReasoningItem, Tag("<reasoning>")], Discriminator(_item_kind)
+]
+Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
 def _input_kind(value: object) -> str:
@@ -57,8 +65,8 @@ class TextFields(RequestModel):
 
 
 class ReasoningFields(RequestModel):
-    """`effort` counts for models that think before they answer; thoughts are not told, so that there is nothing to
-    summarise."""
+    """`effort` counts for models that think before they answer. Thoughts are told as they are, with or without the
+    wish for a summary."""
 
     effort: str | None = None
     summary: str | None = None
@@ -124,7 +132,7 @@ class ResponseRequest(UrgencyFields):
         """The messages of the input."""
         if isinstance(self.input, str):
             return [InputItem(role="user", content=self.input)]
-        return self.input
+        return [item for item in self.input if isinstance(item, InputItem)]
 
     @property
     def conversation_id(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs a model in several processes, a rank each, and starts them again when one dies."""
+"""Runs a model in several processes, a rank each, and starts them again when one dies or hangs."""
 
 import logging
 import threading
@@ -24,7 +24,7 @@ from models.pangu.config import PanguConfig
 from models.pangu.tensor_parallel import rank_config
 
 MOST_RESTARTS: Final = 3
-"""Within `RESTART_SECONDS`: whatever kills the ranks more often than that is not cured by a restart."""
+"""Within `RESTART_SECONDS`: whatever ends the ranks more often than that is not cured by a restart."""
 RESTART_SECONDS: Final = 600.0
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
 """Before each of them."""
@@ -37,9 +37,9 @@ class MultiprocExecutor:
 
     One thread spawns the processes and reads what they send: they die with the thread that spawned them.
 
-    When a rank dies, all are ended, and every step under way fails with the same WorkersLostError; so does every later
-    one until `restart` is called: whoever schedules has to learn first that the device is empty. Steps after that
-    wait for the new processes.
+    When a rank dies or hangs, all are ended, and every step under way fails with the same WorkersLostError; so does
+    every later one until `restart` is called: whoever schedules has to learn first that the device is empty. Steps
+    after that wait for the new processes.
     """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
@@ -59,6 +59,7 @@ class MultiprocExecutor:
         self._restarts: deque[float] = deque()
         self._num_restarts = 0
         self._last_loss = ""
+        self._has_failed = False
 
     # The start
 
@@ -111,7 +112,7 @@ class MultiprocExecutor:
         return future
 
     def _serve(self) -> None:
-        """On the thread, until a rank dies."""
+        """On the thread, until a rank dies or hangs."""
         assert self._processes is not None
         with self._lock:
             unsent, self._unsent = self._unsent, None
@@ -143,12 +144,16 @@ class MultiprocExecutor:
     # Another start
 
     def restart(self) -> None:
-        """Accept steps again, for workers that know nothing yet. Raises EngineError if they died too often lately."""
+        """Accept steps again, for workers that know nothing yet. Raises EngineError if they were lost too often."""
         now = time.monotonic()
         while self._restarts and self._restarts[0] < now - RESTART_SECONDS:
             self._restarts.popleft()
         if len(self._restarts) >= MOST_RESTARTS:
-            raise EngineError(f"workers died {MOST_RESTARTS + 1} times within {RESTART_SECONDS:g} s: {self._last_loss}")
+            self._has_failed = True
+            raise EngineError(
+                f"the workers were lost {MOST_RESTARTS + 1} times within {RESTART_SECONDS:g} s, the last time because "
+                f"{self._last_loss}"
+            )
         delay = BACKOFF_SECONDS[len(self._restarts)]
         self._restarts.append(now)
         with self._lock:
@@ -181,8 +186,13 @@ class MultiprocExecutor:
     def state(self) -> WorkersState:
         """For whoever watches."""
         with self._lock:
-            ready = self._lost is None and self._unsent is None
-            return WorkersState(self._config.tensor_parallel_size, self._num_restarts, self._last_loss, ready=ready)
+            computes = self._lost is None and self._unsent is None
+            return WorkersState(
+                state="failed" if self._has_failed else "ok" if computes else "starting",
+                pids=self.pids or (None,) * self._config.tensor_parallel_size,
+                restarts=self._num_restarts,
+                last_loss=self._last_loss,
+            )
 
     def close(self) -> None:
         """End the processes; steps under way are lost."""

@@ -5,8 +5,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -21,14 +22,18 @@ from engine.executor.messages import (
     LogLine,
     Note,
     Refusal,
+    Step,
     StepEnded,
     Up,
     decode_up,
     encode,
 )
 from engine.executor.rank_process import RankOrder, run_rank
+from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
 
+CALL_SECONDS: Final = 1800.0
+"""How long the ranks may take to start and read their weights; on a slow disk that is long."""
 _STRAGGLER_SECONDS: Final = 10.0
 """How long the other ranks may take to fail at what one of them failed at; they may wait for it for ever."""
 
@@ -39,11 +44,12 @@ class RankDiedError(EngineError):
 
 class RankProcesses:
     """Spawned when it is made; `close` ends it. All by one thread, which must outlive the processes, but
-    for `send` and `end`."""
+    for `send` and `end`. pids: by rank."""
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
         self._progress = progress
         self._size = config.tensor_parallel_size
+        self._limit = StepLimit()
         self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
         # Spawned and not forked: this process has threads, and perhaps a device.
         context = get_context("spawn")
@@ -60,15 +66,14 @@ class RankProcesses:
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """By rank."""
-        return tuple(process.pid or 0 for process in self._processes)
+        self.pids: Final = tuple(process.pid or 0 for process in self._processes)
 
     def send(self, message: Down) -> None:
         """To every rank; a rank that has died is noticed when its answer is read."""
         frame = encode(message)
+        if isinstance(message, Step):
+            # Before it is sent: the pipe of a rank that hangs takes nothing once it is full.
+            self._limit.sent()
         for pipe in self._pipes:
             try:
                 pipe.send_bytes(frame)
@@ -80,30 +85,36 @@ class RankProcesses:
         RankDiedError."""
         self.send(call)
         answers: dict[int, LoadedModel | None] = {}
-        for rank, message in self._messages():
+        passes_at = time.monotonic() + CALL_SECONDS
+        for rank, message in self._messages(lambda: passes_at):
             if isinstance(message, Refusal):
                 raise EngineError(message.error)
             if isinstance(message, Answer):
                 answers[rank] = message.model
             if len(answers) == self._size:
-                break
-        return [answers[rank] for rank in range(self._size)]
+                return [answers[rank] for rank in range(self._size)]
+        raise RankDiedError(f"{self._all_but(answers)} did not start within {CALL_SECONDS:g} s")
 
     def steps(self) -> Iterator[list[StepEnded]]:
-        """What became of each step, by rank, in the order of the steps, until a rank dies: RankDiedError."""
+        """What became of each step, by rank, in the order of the steps, until a rank dies or hangs: RankDiedError."""
         ended: dict[int, dict[int, StepEnded]] = {}
-        limits: dict[int, float] = {}
-        for rank, message in self._messages(limits):
+        stragglers: dict[int, float] = {}
+        for rank, message in self._messages(lambda: min(self._limit.passes_at(), *stragglers.values(), inf)):
             if not isinstance(message, StepEnded):
                 continue
             of_step = ended.setdefault(message.step_id, {})
             of_step[rank] = message
             if message.error:
-                limits.setdefault(message.step_id, time.monotonic() + _STRAGGLER_SECONDS)
+                stragglers.setdefault(message.step_id, time.monotonic() + _STRAGGLER_SECONDS)
             if len(of_step) == self._size:
                 del ended[message.step_id]
-                limits.pop(message.step_id, None)
+                stragglers.pop(message.step_id, None)
+                self._limit.ended()
                 yield [of_step[rank] for rank in range(self._size)]
+        if stragglers:
+            raise RankDiedError("one rank failed at a step, and the others do not answer")
+        oldest = next(iter(ended.values()), {})
+        raise RankDiedError(f"{self._all_but(oldest)} did not answer a step within {self._limit.seconds:g} s")
 
     def end(self) -> None:
         """They have nothing to save. By any thread: whoever waits for an answer gets RankDiedError."""
@@ -122,13 +133,12 @@ class RankProcesses:
             pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _messages(self, limits: dict[int, float] | None = None) -> Iterator[tuple[int, Up]]:
-        """As they come; log lines go to the log, sentences to `progress`. limits: when to give up waiting."""
+    def _messages(self, passes_at: Callable[[], float]) -> Iterator[tuple[int, Up]]:
+        """As they come, until `passes_at` has passed without any; log lines go to the log, sentences to `progress`."""
         while True:
-            timeout = max(0.0, min(limits.values()) - time.monotonic()) if limits else None
-            ready = wait(self._pipes, timeout)
-            if not ready:
-                raise RankDiedError("one rank failed at a step, and the others do not answer")
+            ready = wait(self._pipes, max(0.0, passes_at() - time.monotonic()))
+            if not ready and time.monotonic() >= passes_at():
+                return
             for pipe in ready:
                 assert isinstance(pipe, Connection)
                 rank = self._pipes.index(pipe)
@@ -143,6 +153,10 @@ class RankProcesses:
                         self._progress(sentence)
                     case _:
                         yield rank, message
+
+    def _all_but(self, answered: Collection[int]) -> str:
+        missing = [f"rank {rank} (pid {pid})" for rank, pid in enumerate(self.pids) if rank not in answered]
+        return f"{' and '.join(missing)} of {self._size}"
 
     def _last_words(self, rank: int) -> str:
         process = self._processes[rank]

@@ -1,6 +1,7 @@
 """What the scheduler's side knows of workers in other processes."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.errors import EngineError
 
@@ -12,9 +13,11 @@ class WorkersLostError(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class WorkersState:
-    """last_loss: how they were lost the last time, in a sentence; empty if they never were. ready: they compute."""
+    """All ranks start, compute and end together. pids: by rank; None while there is no process.
+    failed: they are not started again. last_loss: how they were lost the last time, in a sentence; empty if they never
+    were."""
 
-    size: int
+    state: Literal["starting", "ok", "failed"]
+    pids: tuple[int | None, ...]
     restarts: int
     last_loss: str
-    ready: bool

@@ -10,6 +10,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseOutputMessage, ResponseStreamEvent
 
+from engine.outputs import RequestOutput
 from tests.integration.api_server import RunningServer
 from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
 
@@ -216,13 +217,28 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     events = aiter(stream)
     async with asyncio.timeout(5):
-        for kind, _ in EVENTS_BEFORE:
+        for kind, _ in EVENTS_BEFORE[:2]:
             assert (await anext(events)).type == kind
         for step in range(3):
             api.engine.allow(1)
+            for kind, _ in EVENTS_BEFORE[2:] if step == 0 else ():
+                assert (await anext(events)).type == kind
             event = await anext(events)
             assert event.type == "response.output_text.delta"
             assert (event.delta, event.sequence_number, event.logprobs) == (f" w{step}", 4 + step, [])
+    await stream.close()
+
+
+async def test_a_thought_and_text_that_come_at_once_have_the_numbers_that_they_have_apart(
+    client: AsyncOpenAI, api: Api
+) -> None:
+    api.engine.hold()
+    stream = await client.responses.create(model="fake-1", input="hi", stream=True)
+    [request] = api.engine.requests
+    request.outputs.put_nowait(RequestOutput(request.request_id, " w0", (1, 2, 3), reasoning="hm"))
+    events = await until_text(aiter(stream), " w0")
+    deltas = [(event.type, event.sequence_number) for event in events if event.type.endswith("text.delta")]
+    assert deltas == [("response.reasoning_text.delta", 3 + 2), ("response.output_text.delta", 8 + 3)]
     await stream.close()
 
 

@@ -14,7 +14,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from app.chat_answer import FAINT, NORMAL
+from engine.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
+from tests.integration.engine_rig import engine_config
+from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
 from tests.unit.fake_engine import FAILING, FakeEngine
 
 COMMAND = (sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", "chat")
@@ -183,3 +187,22 @@ async def test_a_server_with_keys_is_talked_to_with_one(api: RunningServer[FakeE
     await welcome.shows(" w0 w1 w2")
     refused.close()
     welcome.close()
+
+
+async def test_thoughts_are_shown_until_they_are_hidden(tmp_path: Path) -> None:
+    folder = write_thinking_openpangu(tmp_path / "pangu")
+    config = engine_config(folder, tmp_path / "state", prefix_cache=False)
+    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    async with running_server(tmp_path, engine) as server:
+        terminal = Terminal.chat_with(server.url)
+        try:
+            await terminal.shows("It thinks before it answers: /thoughts hides that")
+            terminal.type("Hi\n")
+            await terminal.shows(f"{FAINT}{THOUGHT}{NORMAL}\r\n\r\n{ANSWER}")
+            await terminal.shows("\n> ")
+            terminal.type("/thoughts\n")
+            await terminal.shows("Thoughts are hidden.")
+            terminal.type("Hi\n")
+            assert THOUGHT not in await terminal.shows(f"(thinking){NORMAL}\r\n\r\n{ANSWER}")
+        finally:
+            terminal.close()

@@ -5,7 +5,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.integration import test_api_openai, test_compat_anthropic, test_compat_keys, test_compat_langchain
+from tests.integration import (
+    test_api_openai,
+    test_compat_anthropic,
+    test_compat_keys,
+    test_compat_langchain,
+    test_compat_thinking,
+)
 from tests.integration.compatibility import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -16,6 +22,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
     [
         ("api.md", "### Chat completions, completions and models", [test_api_openai, test_compat_langchain]),
         ("api.md", "### Messages", [test_compat_anthropic]),
+        ("api.md", "### Models that think", [test_compat_thinking]),
         ("keys.md", "## What clients get", [test_compat_keys]),
     ],
 )

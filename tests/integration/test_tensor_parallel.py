@@ -4,15 +4,19 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from engine.config import EngineConfig, TierConfig
+from engine.errors import EngineError
+from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, MIB, answer
+from tests.integration.real_server import serving
 from tests.redis_server import RedisServer
 from tests.tiny_models import make_tiny_model
 
@@ -68,10 +72,24 @@ def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tupl
     assert again.token_ids == alone[0]
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_is_killed_in_the_middle_of_an_answer_costs_only_time(
-    llm: LLM, alone: list[tuple[int, ...]], rank: int
+@pytest.mark.parametrize(
+    ("rank", "kill", "loss"),
+    [
+        (0, signal.SIGKILL, "the process of rank 0 of 2 (pid {}) was killed by signal 9"),
+        (1, signal.SIGKILL, "the process of rank 1 of 2 (pid {}) was killed by signal 9"),
+        (1, signal.SIGSTOP, "rank 1 (pid {}) of 2 did not answer a step within 3 s"),
+    ],
+)
+def test_a_rank_that_dies_or_hangs_in_the_middle_of_an_answer_costs_only_time(
+    llm: LLM,
+    alone: list[tuple[int, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    rank: int,
+    kill: signal.Signals,
+    loss: str,
 ) -> None:
+    monkeypatch.setattr(step_limit, "LEAST_SECONDS", 3.0)
+    monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0, 0.0, 0.0))
     executor = llm.engine.core.executor
     assert isinstance(executor, MultiprocExecutor)
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
@@ -81,7 +99,7 @@ def test_a_rank_that_is_killed_in_the_middle_of_an_answer_costs_only_time(
     while len(news) < 6:
         news += llm.engine.step()
     killed = executor.pids[rank]
-    os.kill(killed, signal.SIGKILL)
+    os.kill(killed, kill)
     while llm.engine.has_unfinished_requests():
         news += llm.engine.step()
     told: dict[str, tuple[int, ...]] = {}
@@ -89,11 +107,39 @@ def test_a_rank_that_is_killed_in_the_middle_of_an_answer_costs_only_time(
         told[output.request_id] = told.get(output.request_id, ()) + output.token_ids
     assert list(told.values()) == alone
     assert killed not in executor.pids
-    assert f"rank {rank} of 2 (pid {killed}) was killed by signal 9" in executor.state.last_loss
-    assert executor.state.ready
+    assert loss.format(killed) in executor.state.last_loss
+    assert (executor.state.state, executor.state.pids) == ("ok", executor.pids)
     while not llm.engine.core.is_quiet:
         llm.engine.step()
     llm.engine.check()
+
+
+def test_ranks_that_hang_while_they_start_end_the_start_and_are_named(
+    pair: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_processes, "CALL_SECONDS", 0.0)
+    late = r"rank 0 \(pid \d+\) and rank 1 \(pid \d+\) of 2 did not start within 0 s"
+    with pytest.raises(EngineError, match=late):
+        LLM(replace(pair, tiers=None))
+
+
+async def test_ranks_that_die_again_and_again_break_the_engine_and_health_says_why(
+    pair: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multiproc, "MOST_RESTARTS", 0)
+    async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
+        workers = (await (await http.get("/health")).json())["workers"]
+        assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]
+        async with engine.generate(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True)) as stream:
+            await anext(stream)
+            os.kill(workers["ranks"][1]["pid"], signal.SIGKILL)
+            *_, last = [output async for output in stream]
+        assert last.finish_reason == "error"
+        assert "must be restarted" in (last.error or "")
+        health = await (await http.get("/ready")).json()
+        assert health["status"] == "failed"
+        assert f"the process of rank 1 of 2 (pid {workers['ranks'][1]['pid']}) was killed" in health["reason"]
+        assert health["workers"]["ranks"] == [{"rank": rank, "pid": None, "state": "failed"} for rank in range(2)]
 
 
 def test_after_a_restart_every_rank_has_its_part_from_redis(

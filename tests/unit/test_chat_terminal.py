@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.chat import printable, receipt
+from app.chat import receipt
+from app.chat_answer import FAINT, NORMAL, AnswerView, printable
 from app.chat_client import Event, read_events
 
 BODY = (
@@ -34,6 +35,34 @@ def test_an_answer_cannot_take_over_the_terminal() -> None:
 def test_letters_and_emoji_of_all_scripts_are_shown() -> None:
     text = "naïve 日本語 👩\u200d💻 עברית"
     assert printable(text) == text
+
+
+def shown(*, shows_thoughts: bool) -> str:
+    written: list[str] = []
+    view = AnswerView(written.append, shows_thoughts=shows_thoughts)
+    for part in ("let me", " see\x1b[0m"):
+        view.thought(part)
+    for part in ("he", "llo"):
+        view.said(part)
+    view.close()
+    return "".join(written)
+
+
+def test_thoughts_are_faint_and_apart_and_cannot_end_that_themselves() -> None:
+    assert shown(shows_thoughts=True) == f"{FAINT}let me see[0m{NORMAL}\n\nhello"
+
+
+def test_one_word_stands_for_thoughts_that_are_hidden() -> None:
+    assert shown(shows_thoughts=False) == f"{FAINT}(thinking){NORMAL}\n\nhello"
+
+
+def test_the_terminal_does_not_stay_faint_when_an_answer_is_stopped_within_its_thought() -> None:
+    written: list[str] = []
+    view = AnswerView(written.append, shows_thoughts=True)
+    view.thought("hm")
+    view.close()
+    view.close()
+    assert written == [FAINT, "hm", NORMAL]
 
 
 def message(**kv: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from app.metrics import Metrics
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.store import StoreStats
+from engine.executor.workers import WorkersState
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine
 
@@ -49,6 +50,7 @@ class EngineWithEverything(FakeEngine):
             asked_tokens={"device": 3, "cpu": 2, "redis": 1},
             load_seconds={"cpu": seconds},
             tiers=tiers,
+            workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
         )
 
 

@@ -45,9 +45,14 @@ async def test_an_answer_of_another_tokenizer_comes_in_one_piece() -> None:
     assert await deltas_of(answer("hello", [WORDS, WORDS + 1])) == [Delta(3, "hello")]
 
 
-async def test_thoughts_are_passed_over_but_their_tokens_count() -> None:
+async def test_thoughts_are_deltas_of_their_own_and_their_marks_count() -> None:
     thinking = Thinking(START, END, {"slow": ""})
     thought = replace(answer(" w1", [START, WORDS, END, WORDS + 1]), reasoning=" w0")
-    assert await deltas_of(thought, thinking) == [Delta(5, " w1")]
+    assert await deltas_of(thought, thinking) == [Delta(3, " w0", is_thought=True), Delta(5, " w1")]
     begun_by_the_prompt = replace(answer(" w1", [WORDS, END, WORDS + 1]), reasoning=" w0")
-    assert await deltas_of(begun_by_the_prompt, thinking) == [Delta(4, " w1")]
+    assert await deltas_of(begun_by_the_prompt, thinking) == [Delta(2, " w0", is_thought=True), Delta(4, " w1")]
+
+
+async def test_a_thought_of_another_tokenizer_comes_in_one_piece_too() -> None:
+    thought = replace(answer("hello", [WORDS, WORDS + 1, WORDS + 2]), reasoning="hm")
+    assert await deltas_of(thought) == [Delta(3, "hm", is_thought=True), Delta(4, "hello")]

@@ -52,7 +52,12 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"stream": "yes"}, "stream"),
         ({"tools": [{"name": "x"}]}, "tools"),
         ({"tool_choice": {"type": "any"}}, "tool_choice"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking"),
+        ({"thinking": {"type": "between_tools"}}, "thinking.type"),
+        ({"thinking": {"type": "adaptive", "display": "all"}}, "thinking.display"),
+        (
+            {"messages": [{"role": "assistant", "content": [{"type": "thinking", "text": "x"}]}]},
+            "messages[0].content[0].text",
+        ),
         ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format"),
         ({"output_config": {"length": 1}}, "output_config.length"),
         ({"diagnostics": {"previous_message_id": "msg_1"}}, "diagnostics"),

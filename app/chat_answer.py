@@ -1,0 +1,41 @@
+"""One answer as it appears in the terminal: what is thought faint, then what is said."""
+
+import unicodedata
+from collections.abc import Callable
+
+FAINT, NORMAL = "\x1b[2m", "\x1b[22m"
+
+
+class AnswerView:
+    """shows_thoughts: False, and one word stands for them. Close it, or the terminal may stay faint."""
+
+    def __init__(self, write: Callable[[str], object], *, shows_thoughts: bool) -> None:
+        self._write = write
+        self._shows_thoughts = shows_thoughts
+        self._is_thinking = False
+
+    def thought(self, text: str) -> None:
+        """More of what is thought."""
+        if not self._is_thinking:
+            self._is_thinking = True
+            self._write(FAINT if self._shows_thoughts else f"{FAINT}(thinking)")
+        if self._shows_thoughts:
+            self._write(printable(text))
+
+    def said(self, text: str) -> None:
+        """More of the answer."""
+        if self._is_thinking:
+            self.close()
+            self._write("\n\n")
+        self._write(printable(text))
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._is_thinking:
+            self._is_thinking = False
+            self._write(NORMAL)
+
+
+def printable(text: str) -> str:
+    """`text` without the control characters with which an answer could take over the terminal."""
+    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc")

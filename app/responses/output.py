@@ -1,0 +1,52 @@
+"""The items of one response's output as its stream tells them: what was thought, then what is said."""
+
+from dataclasses import replace
+from typing import Any
+
+from app.records import Message
+from app.responses.shapes import item_json, output_text, reasoning_json, reasoning_text
+from app.sse import encode_json
+
+Event = dict[str, Any]
+
+
+class OutputItem:
+    """One item of one part. Everything of a text's event but the text is encoded once."""
+
+    def __init__(self, answer: Message, index: int, *, is_thought: bool) -> None:
+        self.is_thought = is_thought
+        self._index = index
+        self._part = reasoning_text if is_thought else output_text
+        self._item = reasoning_json if is_thought else item_json
+        self._kind = f"response.{'reasoning' if is_thought else 'output'}_text"
+        self._place = {"item_id": self._item(answer)["id"], "output_index": index, "content_index": 0}
+        # Probabilities are not told, but clients look for the field.
+        self._logprobs: Event = {} if is_thought else {"logprobs": []}
+        fixed = encode_json({"type": f"{self._kind}.delta", **self._place, **self._logprobs})
+        self._delta_head = f"event: {self._kind}.delta\ndata: {fixed[:-1]},".encode()
+
+    def added(self, begun: Message) -> list[Event]:
+        """Two events. begun: the answer before its first word."""
+        item = {**self._item(begun), "status": "in_progress", "content": []}
+        return [
+            {"type": "response.output_item.added", "output_index": self._index, "item": item},
+            {"type": "response.content_part.added", **self._place, "part": self._part("")},
+        ]
+
+    def delta(self, number: int, text: str) -> bytes:
+        """The frame of one event."""
+        return self._delta_head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
+
+    def done(self, answer: Message) -> list[Event]:
+        """Three events. answer: with all of the item's text."""
+        text = (answer.reasoning or "") if self.is_thought else answer.content
+        return [
+            {"type": f"{self._kind}.done", **self._place, "text": text, **self._logprobs},
+            {"type": "response.content_part.done", **self._place, "part": self._part(text)},
+            {"type": "response.output_item.done", "output_index": self._index, "item": self._item(answer)},
+        ]
+
+
+def thought_about(answer: Message, reasoning: str | None) -> Message:
+    """`answer` when its thought has ended and nothing is said yet: the item of a thought is complete then."""
+    return replace(answer, reasoning=reasoning, status="complete")

@@ -18,7 +18,9 @@ def thinking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("The page is not built; run make setup")
     folder = tmp_path_factory.mktemp("thinking")
     model = write_thinking_openpangu(folder / "tiny-openpangu")
-    flags = ("--model", str(model), "--cache-dir", str(default_cache_dir()), "--kv-memory", "16MiB", "--redis-url", "off")
+    # Where the others keep their compiled kernels.
+    cache = ("--cache-dir", str(default_cache_dir()))
+    flags = ("--model", str(model), *cache, "--kv-memory", "16MiB", "--redis-url", "off")
     with ebb_serve(folder, *flags, "--cpu-kv-memory", "0") as url:
         yield url
 

@@ -4,7 +4,7 @@ import torch
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.gathered import QUERY_TILE, GatheredAttention
 from tests.sizes import Size
-from tests.unit.paged_history import Life, PagedHistory
+from tests.tensors.paged_history import Life, PagedHistory
 
 
 @pytest.fixture(autouse=True)

@@ -94,9 +94,9 @@ def test_with_reuse_off_everything_is_computed(model_path: Path, tmp_path: Path)
 
 
 def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=5, redis_url="off", cpu_memory=0)
-    prompts = [[600 + index * 50 + at for at in range(118)] for index in range(2)]
-    params = SamplingParams(temperature=0.0, max_tokens=16, ignore_eos=True)
+    config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=6, redis_url="off", cpu_memory=0)
+    prompts = [[600 + index * 50 + at for at in range(110)] for index in range(3)]
+    params = SamplingParams(temperature=0.0, max_tokens=24, ignore_eos=True)
     with LLM(config) as llm:
         together = [completion.token_ids for completion in llm.generate(prompts, params)]
         assert llm.engine.core.scheduler.num_preemptions > 0

@@ -28,6 +28,10 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 comma := ,
 
+# Run a command with the checks beside it: tests wait often enough to leave a core to them. They speak after it.
+check-beside = $(MAKE) --no-print-directory lint web-test >.make/checks.log 2>&1 & checks=$$!; \
+	$(1); tests=$$?; wait $$checks; checked=$$?; cat .make/checks.log; exit $$((tests | checked))
+
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 	@echo "  Variables: DEVICE=cpu|cuda|npu (here: $(DEVICE)), ARGS=\"--port 9000 ...\", PYTHON=/path/to/python3.12"
@@ -37,11 +41,11 @@ serve: setup ## set everything up, then run the server (ARGS="--port 9000")
 
 setup: .make/ebb app/static/index.html ## set everything up, start nothing
 
-test: test-setup lint web-test ## check and test everything, small sizes
-	@$(BIN)/python -m pytest $(ARGS)
+test: test-setup ## check and test everything, small sizes
+	@$(call check-beside,$(BIN)/python -m pytest $(ARGS))
 
-test-full: test-setup lint web-test ## the same with the large sizes
-	@$(BIN)/python -m pytest --size full $(ARGS)
+test-full: test-setup ## the same with the large sizes
+	@$(call check-beside,$(BIN)/python -m pytest --size full $(ARGS))
 
 faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import KEY_PREFIX
@@ -48,6 +50,7 @@ def connect(address: RedisAddress) -> redis.Redis:
             password=address.password,
             db=address.database,
             socket_timeout=_SECONDS,
+            retry=_retry_at_once(),
         )
     tls = address.tls
     return redis.Redis(
@@ -57,10 +60,16 @@ def connect(address: RedisAddress) -> redis.Redis:
         password=address.password,
         db=address.database,
         socket_timeout=_SECONDS,
+        retry=_retry_at_once(),
         ssl=tls is not None,
         ssl_ca_certs=tls.ca_file if tls is not None else None,
         ssl_cert_reqs="required" if tls is None or tls.verify else "none",
     )
+
+
+def _retry_at_once() -> Retry:
+    """A connection that was lost is made anew. Nobody wants to wait longer to hear that nothing answers."""
+    return Retry(NoBackoff(), 1)
 
 
 def stat(client: redis.Redis) -> StoredBlocks:

@@ -6,7 +6,7 @@ import torch
 from engine.attention.backend import AttentionSpec
 from tests.contract.npu_operators import NpuOperators
 from tests.sizes import Size
-from tests.unit.paged_history import Life, PagedHistory
+from tests.tensors.paged_history import Life, PagedHistory
 
 BLOCK = 128
 SHAPES = {"pangu-1b": (12, 6), "pangu-7b": (32, 8), "one KV head": (7, 1)}

@@ -12,7 +12,7 @@ from engine.attention.backend import AttentionSpec
 from engine.worker.accelerator import AcceleratorDevice
 from engine.worker.cache_engine import CacheEngine
 from models.layers.kinds import TORCH_LAYERS
-from tests.unit.paged_history import Life, PagedHistory
+from tests.tensors.paged_history import Life, PagedHistory
 
 LAYOUT = BlockLayout(num_layers=4, num_kv_heads=2, block_size=128, head_dim=128, itemsize=2)
 

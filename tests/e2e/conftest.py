@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright
 
 from tests.conftest import default_cache_dir
@@ -16,6 +17,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STATIC = Path(__file__).parents[2] / "app" / "static"
 
 NewPage = Callable[..., Awaitable[ChatPage]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """They share a browser, and so its event loop."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -37,8 +45,9 @@ def server(chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPa
         yield url
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium_path: str) -> AsyncIterator[Browser]:
+    """Chromium; each test opens contexts of its own in it, which share nothing, and closes them."""
     async with async_playwright() as playwright:
         # Chromium's own sandbox cannot be had as root, which tests in containers are.
         browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
@@ -46,7 +55,7 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
     """Opens pages, each in a context of its own. At the end none may have raised an error, broken the content security
     policy, or asked another origin for anything."""
@@ -79,7 +88,7 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
     assert faults == []
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def chat(new_page: NewPage) -> ChatPage:
     """A page of a usual size, not opened yet."""
     return await new_page()

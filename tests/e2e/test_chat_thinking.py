@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.server_process import ebb_serve
@@ -17,7 +18,9 @@ def thinking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("The page is not built; run make setup")
     folder = tmp_path_factory.mktemp("thinking")
     model = write_thinking_openpangu(folder / "tiny-openpangu")
-    flags = ("--model", str(model), "--cache-dir", str(folder / "cache"), "--kv-memory", "16MiB", "--redis-url", "off")
+    # Where the others keep their compiled kernels.
+    cache = ("--cache-dir", str(default_cache_dir()))
+    flags = ("--model", str(model), *cache, "--kv-memory", "16MiB", "--redis-url", "off")
     with ebb_serve(folder, *flags, "--cpu-kv-memory", "0") as url:
         yield url
 
@@ -25,7 +28,8 @@ def thinking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 async def test_thoughts_are_folded_above_the_answer_until_they_are_turned_off(
     browser: Browser, thinking_server: str
 ) -> None:
-    page = await (await browser.new_context(base_url=thinking_server)).new_page()
+    context = await browser.new_context(base_url=thinking_server)
+    page = await context.new_page()
     chat, thoughts = ChatPage(page), page.get_by_test_id("reasoning")
     await page.goto("/")
     await chat.send("Hi")
@@ -48,3 +52,4 @@ async def test_thoughts_are_folded_above_the_answer_until_they_are_turned_off(
     await page.reload()
     await expect(chat.answers).to_have_count(2)
     await expect(thoughts).to_have_count(1)
+    await context.close()

@@ -1,7 +1,10 @@
 """A server with an engine that needs no model, and a client of it."""
 
-from collections.abc import AsyncIterator
+import importlib
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import aiohttp
 import pytest
@@ -13,6 +16,19 @@ from tests.unit.fake_engine import FakeEngine
 
 # oneDNN packs bfloat16 weights for some CPUs only. What happens on others is in test_without_native_step.py.
 collect_ignore = [] if can_prepack(torch.bfloat16) else ["test_prepacked.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lmcache_ends_at_once() -> Iterator[None]:
+    """Its threads that evict (nothing, here) look once a second whether they are to end: a store closes for so long."""
+    # It knows which warnings of LMCache's imports mean nothing.
+    importlib.import_module("cache_tiers.lmcache_store")
+    from lmcache.v1.distributed.storage_controllers import eviction_controller
+
+    often = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: time.sleep(seconds / 50))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(eviction_controller, "time", often)
+        yield
 
 
 @pytest.fixture

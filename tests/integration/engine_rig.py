@@ -45,9 +45,10 @@ def answer(llm: LLM, prompt: Sequence[int], count: int) -> Completion:
 
 def fill_device(llm: LLM, salt: int) -> None:
     """Compute other prompts until nothing else is left on the device."""
-    pool = llm.engine.core.scheduler.blocks.pool
-    for index in range(-(-pool.num_blocks // 8) + 1):
-        answer(llm, [100 + (salt * 31 + index * 7 + at) % 900 for at in range(8 * BLOCK)], 1)
+    total = llm.engine.core.scheduler.blocks.pool.num_blocks
+    blocks = min(8, total // 2)
+    for index in range(-(-total // blocks)):
+        answer(llm, [100 + (salt * 31 + index * 7 + at) % 900 for at in range(blocks * BLOCK)], 1)
 
 
 def converse(llm: LLM, turns: int, user_tokens: int = 90, answer_tokens: int = 28) -> list[int]:

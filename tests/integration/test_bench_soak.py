@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from bench.slow_link import SlowLink
 from bench.soak.faults import FAULTS, Site, Strike, strike_all
@@ -34,7 +36,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_fault_is_felt_and_then_redis_is_as_it_was(kind: str, site: Site, tmp_path: Path) -> None:
-    client = redis.Redis(unix_socket_path=str(tmp_path / "link"), socket_timeout=0.2)
+    client = redis.Redis(unix_socket_path=str(tmp_path / "link"), socket_timeout=0.2, retry=Retry(NoBackoff(), 0))
     client.set(NAME, BLOCK)
     with FAULTS[kind](site):
         assert is_felt(kind, client)

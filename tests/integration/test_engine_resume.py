@@ -10,7 +10,7 @@ from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, engine_config
 
-TOKENS = 70
+TOKENS = 50
 PROMPT = [1000 + at * 17 % 20000 for at in range(BLOCK + 20)]
 
 
@@ -31,7 +31,7 @@ def test_from_each_of_its_tokens_it_ends_as_it_would_have(seed: int | None, mode
     params = SamplingParams(temperature=0.0 if seed is None else 0.9, seed=seed, max_tokens=TOKENS, ignore_eos=True)
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, ids, last = run(llm, params)
-        for count in (1, 2, 43, 44, 45, 69):
+        for count in (1, 43, 44, 45, 49):
             resumed_text, resumed_ids, end = run(llm, params, ids[:count])
             assert (resumed_text, resumed_ids, end.finish_reason) == (text, ids, last.finish_reason)
             assert end.usage is not None
@@ -43,9 +43,9 @@ def test_a_stop_string_is_met_also_where_it_began_in_another_process(model_path:
     params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, _, _ = run(llm, params)
-        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[60:72],))
+        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[30:42],))
         cut_text, cut_ids, _ = run(llm, stop)
-        assert cut_text == text[: text.index(text[60:72])]
+        assert cut_text == text[: text.index(text[30:42])]
         for count in range(1, len(cut_ids)):
             assert run(llm, stop, cut_ids[:count])[:2] == (cut_text, cut_ids)
 
@@ -55,7 +55,7 @@ def test_an_answer_that_was_whole_ends_at_once_and_says_why(model_path: Path, tm
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, ids, _ = run(llm, params)
         assert run(llm, params, ids)[2].finish_reason == "length"
-        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[60:72],))
+        stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[30:42],))
         cut_text, cut_ids, _ = run(llm, stop)
         resumed_text, resumed_ids, end = run(llm, stop, cut_ids)
         assert (resumed_text, resumed_ids, end.finish_reason, end.text) == (cut_text, cut_ids, "stop", "")

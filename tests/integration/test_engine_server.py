@@ -16,7 +16,7 @@ from tests.redis_server import RedisServer
 from tests.sizes import Size
 from tests.waiting import until
 
-QUESTION = "Tell me about rivers, please. " * 12
+QUESTION = "Tell me about rivers, please. " * 6
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_killing_redis_under_load_costs_no_request(
 ) -> None:
     async with aiohttp.ClientSession(server.url) as session:
         begun = asyncio.Event()
-        under_way = [asyncio.create_task(streamed_text(session, index, 200, begun)) for index in range(6)]
+        under_way = [asyncio.create_task(streamed_text(session, index, 100, begun)) for index in range(6)]
         await asyncio.wait_for(begun.wait(), 60)
         redis_server.kill()
         assert not any(task.done() for task in under_way)
@@ -112,7 +112,7 @@ async def test_killing_redis_under_load_costs_no_request(
 
 async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServer[AsyncLLMEngine], size: Size) -> None:
     engine = server.engine
-    total = size.pick(small=75, full=1000)
+    total = size.pick(small=50, full=1000)
 
     async def connect_and_vanish(session: aiohttp.ClientSession, index: int) -> None:
         async with session.post("/v1/chat/completions", json=body(index, 400)) as response:

@@ -16,9 +16,9 @@ def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_an
     model_path: Path, tmp_path: Path, dtype: str, size: Size
 ) -> None:
     # In float32 torch computes, many times slower than the native step. Every answer fills the block that it begins in.
-    turns, count = size.pick(small=(2, 24) if dtype == "float32" else (5, 64), full=(10, 64))
+    turns, count = size.pick(small=(2, 24) if dtype == "float32" else (3, 32), full=(10, 64))
     config = engine_config(
-        model_path, tmp_path / "state", dtype=dtype, blocks=size.pick(small=12, full=40), cpu_memory=1 << 30
+        model_path, tmp_path / "state", dtype=dtype, blocks=size.pick(small=8, full=40), cpu_memory=1 << 30
     )
     with LLM(config) as llm:
         prompt = [*converse(llm, turns), 5, 6, 7]
@@ -46,7 +46,7 @@ def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_an
 
 
 def test_what_came_from_redis_stays_in_cpu_memory(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state")
+    config = engine_config(model_path, tmp_path / "state", blocks=8)
     prompt = [200 + at for at in range(4 * BLOCK + 1)]
     with LLM(config) as llm:
         answer(llm, prompt, 1)
@@ -57,14 +57,14 @@ def test_what_came_from_redis_stays_in_cpu_memory(model_path: Path, tmp_path: Pa
 
 
 def test_without_cpu_memory_blocks_still_go_to_redis_and_come_back(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", cpu_memory=0)
-    prompt = [300 + at for at in range(12 * BLOCK + 1)]
+    config = engine_config(model_path, tmp_path / "state", blocks=8, cpu_memory=0)
+    prompt = [300 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
         first = answer(llm, prompt, 8)
-        until(lambda: _step_and_see(llm, 12))
+        until(lambda: _step_and_see(llm, 6))
         fill_device(llm, 3)
         again = answer(llm, prompt, 8)
-    assert again.usage.kv.redis == 12 * BLOCK
+    assert again.usage.kv.redis == 6 * BLOCK
     assert again.token_ids == first.token_ids
 
 
@@ -76,7 +76,7 @@ def _step_and_see(llm: LLM, blocks: int) -> bool:
 
 
 def test_without_redis_the_cpu_tier_works_alone(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+    config = engine_config(model_path, tmp_path / "state", blocks=8, redis_url="off")
     prompt = [400 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
         answer(llm, prompt, 1)

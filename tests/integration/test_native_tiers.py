@@ -121,9 +121,10 @@ class Exactness:
 
     def _fill_device(self, llm: LLM) -> None:
         """Compute other prompts until nothing else is left on the device."""
-        length = 8 * BLOCK
-        for salt in range(llm.engine.stats().blocks_total // 8 + 1):
-            self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(length)], 1)
+        total = llm.engine.stats().blocks_total
+        blocks = min(8, total // 2)
+        for salt in range(-(-total // blocks)):
+            self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(blocks * BLOCK)], 1)
 
 
 def restorable(prompt: Sequence[int], *, tail: bool = False) -> int:

@@ -21,7 +21,7 @@ def check_phases(usage: Usage) -> None:
 
 
 def test_bytes_verified_blocks_and_phases_follow_the_tokens_through_all_tiers(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state")
+    config = engine_config(model_path, tmp_path / "state", blocks=8)
     with LLM(config) as llm:
         first = answer(llm, PROMPT, 2).usage
         block_nbytes = llm.engine.stats().block_nbytes

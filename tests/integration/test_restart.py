@@ -10,6 +10,7 @@ import aiohttp
 from bench.server import EbbServer, ServerSettings, settle
 from tests.integration.engine_rig import BLOCK
 from tests.run_reader import RunReader
+from tests.sizes import Size
 
 FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB")
 PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
@@ -38,14 +39,15 @@ def session_of(server: EbbServer) -> aiohttp.ClientSession:
 
 
 async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
-    model_path: Path, tmp_path: Path
+    model_path: Path, tmp_path: Path, size: Size
 ) -> None:
     del model_path  # It must be there before the server looks for it.
+    turns = size.pick(small=4, full=10)
     async with EbbServer(ServerSettings("restart", FLAGS), tmp_path / "state") as server:
         async with session_of(server) as session:
             async with session.post("/api/conversations", json={}) as response:
                 conversation = (await response.json())["id"]
-            for turn in range(10):
+            for turn in range(turns):
                 content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."
                 before = await ask(session, conversation, content)
             assert await settle(server)
@@ -53,7 +55,7 @@ async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
         async with session_of(server) as session:
             async with session.get(f"/api/conversations/{conversation}") as response:
                 kept = (await response.json())["messages"]
-            assert len(kept) == 20
+            assert len(kept) == 2 * turns
             assert kept[-1]["content"] == before["content"]
             after = await ask(session, conversation, "And what did we speak about?")
     old = before["usage"]["prompt_tokens"] + before["usage"]["completion_tokens"] - 1
@@ -64,10 +66,11 @@ async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
 
 
 async def test_an_answer_that_was_cut_by_kill_9_goes_on_to_the_text_that_it_would_have_had(
-    model_path: Path, tmp_path: Path
+    model_path: Path, tmp_path: Path, size: Size
 ) -> None:
     del model_path
-    params = {"temperature": 0.8, "seed": 5, "max_tokens": 400, "ignore_eos": True}
+    tokens = size.pick(small=200, full=400)
+    params = {"temperature": 0.8, "seed": 5, "max_tokens": tokens, "ignore_eos": True}
     body = {"content": "A long story, please.", "params": params}
     async with EbbServer(ServerSettings("cut", FLAGS), tmp_path / "state") as server:
         whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
@@ -83,7 +86,7 @@ async def test_an_answer_that_was_cut_by_kill_9_goes_on_to_the_text_that_it_woul
     assert cut.resumed >= 2
     assert cut.text == whole.text == answer["content"]
     assert (answer["status"], answer["finish_reason"]) == ("incomplete", "length")
-    assert answer["usage"]["completion_tokens"] == 400
+    assert answer["usage"]["completion_tokens"] == tokens
 
 
 async def new_conversation(server: EbbServer) -> str:

@@ -41,6 +41,11 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def modules() -> dict[str, Path]:
     return {module_name(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
 
@@ -52,7 +57,7 @@ def imports(path: Path) -> frozenset[str]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -108,8 +113,8 @@ def test_the_scheduler_side_is_plain_python() -> None:
     assert tensors == []
 
 
-def _environment_uses(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
+def _environment_uses(path: Path) -> Iterator[ast.AST]:
+    for node in nodes_of(path):
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv"):
                 yield node
@@ -118,9 +123,9 @@ def _environment_uses(tree: ast.Module) -> Iterator[ast.AST]:
                     yield node
 
 
-def _environment_passed_on(tree: ast.Module) -> Iterator[ast.AST]:
+def _environment_passed_on(path: Path) -> Iterator[ast.AST]:
     """`os.environ[name] = value`, `os.environ.setdefault(...)` and `env={**os.environ}`: no setting of ours is read."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         match node:
             case ast.Subscript(value=environ, ctx=ast.Store()) | ast.Attribute(value=environ, attr="setdefault"):
                 yield environ
@@ -131,9 +136,8 @@ def _environment_passed_on(tree: ast.Module) -> Iterator[ast.AST]:
 def test_only_the_settings_read_the_environment() -> None:
     readers = set()
     for name, path in modules().items():
-        tree = tree_of(path)
-        passed_on = set(_environment_passed_on(tree))
-        if any(node not in passed_on for node in _environment_uses(tree)):
+        passed_on = set(_environment_passed_on(path))
+        if any(node not in passed_on for node in _environment_uses(path)):
             readers.add(name)
     assert readers == {"app.config"}
 
@@ -141,9 +145,9 @@ def test_only_the_settings_read_the_environment() -> None:
 MUTATORS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear")
 
 
-def _changed_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _changed_names(path: Path) -> Iterator[tuple[int, str]]:
     """Line and name of everything that is rebound by `global`, or changed in place."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         match node:
             case ast.Global(names=names):
                 yield from ((node.lineno, name) for name in names)
@@ -164,7 +168,7 @@ def test_no_module_has_state_of_its_own() -> None:
     changed = [
         f"{name}:{line} changes {variable}"
         for name, path in modules().items()
-        for line, variable in _changed_names(tree_of(path))
+        for line, variable in _changed_names(path)
         if variable in _module_names(tree_of(path))
     ]
     assert changed == []

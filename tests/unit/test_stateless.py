@@ -20,6 +20,7 @@ from app.token_history import pack_ids
 from engine.errors import InvalidRequestError
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
+from tests.sizes import Size
 from tests.unit.fake_engine import END, WORDS, FakeChatFormat, FakeEngine, text_of
 
 WHOLE = [WORDS, WORDS + 1, END]
@@ -178,16 +179,19 @@ ROLES = st.sampled_from(["user", "assistant"])
 LISTS = st.lists(st.builds(Message, ROLES, st.text(max_size=8)), min_size=1, max_size=8)
 
 
-@given(st.lists(LISTS, min_size=1, max_size=5))
-@settings(max_examples=15, deadline=None)
-def test_without_memory_a_prompt_is_what_the_template_makes_of_it(lists: list[list[Message]]) -> None:
-    async def check() -> None:
+def test_without_memory_a_prompt_is_what_the_template_makes_of_it(size: Size) -> None:
+    async def check(lists: list[list[Message]]) -> None:
         with TemporaryDirectory() as folder:
             async with chats_in(Path(folder)) as chats:
                 for messages in lists:
                     assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
 
-    asyncio.run(check())
+    @given(st.lists(LISTS, min_size=1, max_size=5))
+    @settings(max_examples=size.pick(small=5, full=15), deadline=None)
+    def check_any(lists: list[list[Message]]) -> None:
+        asyncio.run(check(lists))
+
+    check_any()
 
 
 PRODUCED = st.lists(st.sampled_from([*range(WORDS, WORDS + 3), *b" w01"]), max_size=4)
@@ -195,12 +199,10 @@ ACTIONS = st.sampled_from(["go on", "go back", "rewrite"])
 TURNS = st.lists(st.tuples(PRODUCED, st.booleans(), ACTIONS, st.integers(0, 5)), max_size=8)
 
 
-@given(TURNS)
-@settings(max_examples=25, deadline=None)
 def test_whatever_a_client_does_a_prompt_says_what_it_sent_and_begins_with_what_it_goes_on_from(
-    turns: list[tuple[list[int], bool, str, int]],
+    size: Size,
 ) -> None:
-    async def check() -> None:
+    async def check(turns: list[tuple[list[int], bool, str, int]]) -> None:
         known: dict[tuple[Message, ...], list[int]] = {}
         messages = [user("begin")]
         with TemporaryDirectory() as folder:
@@ -216,7 +218,12 @@ def test_whatever_a_client_does_a_prompt_says_what_it_sent_and_begins_with_what_
                     known.setdefault(tuple(messages[:-1]), ids)
                     messages = _as_the_client_wants(messages, action, 2 * place % len(messages))
 
-    asyncio.run(check())
+    @given(TURNS)
+    @settings(max_examples=size.pick(small=10, full=25), deadline=None)
+    def check_any(turns: list[tuple[list[int], bool, str, int]]) -> None:
+        asyncio.run(check(turns))
+
+    check_any()
 
 
 def _as_the_client_wants(messages: list[Message], action: str, place: int) -> list[Message]:

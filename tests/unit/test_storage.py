@@ -1,9 +1,7 @@
 """The store of conversations, on a real SQLite file."""
 
 import asyncio
-import signal
 import sqlite3
-import sys
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -244,37 +242,6 @@ def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
     with pytest.raises(UnusableDatabaseError, match="cannot be opened"):
         asyncio.run(Store.open(path))
     assert path.read_bytes() == b"no database" * 100
-
-
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from app.storage.store import Store
-
-async def main():
-    store = await Store.open(Path(sys.argv[1]))
-    while True:
-        print((await store.conversations.create({"title": "x" * 2000})).id, flush=True)
-
-asyncio.run(main())
-"""
-
-
-async def test_everything_acknowledged_is_there_after_kill_9(path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WRITER, str(path), stdout=asyncio.subprocess.PIPE, limit=1 << 20
-    )
-    assert process.stdout is not None
-    async with asyncio.timeout(20):
-        acknowledged = [(await process.stdout.readline()).decode().strip() for _ in range(200)]
-        process.send_signal(signal.SIGKILL)
-        acknowledged += (await process.stdout.read()).decode().split("\n")[:-1]
-        await process.wait()
-    store = await Store.open(path)
-    stored = {conversation.id async for conversation, _ in store.conversations.each()}
-    await store.close()
-    assert len(acknowledged) >= 200
-    assert set(acknowledged) <= stored
 
 
 async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_along(store: Store) -> None:

@@ -3,7 +3,8 @@ import torch
 
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.gathered import QUERY_TILE, GatheredAttention
-from tests.unit.paged_history import Life, PagedHistory
+from tests.sizes import Size
+from tests.tensors.paged_history import Life, PagedHistory
 
 
 @pytest.fixture(autouse=True)
@@ -27,11 +28,11 @@ def assert_equals_the_oracle(outputs: dict[str, torch.Tensor], dtype: torch.dtyp
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(
-    shape: tuple[int, int, int], dtype: torch.dtype
+    shape: tuple[int, int, int], dtype: torch.dtype, size: Size
 ) -> None:
     history = PagedHistory(spec(*shape, dtype), ["torch", "reference"], layers=2, blocks=64, block_size=16)
     lives = [Life() for _ in range(6)]
-    for _ in range(15):
+    for _ in range(size.pick(small=6, full=15)):
         work = []
         for life in history.random.sample(lives, history.random.randint(1, 6)):
             if life.length > 90:

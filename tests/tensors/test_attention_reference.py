@@ -4,7 +4,7 @@ import torch
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.reference import ReferenceAttention
 from models.dense_context import DenseContext
-from tests.unit.paged_history import Life, PagedHistory
+from tests.tensors.paged_history import Life, PagedHistory
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,7 @@ def _lmcache_ends_at_once() -> Iterator[None]:
     """Its threads that evict (nothing, here) look once a second whether they are to end: a store closes for so long."""
     # It knows which warnings of LMCache's imports mean nothing.
     importlib.import_module("cache_tiers.lmcache_store")
-    from lmcache.v1.distributed.storage_controllers import eviction_controller
-
+    eviction_controller = importlib.import_module("lmcache.v1.distributed.storage_controllers.eviction_controller")
     often = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: time.sleep(seconds / 50))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eviction_controller, "time", often)

@@ -13,34 +13,42 @@ export interface Series {
   dashed?: boolean;
 }
 
-/** What a chart shows. stacked: its series add up, the first on top. most: of its scale, where that is fixed. */
+/** count: of whatever `unit` says. share: of one. */
+export type Kind = "count" | "share" | "bytes";
+
+/** What a chart shows. stacked: its series add up, the first on top. */
 export interface ChartSpec {
   title: string;
   unit: string;
+  kind: Kind;
   series: readonly Series[];
-  format: (value: number) => string;
   stacked?: boolean;
-  bytes?: boolean;
-  most?: number;
+}
+
+const FORMATS: Record<Kind, (value: number) => string> = { count: quantity, share: percent, bytes: bytesPerSecond };
+
+/** A number of a chart in words, a dash where there is none. */
+export function inWords(kind: Kind, value: number | null | undefined): string {
+  return value == null ? "–" : FORMATS[kind](value);
 }
 
 /** The charts of the whole server. */
 export function serverCharts(): ChartSpec[] {
   const words = t().live;
-  const names = t().receipt.names;
+  const names = { ...t().live.names, redis: t().receipt.names.redis };
   const perTier = (read: (sample: LiveSample, tier: Tier) => number | null | undefined): Series[] =>
     TIERS.map((tier) => ({ label: names[tier], colour: tier, read: (sample) => read(sample, tier) ?? null }));
   return [
     {
       title: words.generated,
       unit: words.tokensPerSecond,
-      format: quantity,
+      kind: "count",
       series: [{ label: words.generated, colour: "main", read: (sample) => sample.generated_tokens_per_second }],
     },
     {
       title: words.prompts,
       unit: words.tokensPerSecond,
-      format: quantity,
+      kind: "count",
       stacked: true,
       series: [
         ...perTier((sample, tier) => sample.prompt_tokens_per_second[tier]),
@@ -50,7 +58,7 @@ export function serverCharts(): ChartSpec[] {
     {
       title: words.requests,
       unit: "",
-      format: quantity,
+      kind: "count",
       series: [
         { label: words.running, colour: "main", read: ({ requests }) => requests.running },
         { label: words.waiting, colour: "computed", read: waiting },
@@ -60,21 +68,19 @@ export function serverCharts(): ChartSpec[] {
     {
       title: words.occupancy,
       unit: "",
-      format: percent,
-      most: 1,
+      kind: "share",
       series: perTier(({ tiers }, tier) => occupancy(tiers[tier].used_bytes, tiers[tier].capacity_bytes)),
     },
     {
       title: words.hitRate,
       unit: "",
-      format: percent,
-      most: 1,
+      kind: "share",
       series: perTier(({ tiers }, tier) => tiers[tier].hit_rate),
     },
     {
       title: words.evictions,
       unit: words.blocks,
-      format: quantity,
+      kind: "count",
       series: perTier(({ tiers }, tier) => tiers[tier].evictions_per_second),
     },
   ];
@@ -86,8 +92,7 @@ export function trafficChart(tier: Tier): ChartSpec {
   return {
     title: words.traffic(t().receipt.names[tier]),
     unit: "",
-    format: bytesPerSecond,
-    bytes: true,
+    kind: "bytes",
     series: [
       { label: words.in, colour: tier, read: ({ tiers }) => tiers[tier].bytes_in_per_second ?? null },
       { label: words.out, colour: tier, dashed: true, read: ({ tiers }) => tiers[tier].bytes_out_per_second ?? null },

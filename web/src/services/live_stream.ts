@@ -3,7 +3,9 @@ import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { LiveSample } from "./types";
 
+/** Who follows. lastEventId: how far it has come; whoever goes on later goes on from there. */
 export interface LiveObserver {
+  lastEventId: string | null;
   sample(sample: LiveSample): void;
   lost(): void;
 }
@@ -13,14 +15,13 @@ export interface LiveObserver {
  * AbortError after `signal`, with ApiError where the server refuses for good.
  */
 export async function followLive(api: Api, observer: LiveObserver, signal: AbortSignal): Promise<never> {
-  let lastEventId: string | null = null;
   let failures = 0;
   for (;;) {
     try {
-      const response = await api.live(lastEventId, signal);
+      const response = await api.live(observer.lastEventId, signal);
       for await (const message of readMessages(response, signal)) {
         failures = 0;
-        if (message.id !== undefined) lastEventId = message.id;
+        if (message.id !== undefined) observer.lastEventId = message.id;
         // Other kinds of events may come on this stream: they are none of ours.
         if (message.event === "sample") observer.sample(JSON.parse(message.data) as LiveSample);
       }

@@ -1,8 +1,8 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { language } from "../words/words.svelte";
-import type { ChartSpec } from "./live_charts";
+import { t } from "../words/words.svelte";
+import { inWords, type ChartSpec, type Kind, type Series } from "./live_charts";
 
 /** Colours as the style sheet has them now: of each series in turn, of the axes' text, of the grid. */
 export interface Colours {
@@ -12,56 +12,62 @@ export interface Colours {
 }
 
 const WINDOW_SECONDS = 300;
+const MARKED_MINUTES = [4, 2, 0];
 const FONT = "12px system-ui, sans-serif";
-const BINARY_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
+
+/** The least that a scale reaches up to, and what its steps may be. */
+const SCALES: Record<Kind, { least: number; steps: number[]; size: number }> = {
+  count: { least: 1, steps: Array.from({ length: 30 }, (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3)), size: 40 },
+  share: { least: 1, steps: [0.5], size: 40 },
+  bytes: { least: 1024, steps: Array.from({ length: 50 }, (_, power) => 2 ** power), size: 68 },
+};
 
 /** What uPlot is told of a chart. hover: gets the index of the times under the pointer, null if it is elsewhere. */
 export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: number | null) => void): uPlot.Options {
-  const least = spec.bytes ? 1024 : 1;
+  const { least, steps, size } = SCALES[spec.kind];
+  const isFilled = ({ dashed }: Series) => !dashed && (spec.series.length === 1 || spec.kind === "bytes");
   return {
     width: 1,
     height: 1,
-    padding: [8, 4, 0, 0],
+    padding: [8, 14, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: { key: "live" } },
     scales: {
-      x: { range: (_plot, _least, last) => [last - WINDOW_SECONDS, last] },
-      y: { range: (_plot, _least, most) => [0, spec.most ?? Math.max(least, most * 1.1)] },
+      x: { range: (_plot, _first, last) => [last - WINDOW_SECONDS, last] },
+      y: { range: (_plot, _least, most) => [0, spec.kind === "share" ? 1 : Math.max(least, most * 1.1)] },
     },
     axes: [
       {
         font: FONT,
-        size: 24,
+        size: 20,
         gap: 4,
-        space: 48,
-        incrs: [60, 120, 300],
         stroke: colours.text,
         grid: { show: false },
         ticks: { show: false },
-        values: (_plot, times) => times.map(clock),
+        splits: (_plot, _axis, _first, last) => MARKED_MINUTES.map((minutes) => last - 60 * minutes),
+        values: () => MARKED_MINUTES.map((minutes) => (minutes === 0 ? t().live.now : t().live.ago(minutes))),
       },
       {
         font: FONT,
-        size: spec.bytes ? 68 : 44,
+        size,
         gap: 6,
         space: 34,
-        ...(spec.bytes && { incrs: BINARY_STEPS }),
+        incrs: steps,
         stroke: colours.text,
         grid: { stroke: colours.grid, width: 1 },
         ticks: { show: false },
-        values: (_plot, values) => values.map(spec.format),
+        values: (_plot, values) => values.map((value) => inWords(spec.kind, value)),
       },
     ],
     series: [
       {},
-      ...spec.series.map(({ label, dashed }, index): uPlot.Series => ({
-        label,
+      ...spec.series.map((series, index): uPlot.Series => ({
         width: spec.stacked ? 1 : 2,
         stroke: () => colours.series(index),
         points: { show: false },
         ...(spec.stacked && { fill: () => colours.series(index) }),
-        ...(!spec.stacked && spec.series.length === 1 && { fill: () => faint(colours.series(index)) }),
-        ...(dashed && { dash: [5, 4] }),
+        ...(isFilled(series) && { fill: () => faint(colours.series(index)) }),
+        ...(series.dashed && { dash: [5, 4] }),
       })),
     ],
     hooks: { setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
@@ -76,10 +82,6 @@ export function stacked([times, ...values]: [number[], ...(number | null)[][]]):
     sums[index] = sums[index]!.map((value, at) => (value === null ? null : value + (below[at] ?? 0)));
   }
   return [times, ...sums];
-}
-
-function clock(time: number): string {
-  return new Intl.DateTimeFormat(language.current, { hour: "2-digit", minute: "2-digit", hour12: false }).format(time * 1_000);
 }
 
 function faint(colour: string): string {

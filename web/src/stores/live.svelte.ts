@@ -1,6 +1,6 @@
 import type { Api } from "../services/api";
 import { ApiError } from "../services/errors";
-import { followLive } from "../services/live_stream";
+import { followLive, type LiveObserver } from "../services/live_stream";
 import type { LiveSample } from "../services/types";
 
 /** How much of the past is kept and drawn. */
@@ -15,6 +15,11 @@ export class Live {
   readonly last = $derived(this.samples.at(-1) ?? null);
 
   private leaving: AbortController | null = null;
+  private readonly observer: LiveObserver = {
+    lastEventId: null,
+    sample: (sample) => this.put(sample),
+    lost: () => (this.state = "away"),
+  };
 
   constructor(private readonly api: Api) {}
 
@@ -30,11 +35,9 @@ export class Live {
   }
 
   private follow(): void {
-    if (this.leaving !== null || this.state === "refused") return;
+    if (this.leaving !== null) return;
     this.leaving = new AbortController();
-    const { signal } = this.leaving;
-    const observer = { sample: (sample: LiveSample) => this.put(sample), lost: () => (this.state = "away") };
-    followLive(this.api, observer, signal).catch((error: unknown) => {
+    followLive(this.api, this.observer, this.leaving.signal).catch((error: unknown) => {
       if (error instanceof ApiError) this.state = "refused";
     });
   }
@@ -44,10 +47,11 @@ export class Live {
     this.leaving = null;
   }
 
-  /** A server that does not know our place, as after its restart, tells again what it has. */
   private put(sample: LiveSample): void {
-    const kept = this.samples.filter(({ at }) => at < sample.at && at > sample.at - SHOWN_SECONDS);
-    this.samples = [...kept, sample];
     this.state = "live";
+    const last = this.samples.at(-1)?.at ?? -Infinity;
+    // It was told already. A clock that was set back by more than what is shown begins anew.
+    if (sample.at <= last && sample.at > last - SHOWN_SECONDS) return;
+    this.samples = [...this.samples.filter(({ at }) => at < sample.at && at > sample.at - SHOWN_SECONDS), sample];
   }
 }

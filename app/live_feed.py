@@ -66,7 +66,8 @@ class LiveFeed:
 
     async def follow(self, after: int = 0) -> AsyncGenerator[bytes, None]:
         """Frames: what is kept of the samples behind number `after`, then each new one. Ends when the server stops."""
-        sampling = self._join()
+        sampling = self._begin()
+        self._followers += 1
         try:
             seen = self._number
             if behind := b"".join(kept.frame for kept in self._kept if kept.number > after):
@@ -80,7 +81,9 @@ class LiveFeed:
             if self._stopped:
                 yield farewell_frame()
         finally:
-            self._leave()
+            self._followers -= 1
+            if self._followers == 0:
+                self._rest()
 
     def stop(self) -> None:
         """The server stops: followers are told so, and their streams end."""
@@ -88,8 +91,8 @@ class LiveFeed:
         if self._sampling is not None:
             self._sampling.cancel()
 
-    def _join(self) -> asyncio.Task[None]:
-        self._followers += 1
+    def _begin(self) -> asyncio.Task[None]:
+        """The sampler, which works from now on if it did not."""
         if self._sampling is not None and not self._sampling.done():
             return self._sampling
         self._readings.clear()
@@ -102,9 +105,8 @@ class LiveFeed:
             self._sampling.cancel()
         return self._sampling
 
-    def _leave(self) -> None:
-        self._followers -= 1
-        if self._followers == 0 and self._sampling is not None:
+    def _rest(self) -> None:
+        if self._sampling is not None:
             self._sampling.cancel()
             # It ends in a moment; who comes before that begins another one.
             self._sampling = None

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { columns, summary } from "../src/services/columns";
+import { columns, SHOWN_SECONDS, summary } from "../src/services/columns";
 import { ApiError } from "../src/services/errors";
 import { serverCharts, waiting } from "../src/services/live_charts";
 import type { LiveSample } from "../src/services/types";
-import { Live, SHOWN_SECONDS } from "../src/stores/live.svelte";
+import { Live } from "../src/stores/live.svelte";
 import { FakeApi, Wire } from "./fake_server";
 
 const FIRST = 1_767_225_600;

@@ -1,5 +1,8 @@
 import type { LiveSample } from "./types";
 
+/** How much of the past is kept and drawn. */
+export const SHOWN_SECONDS = 300;
+
 /** A number of a sample; null where it is not known. */
 export type Read = (sample: LiveSample) => number | null;
 

@@ -2,6 +2,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { t } from "../words/words.svelte";
+import { SHOWN_SECONDS } from "./columns";
 import { inWords, type ChartSpec, type Kind, type Series } from "./live_charts";
 
 /** Colours as the style sheet has them now: of each series in turn, of the axes' text, of the grid. */
@@ -11,8 +12,8 @@ export interface Colours {
   grid: () => string;
 }
 
-const WINDOW_SECONDS = 300;
-const MARKED_MINUTES = [4, 2, 0];
+/** What little is known at first is not lost in an empty chart. */
+const SHORTEST_SECONDS = 60;
 const FONT = "12px system-ui, sans-serif";
 
 /** The least that a scale reaches up to, and what its steps may be. */
@@ -33,7 +34,7 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: { key: "live" } },
     scales: {
-      x: { range: (_plot, _first, last) => [last - WINDOW_SECONDS, last] },
+      x: { range: (_plot, first, last) => [Math.max(last - SHOWN_SECONDS, Math.min(first, last - SHORTEST_SECONDS)), last] },
       y: { range: (_plot, _least, most) => [0, spec.kind === "share" ? 1 : Math.max(least, most * 1.1)] },
     },
     axes: [
@@ -44,8 +45,8 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
         stroke: colours.text,
         grid: { show: false },
         ticks: { show: false },
-        splits: (_plot, _axis, _first, last) => MARKED_MINUTES.map((minutes) => last - 60 * minutes),
-        values: () => MARKED_MINUTES.map((minutes) => (minutes === 0 ? t().live.now : t().live.ago(minutes))),
+        splits: (_plot, _axis, first, last) => marks(last - first).map((seconds) => last - seconds),
+        values: (plot) => marks(plot.scales["x"]!.max! - plot.scales["x"]!.min!).map(ago),
       },
       {
         font: FONT,
@@ -82,6 +83,17 @@ export function stacked([times, ...values]: [number[], ...(number | null)[][]]):
     sums[index] = sums[index]!.map((value, at) => (value === null ? null : value + (below[at] ?? 0)));
   }
   return [times, ...sums];
+}
+
+/** Seconds before the newest sample that are named below a chart of so many, the longest ago first. */
+function marks(span: number): number[] {
+  const step = span < 100 ? 30 : span < 200 ? 60 : 120;
+  return Array.from({ length: Math.floor((span - 5) / step) + 1 }, (_, index) => index * step).reverse();
+}
+
+function ago(seconds: number): string {
+  if (seconds === 0) return t().live.now;
+  return seconds < 60 ? t().live.secondsAgo(seconds) : t().live.minutesAgo(seconds / 60);
 }
 
 function faint(colour: string): string {

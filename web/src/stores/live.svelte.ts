@@ -1,10 +1,8 @@
 import type { Api } from "../services/api";
+import { SHOWN_SECONDS } from "../services/columns";
 import { ApiError } from "../services/errors";
 import { followLive, type LiveObserver } from "../services/live_stream";
 import type { LiveSample } from "../services/types";
-
-/** How much of the past is kept and drawn. */
-export const SHOWN_SECONDS = 300;
 
 export type LiveState = "connecting" | "live" | "away" | "refused";
 

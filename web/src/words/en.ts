@@ -239,7 +239,7 @@ export const en = {
   live: {
     title: "Live",
     open: "Live numbers of the server",
-    lead: "What the whole server does, second by second. The charts show the last five minutes.",
+    lead: "What the whole server does, second by second. The charts show up to five minutes.",
     states: {
       connecting: "Connecting…",
       live: "Live",
@@ -260,7 +260,8 @@ export const en = {
     blocks: "blocks/s",
     perStep: "per step",
     names: { device: "Device", cpu: "CPU", computed: "Computed" },
-    ago: (minutes: number) => `−${minutes} min`,
+    secondsAgo: (seconds: number) => `−${seconds} s`,
+    minutesAgo: (minutes: number) => `−${minutes} min`,
     now: "now",
     used: (used: string, capacity: string) => `${used} of ${capacity}`,
     usedOnly: (used: string) => `${used}, no limit`,

@@ -234,7 +234,7 @@ export const zh: Words = {
   live: {
     title: "实时",
     open: "服务器实时数据",
-    lead: "整个服务器每秒在做什么。图表显示最近五分钟。",
+    lead: "整个服务器每秒在做什么。图表最多显示五分钟。",
     states: {
       connecting: "正在连接……",
       live: "实时",
@@ -255,7 +255,8 @@ export const zh: Words = {
     blocks: "块/秒",
     perStep: "每步",
     names: { device: "设备", cpu: "CPU", computed: "重新计算" },
-    ago: (minutes) => `−${minutes} 分钟`,
+    secondsAgo: (seconds) => `−${seconds} 秒`,
+    minutesAgo: (minutes) => `−${minutes} 分钟`,
     now: "现在",
     used: (used, capacity) => `${used} / ${capacity}`,
     usedOnly: (used) => `${used}，无上限`,

@@ -96,6 +96,7 @@ function ago(seconds: number): string {
   return seconds < 60 ? t().live.secondsAgo(seconds) : t().live.minutesAgo(seconds / 60);
 }
 
+/** The build writes colours as `lab()`; the old notations with commas take no alpha like this. */
 function faint(colour: string): string {
-  return colour.startsWith("oklch(") ? colour.replace(")", " / 0.14)") : "transparent";
+  return colour.includes(",") ? "transparent" : colour.replace(")", " / 0.14)");
 }

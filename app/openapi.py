@@ -116,6 +116,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,)
     ),
     "GET /metrics": Operation(answers=(PLAIN,)),
+    "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,)),
 }
 
 

@@ -16,6 +16,7 @@ from app.engine_host import EngineHost
 from app.key_demand import Demand
 from app.key_ring import KeyRing
 from app.kv_erasure import KVErasure
+from app.live_feed import LiveFeed
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.next_prefix import NextPrefixes
@@ -56,6 +57,7 @@ class Services:
     next_prefixes: NextPrefixes
     metrics: Metrics
     loop_lag: LoopLag
+    live: LiveFeed
     administration: Administration
 
     @classmethod
@@ -101,6 +103,7 @@ class Services:
             next_prefixes,
             metrics,
             loop_lag,
+            LiveFeed(host),
             Administration(host, store, ring, gates, runs),
         )
 
@@ -133,6 +136,7 @@ class Services:
         if self.titles is not None:
             await self.titles.stop()
         self.loop_lag.stop()
+        self.live.stop()
         await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()

@@ -108,7 +108,7 @@ class TierManager:
 
     cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
     load_seconds: of loads that brought something, by the lowest tier that it came from. store_seconds: of each copy
-    down.
+    down. num_copied_up, num_copied_down: blocks whose bytes arrived, on the device and in host memory.
     rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
@@ -144,6 +144,8 @@ class TierManager:
         self._probe_at = 0.0
         self.load_seconds = {"cpu": Histogram.of_seconds(), "redis": Histogram.of_seconds()}
         self.store_seconds = Histogram.of_seconds()
+        self.num_copied_up = 0
+        self.num_copied_down = 0
 
     # What is where
 
@@ -408,12 +410,14 @@ class TierManager:
                 key = self._store_jobs.pop(result.job_id)
                 wanted = result.error is None and key not in self._erasing
                 self.store_seconds.observe(result.seconds)
+                self.num_copied_down += result.error is None
                 (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:
                 load, index = self._load_jobs.pop(result.job_id)
                 load.jobs.discard(result.job_id)
                 self.store.release([load.keys[index]])
+                self.num_copied_up += result.error is None
                 if result.error is not None:
                     load.failed_at = index if load.failed_at is None else min(load.failed_at, index)
         return stored

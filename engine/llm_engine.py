@@ -203,6 +203,10 @@ class LLMEngine:
             asked_tokens=dict(self._asked),
             load_seconds=tiers.load_seconds if tiers is not None else {},
             cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
+            prefilled_tokens=scheduler.num_prefilled,
+            copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
+            copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
+            evicted_blocks=pool.num_evicted,
             workers=self.core.executor.state,
         )
 

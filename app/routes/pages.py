@@ -51,6 +51,7 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
     return [
         Route("/", index),
         Route("/c/{id}", index),
+        Route("/live", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
         Route("/{name}", beside_index),
     ]

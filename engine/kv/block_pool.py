@@ -26,6 +26,7 @@ class BlockPool:
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
         self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict
+        self._num_evicted = 0
 
     @property
     def num_blocks(self) -> int:
@@ -46,6 +47,11 @@ class BlockPool:
     def num_cached(self) -> int:
         """Blocks that can be found by key."""
         return len(self._by_key)
+
+    @property
+    def num_evicted(self) -> int:
+        """Blocks that could be found by key and were given to a new owner, since the start."""
+        return self._num_evicted
 
     def allocate(self, count: int) -> list[KVCacheBlock]:
         """Take `count` blocks, the longest unused first. Raises IndexError if there are not enough."""
@@ -154,6 +160,7 @@ class BlockPool:
         block = self._free.pop_front()
         if block.key is not None:
             self._forget(block)
+            self._num_evicted += 1
         block.ref_count = 1
         return block
 

@@ -76,6 +76,7 @@ class Scheduler:
         self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
+        self._num_prefilled = 0
 
     # Requests come and go
 
@@ -162,6 +163,11 @@ class Scheduler:
     def num_preempted(self) -> int:
         """Requests in the queue that ran before. It looks at every request."""
         return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
+
+    @property
+    def num_prefilled(self) -> int:
+        """Prompt tokens computed by steps that have ended; again where a preemption lost them."""
+        return self._num_prefilled
 
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
@@ -312,6 +318,7 @@ class Scheduler:
                 # What later passes computed behind its end is nobody's.
                 break
         if request.status is RequestStatus.RUNNING:
+            self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
             request.num_confirmed_tokens += count + max(0, len(updates) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:

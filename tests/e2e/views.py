@@ -28,6 +28,7 @@ class Views:
             self.settings,
             self.appearance,
             self.keys,
+            self.live,
             self.deleting,
             self.trouble,
         ]
@@ -87,6 +88,10 @@ class Views:
     async def keys(self) -> None:
         await self._showcase()
         await self._chat.page.keyboard.press("Control+/")
+
+    async def live(self) -> None:
+        await self._chat.page.goto("/live")
+        await self._chat.page.get_by_role("img", name="Hit rate").wait_for()
 
     async def deleting(self) -> None:
         await self.menu()

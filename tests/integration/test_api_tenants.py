@@ -25,6 +25,7 @@ SECRET = "periwinkle"
 
 OPEN = {
     ("GET", "/"),
+    ("GET", "/live"),
     ("GET", "/c/{id}"),
     ("GET", "/assets"),
     ("GET", "/{name}"),
@@ -37,6 +38,7 @@ OPEN = {
 }
 ADMIN: dict[Call, Any] = {
     ("GET", "/metrics"): None,
+    ("GET", "/api/live"): None,
     ("GET", "/api/admin/keys"): None,
     ("POST", "/api/admin/keys"): {"name": "carol"},
     ("DELETE", "/api/admin/keys/{id}"): None,

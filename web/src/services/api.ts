@@ -95,11 +95,14 @@ export class Api {
     return this.json(path, { ...body("PUT", { message_id: messageId }), signal });
   }
 
+  /** Samples of the whole server, behind the event `lastEventId`; without one, what is kept of the last minutes first. */
+  live(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    return this.follow("/api/live", lastEventId, signal);
+  }
+
   /** Follows a run after the event `lastEventId`; without one the stream begins with a snapshot. 204: nothing more. */
   runEvents(runId: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
-    return this.request(`/api/runs/${encodeURIComponent(runId)}/events`, { headers, signal, cache: "no-store" });
+    return this.follow(`/api/runs/${encodeURIComponent(runId)}/events`, lastEventId, signal);
   }
 
   cancelRun(runId: string): Promise<Message> {
@@ -134,6 +137,12 @@ export class Api {
   /** Conversations of a file, as its text. */
   importFile(text: string): Promise<Imported> {
     return this.json("/api/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+  }
+
+  private follow(path: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
+    return this.request(path, { headers, signal, cache: "no-store" });
   }
 
   private async json<T>(path: string, init: RequestInit = {}): Promise<T> {

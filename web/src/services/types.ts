@@ -183,3 +183,31 @@ export interface Health {
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
 }
+
+export type Tier = "device" | "cpu" | "redis";
+
+/** One tier now. Rates are per second, null where none is known yet; a tier that is off has its state only. */
+export interface TierSample {
+  state: string;
+  used_bytes?: number;
+  /** 0: no limit. */
+  capacity_bytes?: number;
+  /** Of the last minute; null where nothing was asked. */
+  hit_rate?: number | null;
+  bytes_in_per_second?: number | null;
+  bytes_out_per_second?: number | null;
+  evictions_per_second?: number | null;
+}
+
+/** The whole server in one second; `at` is in Unix seconds. */
+export interface LiveSample {
+  at: number;
+  requests: { running: number; waiting: number; preempted: number; loading: number; following: number };
+  /** Requests in a step, on average; null where no step was made. */
+  batch_size: number | null;
+  generated_tokens_per_second: number | null;
+  prompt_tokens_per_second: Record<Tier | "computed", number | null>;
+  /** Of the way to Redis; null where there is none. */
+  breaker: "closed" | "open" | "half-open" | null;
+  tiers: Record<Tier, TierSample>;
+}

@@ -16,7 +16,7 @@ from app.engine_host import EngineHost
 from app.ids import new_id
 from app.live_sample import Reading, sample_of
 from app.run_log import is_number
-from app.sse import event_frame, farewell_frame
+from app.sse import encode_json, event_frame, farewell_frame
 
 SAMPLE_SECONDS: Final = 1.0
 KEPT: Final = 300
@@ -132,7 +132,8 @@ class LiveFeed:
             self._readings.popleft()
         sample = {"at": round(time.time(), 2), **sample_of(engine, stats, now, before, self._readings[0])}
         self._number += 1
-        self._kept.append(_Kept(self._number, at, event_frame("sample", sample, f"{self._name}.{self._number}")))
+        frame = event_frame("sample", encode_json(sample), f"{self._name}.{self._number}")
+        self._kept.append(_Kept(self._number, at, frame))
         self._tell()
 
     def _forget(self, until: float) -> None:

@@ -7,6 +7,7 @@ from engine.config import EngineConfig
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
+from engine.stored_prefixes import Place
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
@@ -85,6 +86,21 @@ class GenerationStream(Protocol):
         """Ends after the output with a finish_reason."""
 
 
+class PrefixTiers(Protocol):
+    """What lies in the tiers of prompts that are not asked yet."""
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """A prompt that begins with these tokens may be asked soon: bring what only Redis has of it as far as host
+        memory, if there is room for it. Returns whether anything is brought. name: for `leave`; the next one of the
+        same name takes its place."""
+
+    def leave(self, name: str) -> None:
+        """It will not be asked."""
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        """The lowest place that a prompt which goes on from each has to turn to; None: nothing is kept of its end."""
+
+
 class Backend(Protocol):
     """A running engine; all calls from the event loop's thread."""
 
@@ -103,6 +119,10 @@ class Backend(Protocol):
     @property
     def config(self) -> EngineConfig:
         """What it was built from."""
+
+    @property
+    def prefixes(self) -> PrefixTiers:
+        """Of prompts that are not asked yet."""
 
     @property
     def redis_note(self) -> str:

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
-from engine.outputs import RequestOutput
+from engine.outputs import Place, RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
-from engine.stored_prefixes import Place
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
+from engine.outputs import Place
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
-
-Place = Literal["device", "cpu", "redis"]
 
 POLL_SECONDS: Final = 0.002
 

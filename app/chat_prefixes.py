@@ -20,7 +20,7 @@ class ChatPrefixes:
         self._store = store
 
     async def warm(self, conversation_id: str) -> bool:
-        """Somebody may ask something there soon. Returns whether anything is brought up for it. Raises NotFoundError."""
+        """Somebody may ask something there soon. Returns whether anything is brought. Raises NotFoundError."""
         prefixes = await self._prefixes([conversation_id])
         if conversation_id not in prefixes:
             raise no_conversation(conversation_id)
@@ -52,9 +52,7 @@ class ChatPrefixes:
         return await asyncio.to_thread(_prefixes, heads, thinking, self._host.prompt_identity)
 
 
-def _prefixes(
-    heads: dict[str, Head | None], thinking: Thinking | None, prompt_identity: str
-) -> dict[str, list[int]]:
+def _prefixes(heads: dict[str, Head | None], thinking: Thinking | None, prompt_identity: str) -> dict[str, list[int]]:
     return {
         name: _prefix(head, thinking, prompt_key(prompt_identity, head.system_prompt)) if head is not None else []
         for name, head in heads.items()

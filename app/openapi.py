@@ -20,7 +20,14 @@ from starlette.routing import BaseRoute, Route
 from app.limits import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
-from app.schemas.conversations import ConversationFields, DraftFields, MessageChoice, NewMessage, PlacesWanted, RetryFields
+from app.schemas.conversations import (
+    ConversationFields,
+    DraftFields,
+    MessageChoice,
+    NewMessage,
+    PlacesWanted,
+    RetryFields,
+)
 from app.schemas.imports import ImportFile
 from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation

@@ -95,6 +95,8 @@ async def _ask(tiers: TierManager, keys: Sequence[BlockKey]) -> list[bool]:
     store = tiers.store
     if unknown := [key for key in dict.fromkeys(keys) if not store.num_known_in_redis([key])]:
         handle = store.look_up(unknown)
-        while store.poll_look_up(handle) is None:
+        while True:
             await asyncio.sleep(POLL_SECONDS)
+            if store.poll_look_up(handle) is not None:
+                break
     return [store.num_known_in_redis([key]) == 1 for key in keys]

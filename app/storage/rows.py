@@ -92,7 +92,8 @@ def node_of(row: Row) -> TokenNode:
     return TokenNode(row["id"], row["parent_id"], row["role"], tokens_of(row))
 
 
-def _tokens(row: Row) -> MessageTokens:
+def tokens_of(row: Row) -> MessageTokens:
+    """The same without the tree."""
     return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
 
 

@@ -37,9 +37,7 @@ class Foresight:
     `MOST_OF_TENANT` count; more than `MOST_AT_ONCE` in all are not begun.
     """
 
-    def __init__(
-        self, tiers: TierManager, pool: BlockPool, tails: StoredTails, *, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, tiers: TierManager, pool: BlockPool, tails: StoredTails, *, clock: Callable[[], float]) -> None:
         self._tiers = tiers
         self._pool = pool
         self._tails = tails
@@ -60,7 +58,7 @@ class Foresight:
         if not missing or not room or self._tiers.redis_speed is None:
             return False
         of_tenant = [each for each, foreseen in self._foreseen.items() if foreseen.tenant == tenant]
-        for oldest in of_tenant[: len(of_tenant) - MOST_OF_TENANT + 1]:
+        for oldest in of_tenant[: max(0, len(of_tenant) - MOST_OF_TENANT + 1)]:
             self.forget(oldest)
         if self._tiers.num_warmed_ahead >= MOST_AT_ONCE:
             return False

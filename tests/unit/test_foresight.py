@@ -70,7 +70,7 @@ def test_a_prefix_that_only_redis_has_is_in_host_memory_when_its_request_comes()
 
 def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> None:
     first, second = chats(2)
-    rig = rig_with_redis([first, second], max_window=2)
+    rig = rig_with_redis([first, second], capacity=128, max_window=2)
     assert expect(rig, "chat", first)
     polls(rig, 1)
     asked = num_asked(rig)
@@ -177,7 +177,7 @@ def test_what_is_erased_is_not_brought() -> None:
 
 
 def test_the_partly_filled_end_comes_too() -> None:
-    rig = rig_with_redis([PROMPT])
+    rig = rig_with_redis([PROMPT], capacity=128)
     rest = (40, 41, 42)
     first = rig.add([*PROMPT, *rest], max_tokens=1)
     rig.run()

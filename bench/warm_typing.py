@@ -109,12 +109,12 @@ def targets_of(rows: Sequence[Row]) -> list[Target]:
     """What the run is held against."""
     _, cpu, redis, warmed = rows
     over_hot = warmed.ttft_ms.p95 / cpu.ttft_ms.p95
+    over_cold = warmed.ttft_ms.p95 / redis.ttft_ms.p95
+    as_meant = min(row.as_meant for row in rows)
     return [
         Target("p95 TTFT of a warmed chat over one in CPU memory", over_hot, MOST_OVER_HOT, at_least=False),
-        Target("p95 TTFT of a warmed chat over a cold one", warmed.ttft_ms.p95 / redis.ttft_ms.p95, 1, at_least=False),
-        Target(
-            "turns that found their history where it was meant to be, share", min(r.as_meant for r in rows), 1, True
-        ),
+        Target("p95 TTFT of a warmed chat over a cold one", over_cold, 1, at_least=False),
+        Target("turns that found their history where it was meant to be, share", as_meant, 1, at_least=True),
     ]
 
 
@@ -173,13 +173,12 @@ class Chats:
 
     async def _settle(self) -> None:
         """Until nothing moves between the tiers."""
-        while not self._engine.is_idle or self._moves():
+        while True:
+            stats = self._engine.stats()
+            assert stats.tiers is not None
+            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.redis_pending_writes):
+                return
             await asyncio.sleep(0.01)
-
-    def _moves(self) -> bool:
-        stats = self._engine.stats()
-        assert stats.tiers is not None
-        return bool(stats.unstored_blocks or stats.tiers.redis_pending_writes)
 
 
 async def measure(config: EngineConfig, chats: int, turns: int, typing_seconds: float) -> list[Turn]:

@@ -8,7 +8,6 @@ import aiohttp
 import pytest
 
 from engine.async_llm import AsyncLLMEngine
-from engine.scheduling.foresight import LAPSE_SECONDS
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import BLOCK, engine_config
@@ -73,22 +72,7 @@ async def test_a_cold_chat_is_warm_when_its_question_comes(
         assert kv["redis"] == kv["device"] == 0
         assert kv["cpu"] > first["usage"]["prompt_tokens"] // BLOCK * BLOCK, "its partly filled end, too"
 
-        await leave_only_in_redis(engine)
-        redis_server.freeze()
-        _forget_what_was_foreseen(engine)
-        await warm(http, chat)
         assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
-        assert (await said(http, chat, "What else?"))["status"] == "incomplete"
-        redis_server.thaw()
-
-
-def _forget_what_was_foreseen(engine: AsyncLLMEngine) -> None:
-    """As if the time had gone by in which it counts."""
-    tiering = engine._engine.core.scheduler.tiering
-    assert tiering is not None
-    for foreseen in tiering.foresight._spent:
-        foreseen.began -= LAPSE_SECONDS
-    tiering.foresight.forget_lapsed()
 
 
 async def test_what_is_brought_is_what_the_next_prompt_begins_with(

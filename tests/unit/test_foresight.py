@@ -167,6 +167,19 @@ def test_a_redis_that_is_away_costs_nothing() -> None:
     assert rig.tiers.next_poll_seconds() is None
 
 
+def test_a_request_does_not_wait_for_a_redis_that_hangs_in_the_middle() -> None:
+    rig = rig_with_redis([PROMPT], latency=1_000_000)
+    expect(rig, "chat", PROMPT)
+    polls(rig, 2)
+    request = rig.add([*PROMPT, 9])
+    polls(rig, 2)
+    rig.now += 5.0
+    rig.run()
+    assert request.receipt is not None
+    assert request.receipt.computed == len(PROMPT) + 1
+    assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
 def test_what_is_erased_is_not_brought() -> None:
     rig = rig_with_redis([PROMPT], max_window=1, latency=3)
     expect(rig, "chat", PROMPT)

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
 
 comma := ,
 
@@ -82,6 +82,9 @@ bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and
 
 bench-links: setup .make/dev ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
 	@$(BIN)/python -m bench.links $(ARGS)
+
+bench-warm: setup .make/dev ## measure chats that come up from Redis while their person types; JSON and table in bench/results, ten minutes
+	@$(BIN)/python -m bench.warm_typing $(ARGS)
 
 bench-tenants: setup .make/dev ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
 	@$(BIN)/python -m bench.tenants $(ARGS)

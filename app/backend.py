@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
-from engine.outputs import RequestOutput
+from engine.outputs import Place, RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -88,6 +88,21 @@ class GenerationStream(Protocol):
         """Instead of a reader: `hear` gets what has come and each output as it comes. It neither blocks nor raises."""
 
 
+class PrefixTiers(Protocol):
+    """What lies in the tiers of prompts that are not asked yet."""
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """A prompt that begins with these tokens may be asked soon: bring what only Redis has of it as far as host
+        memory, if there is room for it. Returns whether anything is brought. name: for `leave`; the next one of the
+        same name takes its place."""
+
+    def leave(self, name: str) -> None:
+        """It will not be asked."""
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        """The lowest place that a prompt which goes on from each has to turn to; None: nothing is kept of its end."""
+
+
 class Backend(Protocol):
     """A running engine; all calls from the event loop's thread."""
 
@@ -106,6 +121,10 @@ class Backend(Protocol):
     @property
     def config(self) -> EngineConfig:
         """What it was built from."""
+
+    @property
+    def prefixes(self) -> PrefixTiers:
+        """Of prompts that are not asked yet."""
 
     @property
     def redis_note(self) -> str:

@@ -27,6 +27,9 @@ DISCARD_SECONDS = 5.0
 """How much of a body that is too large is read and thrown away, so that its sender sees the answer."""
 
 MAX_PAGE = 500
+MAX_PLACES = 100
+"""Conversations of which one request may ask where their KV is: the token ids of all of them are read for it."""
+
 MAX_QUERY_LENGTH = 256
 MAX_DRAFT_LENGTH = 1 << 17
 

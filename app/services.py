@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from app.administration import Administration
 from app.answer_memory import AnswerMemory
+from app.chat_prefixes import ChatPrefixes
 from app.continuation import Continuation
 from app.deletions import Deletions
 from app.engine_host import EngineHost
@@ -35,7 +36,8 @@ JOIN_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """For one tenant: what is in `store`, `turns`, `continuation`, `responses` and `deletions` is its own.
+    """For one tenant: what is in `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions` is its
+    own.
 
     `store` is owned here; the engine is not. titles: None if the first message's words are all that is wanted.
     """
@@ -50,6 +52,7 @@ class Services:
     turns: Turns
     resumption: Resumption
     continuation: Continuation
+    chat_prefixes: ChatPrefixes
     responses: Responses
     answers: AnswerMemory
     prompts: WholePrompts
@@ -96,6 +99,7 @@ class Services:
             turns,
             resumption,
             continuation,
+            ChatPrefixes(host, store),
             responses,
             answers,
             prompts,
@@ -119,6 +123,7 @@ class Services:
             deletions=Deletions(self.host, store, self.runs, self.erasure),
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate),
+            chat_prefixes=ChatPrefixes(self.host, store),
             responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure),
         )
 

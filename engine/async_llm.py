@@ -16,6 +16,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
+from engine.stored_prefixes import StoredPrefixes
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
@@ -103,7 +104,7 @@ class AsyncLLMEngine:
     """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
 
     redis_note: why Redis is off, in a sentence; empty when it is on. sampling_defaults: what the model's makers sample
-    with; for whoever makes SamplingParams.
+    with; for whoever makes SamplingParams. prefixes: what lies in the tiers of prompts that are not asked yet.
     """
 
     def __init__(
@@ -135,6 +136,12 @@ class AsyncLLMEngine:
         self._stopping = False
         self._broken = False
         self._checked = time.monotonic()
+        self.prefixes = StoredPrefixes(
+            engine.processor,
+            engine.core.scheduler,
+            wake=self._wake.set,
+            is_serving=lambda: not (self._broken or self._stopping),
+        )
         self._log = StatsLog(LOG_EVERY_SECONDS, engine.stats(), time.monotonic())
 
     async def start(self) -> None:

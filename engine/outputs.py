@@ -6,6 +6,9 @@ from typing import Literal
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
 """timeout: the request's own time was over. queue_timeout: it had no turn within the server's `--queue-timeout`."""
 
+Place = Literal["device", "cpu", "redis"]
+"""Where a block is, the nearest of the tiers that have it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Phases:

@@ -111,6 +111,13 @@ class Processor:
             keeps_kv=keep_kv,
         )
 
+    def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
+        """Keys of the full blocks of a prompt that begins with these tokens. Touches nothing else."""
+        if not self._prefix_cache:
+            return []
+        public = self._public_part(token_ids)
+        return self._keys(self._root_key(tenant, public), public, token_ids)
+
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""
         # Branches of one conversation begin alike.

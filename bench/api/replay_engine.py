@@ -17,7 +17,7 @@ from cache_tiers.histogram import Histogram
 from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -42,6 +42,23 @@ class _Answer:
     said: int = 0
 
 
+class NoPrefixes:
+    """There is no KV."""
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """Nothing is brought."""
+        del name, token_ids, tenant
+        return False
+
+    def leave(self, name: str) -> None:
+        """Nothing was."""
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        """Nowhere."""
+        del tenant
+        return [None] * len(prefixes)
+
+
 class ReplayEngine:
     """What `app.backend.Backend` asks for. step_seconds: between two tokens of a stream."""
 
@@ -55,6 +72,7 @@ class ReplayEngine:
         self.sampling_defaults: dict[str, float] = {}
         self.tokenizer = ByteTokenizer()
         self.chat_format = ByteChatFormat()
+        self.prefixes = NoPrefixes()
         self._processor = Processor(
             ModelLimits(VOCABULARY, WINDOW, WINDOW, self.config.block_size, ()),
             KeyNamespace(MODEL, MODEL, "bfloat16", self.config.block_size, 1, 0, 1, b""),

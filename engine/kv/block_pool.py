@@ -64,6 +64,10 @@ class BlockPool:
         block = self._by_key.get(key)
         return block if block is not None and block.token_ids == tuple(token_ids) else None
 
+    def has(self, key: BlockKey) -> bool:
+        """Whether a block is found by `key`: a hint, since its token ids are not compared."""
+        return key in self._by_key
+
     def acquire(self, block: KVCacheBlock) -> None:
         """One more user."""
         if block.ref_count == 0:

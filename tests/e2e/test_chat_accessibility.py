@@ -33,8 +33,9 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
         await chat.page.request.post("/api/import", data=showcase(title, archived))
     resumed = await chat.open_new_chat(tokens=2, title="Our week at sea")
-    await chat.send("The tide is out.")
+    await chat.send("The tide is out, and we wait. " * 12)
     await chat.expect_status("incomplete")
+    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
 
     for view in Views(chat, resumed).all():
         await chat.page.emulate_media(color_scheme="light")

@@ -119,6 +119,21 @@ class SchedulerLife(RuleBasedStateMachine):
         history = self.finished_prompts[again % len(self.finished_prompts)]
         self.add((history + tail)[:30], 3, False, "a", 0, inf, keep_kv)
 
+    @rule(which=st.integers(0, 3), tenant=st.sampled_from(sorted(WEIGHTS)), name=st.sampled_from("xyz"))
+    @precondition(lambda self: self.finished_prompts or self.live)
+    def foresee(self, which: int, tenant: str, name: str) -> None:
+        """Somebody may go on with it, and may not."""
+        prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
+        history = prompts[which % len(prompts)]
+        keys = extend_keys(ROOT, history, BLOCK)
+        assert self.scheduler.tiering is not None
+        self.scheduler.tiering.foresight.expect(name, tenant, keys, tuple(history[len(keys) * BLOCK :]))
+
+    @rule(name=st.sampled_from("xyz"))
+    def leave(self, name: str) -> None:
+        assert self.scheduler.tiering is not None
+        self.scheduler.tiering.foresight.forget(name)
+
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)
     def schedule(self) -> None:

@@ -194,7 +194,7 @@ class ToyStore:
         del self.look_ups[handle]
         there = self.redis if self.redis_up else {}
         found = next((i for i, key in enumerate(pending.keys) if key not in there), len(pending.keys))
-        self.known.update(pending.keys[:found])
+        self.known.update(key for key in pending.keys if key in there)
         return found
 
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:

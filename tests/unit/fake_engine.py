@@ -13,7 +13,7 @@ from pathlib import Path
 from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -133,6 +133,26 @@ class FakeStream:
                 return
 
 
+class FakePrefixes:
+    """Remembers what it was told. `place`: where it says that everything of which it is asked is."""
+
+    def __init__(self) -> None:
+        self.place: Place | None = None
+        self.warmed: dict[str, tuple[str, list[int]]] = {}
+        self.asked: list[tuple[str, list[int]]] = []
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        self.warmed[name] = (tenant, list(token_ids))
+        return True
+
+    def leave(self, name: str) -> None:
+        self.warmed.pop(name, None)
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        self.asked += [(tenant, list(token_ids)) for token_ids in prefixes]
+        return [self.place] * len(prefixes)
+
+
 class FakeEngine:
     """See the module."""
 
@@ -146,6 +166,7 @@ class FakeEngine:
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.sampling_defaults: dict[str, float] = {}
+        self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []

@@ -11,6 +11,7 @@ import type {
   Login,
   Message,
   NewMessage,
+  Place,
   ReuseReport,
 } from "./types";
 
@@ -126,6 +127,24 @@ export class Api {
 
   putDraft(conversationId: string | null, text: string): Promise<Draft> {
     return this.json(draftPath(conversationId), body("PUT", { text }));
+  }
+
+  /** Where the KV of chats is, of those that there are. */
+  async places(conversationIds: readonly string[]): Promise<[string, Place][]> {
+    const init = body("POST", { conversation_ids: conversationIds });
+    const { data } = await this.json<{ data: { conversation_id: string; place: Place }[] }>("/api/places", init);
+    return data.map(({ conversation_id, place }) => [conversation_id, place]);
+  }
+
+  /** Says that somebody may ask something there soon; whether its KV is being brought up. */
+  async warm(conversationId: string): Promise<boolean> {
+    const path = `/api/conversations/${encodeURIComponent(conversationId)}/warm`;
+    return (await this.json<{ warming: boolean }>(path, { method: "POST" })).warming;
+  }
+
+  /** Takes that back. */
+  async leave(conversationId: string): Promise<void> {
+    await this.request(`/api/conversations/${encodeURIComponent(conversationId)}/warm`, { method: "DELETE" });
   }
 
   /** How many tokens a text has for the model. */

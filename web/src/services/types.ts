@@ -4,6 +4,9 @@ export type Role = "system" | "user" | "assistant";
 
 export type MessageStatus = "in_progress" | "complete" | "incomplete" | "cancelled" | "failed";
 
+/** The lowest tier that the next turn of a chat has to turn to; null: nothing is kept of it. */
+export type Place = "device" | "cpu" | "redis" | null;
+
 export interface ErrorBody {
   message: string;
   type?: string | null;

@@ -39,6 +39,7 @@ export const en = {
     unpin: "Unpin",
     archive: "Archive",
     unarchive: "Take out of the archive",
+    places: { device: "Hot: kept in device memory", cpu: "Warm: kept in CPU memory", redis: "Cold: kept in Redis" },
     exportJson: "Export as JSON",
     exportMarkdown: "Export as Markdown",
     exportAll: "Export all chats",

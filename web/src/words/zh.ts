@@ -40,6 +40,7 @@ export const zh: Words = {
     unpin: "取消置顶",
     archive: "归档",
     unarchive: "移出归档",
+    places: { device: "热：保存在设备内存中", cpu: "温：保存在 CPU 内存中", redis: "冷：保存在 Redis 中" },
     exportJson: "导出为 JSON",
     exportMarkdown: "导出为 Markdown",
     exportAll: "导出全部对话",

@@ -139,6 +139,12 @@ export const en = {
     notShown: "The other version was not shown.",
   },
 
+  tree: {
+    title: "Branches of this chat",
+    note: "Filled is what is shown. Choose a message to show its branch.",
+    empty: "(empty)",
+  },
+
   markdown: {
     code: (language: string) => `Code, ${language}`,
     copyCode: "Copy code",

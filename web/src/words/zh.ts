@@ -138,6 +138,12 @@ export const zh: Words = {
     notShown: "未能显示另一个版本。",
   },
 
+  tree: {
+    title: "此对话的分支",
+    note: "实心表示当前显示的分支。选择一条消息即可显示它所在的分支。",
+    empty: "（空）",
+  },
+
   markdown: {
     code: (language) => `代码，${language}`,
     copyCode: "复制代码",

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-page bench-peers clean screenshots test-setup web-test
 
 comma := ,
 
@@ -87,6 +87,9 @@ bench-stateless: setup .make/dev ## 200 chats of a client that sends all of them
 
 bench-api: setup .make/dev ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 	@$(BIN)/python -m bench.api $(ARGS)
+
+bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
+	@$(BIN)/python -m bench.page_streaming $(ARGS)
 
 bench-thinking: setup .make/dev ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
 	@$(BIN)/python -m bench.thinking_reuse $(ARGS)

@@ -1,9 +1,8 @@
 """Text files, and the text of PDFs, are sent inside a message, folded in what the page shows of it."""
 
 import re
-from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.pdf_files import chinese, latin, pdf_of
@@ -39,7 +38,7 @@ REFUSED = {
 }
 
 
-def pdf(name: str, content: bytes) -> dict[str, Any]:
+def pdf(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/pdf", "buffer": content}
 
 

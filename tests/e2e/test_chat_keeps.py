@@ -29,7 +29,7 @@ async def expect_whole(chat: ChatPage, conversation: str, before: str) -> None:
     await expect(chat.answers).to_have_count(2)
     answer = (await chat.stored(conversation))["messages"][-1]
     await chat.answers.last.get_by_role("button", name="Raw text").click()
-    shown = await chat.answers.last.locator("pre.raw").text_content()
+    shown = await chat.answers.last.locator("pre.raw").text_content() or ""
     assert shown == answer["content"]
     assert shown.strip().startswith(before.strip()[:20])
     assert len(shown) > len(before)

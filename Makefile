@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-page bench-peers clean wheel screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-page bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -54,6 +54,9 @@ bench-eviction: setup .make/dev ## replay a trace of chats against the policies 
 
 screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
+
+film: test-setup ## make the animated picture of a chat that goes on after kill -9 (docs/images/resumed.webp)
+	@$(BIN)/python -m tests.e2e.film docs/images/resumed.webp
 
 wheel: setup ## build the wheel, the page in it, and see that it is served without Node (build/wheel)
 	@$(BIN)/python scripts/check_wheel.py build/wheel

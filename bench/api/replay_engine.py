@@ -60,12 +60,15 @@ class NoPrefixes:
 
 
 class ReplayEngine:
-    """What `app.backend.Backend` asks for. step_seconds: between two tokens of a stream."""
+    """What `app.backend.Backend` asks for."""
 
-    def __init__(self, step_seconds: float = STEP_SECONDS) -> None:
+    def __init__(self, step_seconds: float = STEP_SECONDS, words: Sequence[str] = (), window: int = WINDOW) -> None:
+        """step_seconds: between two tokens of a stream. words: the tokens of every answer, from the first one again
+        after the last; without them a token says its step.
+        """
         self.model_name = MODEL
         self.kv_fingerprint = MODEL
-        self.max_model_len = WINDOW
+        self.max_model_len = window
         self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
         self.redis_note = "off"
         self.is_broken = False
@@ -74,13 +77,14 @@ class ReplayEngine:
         self.chat_format = ByteChatFormat()
         self.prefixes = NoPrefixes()
         self._processor = Processor(
-            ModelLimits(VOCABULARY, WINDOW, WINDOW, self.config.block_size, ()),
+            ModelLimits(VOCABULARY, window, window, self.config.block_size, ()),
             KeyNamespace(MODEL, MODEL, "bfloat16", self.config.block_size, 1, 0, 1, b""),
             TenantSalts(b"secret"),
             prefix_cache=False,
             clock=clock,
         )
         self._step_seconds = step_seconds
+        self._words = words
         self._step = 0
         self._answers: dict[str, _Answer] = {}
         self._finished: Counter[str] = Counter()
@@ -133,7 +137,7 @@ class ReplayEngine:
             len(produced),
         )
         self._answers[name] = answer
-        self._say(answer, f" {self._step}")
+        self._say(answer)
         return stream
 
     def abort(self, request_id: str) -> None:
@@ -198,11 +202,11 @@ class ReplayEngine:
             # Of a server that was busy for more than a step, all that is due comes at once.
             while self._step < steps_until(clock(), self._step_seconds):
                 self._step += 1
-                text = f" {self._step}"
                 for answer in list(self._answers.values()):
-                    self._say(answer, text)
+                    self._say(answer)
 
-    def _say(self, answer: _Answer, text: str) -> None:
+    def _say(self, answer: _Answer) -> None:
+        text = self._words[answer.said % len(self._words)] if self._words else f" {self._step}"
         answer.said += 1
         self._tokens += 1
         stops = answer.request.sampling.stop

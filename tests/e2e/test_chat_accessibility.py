@@ -55,6 +55,10 @@ async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overf
     await expect(chat.page.locator(".katex").first).to_be_visible()
     assert not await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     assert await violations(chat, ALL) == []
+    await chat.button("Branches of this chat").tap()
+    await expect(chat.page.get_by_role("treeitem").first).to_be_visible()
+    assert await violations(chat, ALL) == []
+    await chat.page.keyboard.press("Escape")
     await chat.button("Open the list of chats").tap()
     await chat.page.get_by_role("link", name="Live").tap()
     await chat.page.get_by_text("The charts as a table").tap()

@@ -19,6 +19,7 @@ class Views:
             self.empty,
             self.answer,
             self.branch,
+            self.tree,
             self.editing,
             self.resumed,
             self.receipt,
@@ -43,6 +44,11 @@ class Views:
 
     async def branch(self) -> None:
         await self._showcase()
+
+    async def tree(self) -> None:
+        await self._showcase()
+        await self._chat.button("Branches of this chat").click()
+        await self._chat.page.get_by_role("treeitem").first.wait_for()
 
     async def editing(self) -> None:
         await self._showcase()

@@ -3,6 +3,7 @@ import type {
   Conversation,
   ConversationChanges,
   ConversationPage,
+  ConversationTree,
   ConversationWithMessages,
   Draft,
   Found,
@@ -55,6 +56,10 @@ export class Api {
 
   conversation(id: string, signal?: AbortSignal): Promise<ConversationWithMessages> {
     return this.json(`/api/conversations/${encodeURIComponent(id)}`, signal ? { signal } : {});
+  }
+
+  tree(id: string): Promise<ConversationTree> {
+    return this.json(`/api/conversations/${encodeURIComponent(id)}/tree`);
   }
 
   createConversation(changes: ConversationChanges): Promise<Conversation> {

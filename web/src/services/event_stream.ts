@@ -31,13 +31,17 @@ export function backOff(failures: number, signal: AbortSignal): Promise<void> {
 
 function orSilence<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => settle(() => reject(new UnreachableError())), SILENCE_MS);
+    const onDead = () => settle(() => reject(new UnreachableError()));
+    const timer = setTimeout(onDead, SILENCE_MS);
     const onAbort = () => settle(() => reject(signal.reason));
     const settle = (finish: () => void) => {
       clearTimeout(timer);
+      removeEventListener("offline", onDead);
       signal.removeEventListener("abort", onAbort);
       finish();
     };
+    // Without a network nothing tells that a connection is dead, so it counts as dead.
+    addEventListener("offline", onDead);
     signal.addEventListener("abort", onAbort);
     read.then(
       (value) => settle(() => resolve(value)),

@@ -111,6 +111,22 @@ export interface NewMessage {
   parent_id?: string | null;
 }
 
+/** A message with no more of what it says than its beginning. */
+export interface Outline {
+  id: string;
+  parent_id: string | null;
+  role: Role;
+  status: MessageStatus;
+  preview: string;
+  created_at: number;
+}
+
+/** Every message of every branch, oldest first. */
+export interface ConversationTree {
+  head_id: string | null;
+  messages: Outline[];
+}
+
 /** Whether the server demands keys, and who is logged in. */
 export interface Login {
   demands_keys: boolean;

@@ -78,11 +78,19 @@ export const en = {
   },
 
   attachments: {
-    attach: "Attach text files",
+    attach: "Attach text files or PDFs",
     list: "Files of this message",
     remove: (name: string) => `Remove ${name}`,
-    tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
-    noText: (name: string) => `${name} is no text file.`,
+    reading: "Reading the file…",
+    notRead: (name: string) => `${name} was not read.`,
+    unreadable: {
+      tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
+      tooBigPdf: (name: string) => `${name} is too big: at most 32 MiB.`,
+      noText: (name: string) => `${name} is no text file and no PDF.`,
+      scanned: (name: string) => `${name} has no text in it, only pictures of pages.`,
+      encrypted: (name: string) => `${name} is locked with a password. Save a copy without one and attach that.`,
+      broken: (name: string) => `${name} is damaged and cannot be read.`,
+    },
   },
 
   conversation: {
@@ -130,6 +138,12 @@ export const en = {
     previous: "Previous version",
     next: "Next version",
     notShown: "The other version was not shown.",
+  },
+
+  tree: {
+    title: "Branches of this chat",
+    note: "Filled is what is shown. Choose a message to show its branch.",
+    empty: "(empty)",
   },
 
   markdown: {

@@ -77,11 +77,19 @@ export const zh: Words = {
   },
 
   attachments: {
-    attach: "添加文本文件",
+    attach: "添加文本文件或 PDF",
     list: "此消息的文件",
     remove: (name) => `移除 ${name}`,
-    tooBig: (name) => `${name} 太大：最多 512 KiB 文本。`,
-    noText: (name) => `${name} 不是文本文件。`,
+    reading: "正在读取文件…",
+    notRead: (name) => `${name} 未能读取。`,
+    unreadable: {
+      tooBig: (name) => `${name} 太大：最多 512 KiB 文本。`,
+      tooBigPdf: (name) => `${name} 太大：最多 32 MiB。`,
+      noText: (name) => `${name} 不是文本文件，也不是 PDF。`,
+      scanned: (name) => `${name} 中没有文字，只有页面的图像。`,
+      encrypted: (name) => `${name} 有密码保护。请另存一份无密码的副本再添加。`,
+      broken: (name) => `${name} 已损坏，无法读取。`,
+    },
   },
 
   conversation: {
@@ -129,6 +137,12 @@ export const zh: Words = {
     previous: "上一版",
     next: "下一版",
     notShown: "未能显示另一个版本。",
+  },
+
+  tree: {
+    title: "此对话的分支",
+    note: "实心表示当前显示的分支。选择一条消息即可显示它所在的分支。",
+    empty: "（空）",
   },
 
   markdown: {

@@ -9,6 +9,7 @@ from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
 from engine.errors import InvalidRequestError
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
+from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
@@ -34,7 +35,8 @@ class Processor:
 
     public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
 
-    queue_timeout: seconds within which a request must have its first turn.
+    queue_timeout: seconds within which a request must have its first turn. make_mask: a new one for each request whose
+    answer must have a form; it may raise InvalidRequestError.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Processor:
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
+        make_mask: Callable[[SamplingParams], TokenMask | None] = lambda _: None,
     ) -> None:
         self.limits = limits
         self.salts = salts
@@ -58,6 +61,7 @@ class Processor:
         self._clock = clock
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
+        self._make_mask = make_mask
 
     @property
     def model_fingerprint(self) -> str:
@@ -95,7 +99,7 @@ class Processor:
         root = self._root_key(tenant, public)
         keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
         now = self._clock()
-        return Request(
+        request = Request(
             request_id,
             tenant,
             prompt,
@@ -107,9 +111,12 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
-            output_token_ids=list(produced),
             keeps_kv=keep_kv,
+            mask=self._make_mask(sampling),
         )
+        for token_id in produced:
+            request.append_token(token_id)
+        return request
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""

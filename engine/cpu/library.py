@@ -58,6 +58,7 @@ class RowSampling(ctypes.Structure):
         ("position", ctypes.c_uint32),
         ("num_barred", _INT),
         ("first_barred", _INT),
+        ("mask", _POINTER),
     )
 
 

@@ -82,4 +82,13 @@ class NativeRunner:
         return self.finish(self.start(scheduled, wanted))
 
     def _new_arrays(self) -> StepArrays:
-        return StepArrays(self._kv_cache, sequences=32, rows=512, blocks=32, barred=32, moves=32)
+        return StepArrays(
+            self._kv_cache,
+            self._model.vocab_size,
+            sequences=32,
+            rows=512,
+            blocks=32,
+            barred=32,
+            moves=32,
+            masks=0,
+        )

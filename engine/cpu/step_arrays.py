@@ -9,6 +9,7 @@ import torch
 
 from engine.cpu.library import Move, RowSampling, StepInput
 from engine.errors import EngineError
+from engine.sampling.mask_words import Words
 from engine.sampling.sampler import SamplingRow
 from engine.worker.input_batch import ScheduledRequest
 from engine.worker.step_moves import Addresses, StepMoves
@@ -24,16 +25,28 @@ _SEED_MASK: Final = (1 << 64) - 1
 
 
 class StepArrays:
-    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred, and
-    `moves` blocks moved.
+    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred,
+    `moves` blocks moved, and `masks` rows with a mask.
 
     `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape]. While the kernels
     have a step, nobody touches its arrays.
     """
 
-    def __init__(self, kv: torch.Tensor, *, sequences: int, rows: int, blocks: int, barred: int, moves: int) -> None:
+    def __init__(
+        self,
+        kv: torch.Tensor,
+        vocab_size: int,
+        *,
+        sequences: int,
+        rows: int,
+        blocks: int,
+        barred: int,
+        moves: int,
+        masks: int,
+    ) -> None:
         self._kv = kv
-        self._room = (sequences, rows, blocks, barred, moves)
+        self._vocab_size = vocab_size
+        self._room = (sequences, rows, blocks, barred, moves, masks)
         self._token_ids = _ints(rows)
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
@@ -44,6 +57,7 @@ class StepArrays:
         self._chosen = _ints(sequences)
         self._logits_index = _ints(sequences)
         self._moves = np.zeros(moves, dtype=_MOVE)
+        self._masks = np.zeros((masks, -(-vocab_size // 32)), dtype=np.uint32)
         self.input = StepInput(
             table_width=blocks,
             token_ids=self._token_ids.ctypes.data,
@@ -68,13 +82,23 @@ class StepArrays:
             max((_num_blocks(request) for request in scheduled), default=0),
             sum(len(request.sampling.barred_ids) for request in scheduled if request.sampling is not None),
             moves.count,
+            sum(request.sampling is not None and request.sampling.mask is not None for request in scheduled),
         )
         if all(want <= have for want, have in zip(needed, self._room, strict=True)):
             return self
-        sequences, rows, blocks, barred, room = (
+        sequences, rows, blocks, barred, room, masks = (
             have if want <= have else 2 * want for want, have in zip(needed, self._room, strict=True)
         )
-        return StepArrays(self._kv, sequences=sequences, rows=rows, blocks=blocks, barred=barred, moves=room)
+        return StepArrays(
+            self._kv,
+            self._vocab_size,
+            sequences=sequences,
+            rows=rows,
+            blocks=blocks,
+            barred=barred,
+            moves=room,
+            masks=masks,
+        )
 
     def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
         """wanted: ascending indices, among the sampling requests, of those whose logits are asked for.
@@ -106,10 +130,15 @@ class StepArrays:
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
         barred: list[int] = []
+        masked = 0
         self._sampling[: len(rows)] = 0
         for i, row in enumerate(rows):
             params, own = row.params, row.barred_ids
-            if params.temperature == 0 and not own:
+            mask = 0
+            if row.mask is not None:
+                mask = self._put_mask(masked, row.mask)
+                masked += 1
+            if params.temperature == 0 and not own and not mask:
                 continue
             if params.temperature > 0 and params.seed is None:
                 raise EngineError("a request reached the sampler without a seed")
@@ -122,9 +151,18 @@ class StepArrays:
                 row.position,
                 len(own),
                 len(barred),
+                mask,
             )
             barred += own
         self._barred[: len(barred)] = barred
+
+    def _put_mask(self, index: int, mask: Words) -> int:
+        """Its address. Here the mask has all of its words, and stays as long as the kernels read it."""
+        line = self._masks[index]
+        known = mask[: len(line)]
+        line[: len(known)], line[len(known) :] = known, 0
+        address: int = line.ctypes.data
+        return address
 
     def _fill_moves(self, moves: StepMoves) -> None:
         self.input.copies, self.input.loads = len(moves.copies), len(moves.loads)

@@ -10,17 +10,22 @@ import torch
 from engine.errors import EngineError
 from engine.sampling.candidates import likeliest
 from engine.sampling.inverse_cdf import invert_cdf
+from engine.sampling.mask_words import Words, allowed_ids
 from engine.sampling.philox import uniform
 from engine.sampling_params import SamplingParams
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRow:
-    """position: index of the new token in the whole sequence; produced: tokens that the request has made so far."""
+    """position: index of the new token in the whole sequence; produced: tokens that the request has made so far.
+
+    mask: which ids may be chosen; None: any.
+    """
 
     params: SamplingParams
     position: int
     produced: int
+    mask: Words | None = None
 
     @property
     def barred_ids(self) -> tuple[int, ...]:
@@ -39,6 +44,7 @@ class Sampler:
         for i, row in enumerate(rows):
             if row.barred_ids:
                 logits[i, list(row.barred_ids)] = float("-inf")
+        _apply_masks(logits, rows)
         drawn = [i for i, row in enumerate(rows) if row.params.temperature > 0]
         chosen = [int(token) for token in logits.argmax(dim=-1).tolist()] if len(drawn) < len(rows) else [0] * len(rows)
         if drawn:
@@ -46,6 +52,15 @@ class Sampler:
             for i, line in zip(drawn, probs, strict=True):
                 chosen[i] = _draw(line, rows[i])
         return chosen
+
+
+def _apply_masks(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
+    masked = [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]
+    if masked:
+        allowed = allowed_ids(np.stack([mask for _, mask in masked]), logits.shape[-1])
+        barred = torch.from_numpy(~allowed).to(logits.device)
+        at = torch.tensor([i for i, _ in masked], device=logits.device)
+        logits[at] = logits[at].masked_fill(barred, float("-inf"))
 
 
 def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArray[np.float32]:

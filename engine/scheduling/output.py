@@ -44,6 +44,8 @@ class SchedulerOutput:
     done after it.
     passes: how often the forward pass is made, each over the tokens of the one before; more than once only where
     everybody decodes.
+    masks: by request that samples in this step, which ids may come, in the words of `TokenMask`; the others are free.
+    is_awaited: the next step can only be put together when the tokens of this one are known.
     A request samples a token in this step when its computed tokens reach all of its known tokens.
     """
 
@@ -56,6 +58,8 @@ class SchedulerOutput:
     loads: tuple[TransferJob, ...] = ()
     stores: tuple[TransferJob, ...] = ()
     passes: int = 1
+    masks: Mapping[str, bytes] = field(default_factory=dict)
+    is_awaited: bool = False
 
     @property
     def total_tokens(self) -> int:

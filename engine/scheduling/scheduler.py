@@ -189,7 +189,17 @@ class Scheduler:
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
         new, cached = tuple(draft.new), tuple(draft.cached)
         return SchedulerOutput(
-            next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores, draft.passes
+            next(self._step_ids),
+            new,
+            cached,
+            draft.counts,
+            dropped,
+            copies,
+            loads,
+            stores,
+            draft.passes,
+            draft.masks,
+            draft.is_awaited,
         )
 
     def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
@@ -226,6 +236,8 @@ class Scheduler:
             if draft.budget.exhausted:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
+                continue
+            if request.samples_in_flight and request.needs_known_tokens:
                 continue
             if count > 1:
                 count = min(count, self._tokens_of_prompt(request, draft.budget))
@@ -305,7 +317,7 @@ class Scheduler:
         updates: list[TokenUpdate] = []
         reason = None
         for token_id in token_ids:
-            request.output_token_ids.append(token_id)
+            request.append_token(token_id)
             reason = reason_to_end(request, token_id)
             updates.append(TokenUpdate(request, token_id, reason))
             if reason is not None:

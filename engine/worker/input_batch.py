@@ -9,6 +9,7 @@ import torch
 
 from engine.attention.backend import AttentionMetadata
 from engine.errors import EngineError
+from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
@@ -83,6 +84,7 @@ class InputBatch:
         self._device = device
         self._requests: dict[str, RequestState] = {}
         self._passes = 0
+        self._masks: Mapping[str, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -95,6 +97,7 @@ class InputBatch:
             self._add(new)
         for cached in step.cached_requests:
             self._advance(cached)
+        self._masks = step.masks
 
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
@@ -123,7 +126,13 @@ class InputBatch:
             self._check(request_id, state, end)
             row = None
             if end == len(state.token_ids):
-                row = SamplingRow(state.sampling, position=end, produced=end - state.prompt_len)
+                mask = self._masks.get(request_id)
+                row = SamplingRow(
+                    state.sampling,
+                    position=end,
+                    produced=end - state.prompt_len,
+                    mask=words_from_bytes(mask) if mask is not None else None,
+                )
             selected.append(ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row))
         return selected
 

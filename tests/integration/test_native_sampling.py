@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.sampling.mask_words import Words, words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.input_batch import ScheduledRequest
@@ -37,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", hidden=128, heads=2, kv_heads=1, vocab=VOCAB)
 
 
-def requests(rig: NativeRig, params: SamplingParams, seeds: range) -> list[ScheduledRequest]:
+def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words | None = None) -> list[ScheduledRequest]:
     """One token each, of sequences that differ, at positions and seeds that differ."""
     made = []
     for seed in seeds:
@@ -49,7 +50,7 @@ def requests(rig: NativeRig, params: SamplingParams, seeds: range) -> list[Sched
             stop_token_ids=params.stop_token_ids,
             seed=(seed << 40) + 17 * seed,
         )
-        row = SamplingRow(with_seed, position=3 + seed, produced=0)
+        row = SamplingRow(with_seed, position=3 + seed, produced=0, mask=mask)
         token = 11 + 37 * seed % (VOCAB - 11)
         made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, row))
     return made
@@ -71,6 +72,29 @@ def test_a_row_gets_the_token_that_torch_would_draw(
         assert not set(tokens) & set(STOPS)
     if params.temperature >= 1 and params.top_p > 0.5:
         assert len(set(tokens)) > 1
+
+
+@pytest.mark.parametrize("way", ["arg max", "all tokens", "top_k", "top_p", "before the end is allowed"])
+def test_a_mask_leaves_the_tokens_that_torch_would_choose(
+    folder: Path, kernels: KernelsFor, size: Size, way: str
+) -> None:
+    count = size.pick(small=40, full=400)
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=count + 1)
+    allowed = [7, 31, 32, 100, 1777, 2498, 2499]
+    masked = requests(rig, WAYS[way], range(count), words_of_ids(allowed, VOCAB))
+    free = requests(rig, WAYS["arg max"], range(count, count + 1))
+    computed = rig.runners[2].compute([*masked, *free], range(count + 1))
+    rows = [request.sampling for request in (*masked, *free) if request.sampling is not None]
+    assert set(computed.tokens[:count]) <= set(allowed)
+    assert computed.tokens == Sampler().sample(computed.logits, rows)
+    assert len(set(computed.tokens)) > 2
+
+
+def test_what_a_mask_does_not_reach_may_not_come(folder: Path, kernels: KernelsFor) -> None:
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
+    short = words_of_ids([3], 64)
+    scheduled = requests(rig, WAYS["arg max"], range(1), short) + requests(rig, WAYS["all tokens"], range(1, 2), short)
+    assert rig.runners[2].compute(scheduled).tokens == [3, 3]
 
 
 def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, kernels: KernelsFor) -> None:

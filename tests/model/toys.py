@@ -15,10 +15,12 @@ from engine.scheduling.prefill_cost import PrefillCost
 Slots = list[int | None]
 
 
-def next_token(token_ids: Sequence[int], vocab: int) -> int:
-    """The toy model: a function of the whole context."""
+def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None) -> int:
+    """The toy model: a function of the whole context. mask: as of a SchedulerOutput."""
     digest = hashlib.sha256(repr(tuple(token_ids)).encode()).digest()
-    return int.from_bytes(digest[:4], "little") % vocab
+    words = int.from_bytes(mask, "little") if mask is not None else -1
+    allowed = [token for token in range(vocab) if words >> token & 1]
+    return allowed[int.from_bytes(digest[:4], "little") % len(allowed)]
 
 
 def expected_output(prompt: Sequence[int], sampling: SamplingParams, vocab: int) -> list[int]:
@@ -65,7 +67,8 @@ class ToyWorker:
         sampled: dict[str, tuple[int, ...]] = {}
         for number in range(output.passes):
             for request_id, count in output.num_scheduled_tokens.items():
-                token = self._forward(self.requests[request_id], computed[request_id] + number, count)
+                mask = output.masks.get(request_id)
+                token = self._forward(self.requests[request_id], computed[request_id] + number, count, mask)
                 if token is not None:
                     sampled[request_id] = (*sampled.get(request_id, ()), token)
         results += [self._copy(job, load=False) for job in output.stores]
@@ -78,7 +81,7 @@ class ToyWorker:
             self.host[job.host_offset] = list(self.device[job.block_id])
         return TransferResult(job.job_id, 0.0)
 
-    def _forward(self, request: _Known, start: int, count: int) -> int | None:
+    def _forward(self, request: _Known, start: int, count: int, mask: bytes | None) -> int | None:
         size = self.block_size
         end = start + count
         assert end <= len(request.token_ids), "scheduled beyond the known tokens"
@@ -89,7 +92,7 @@ class ToyWorker:
         assert seen == request.token_ids[:end], "a request attended to KV that is not its own"
         if end < len(request.token_ids):
             return None
-        request.token_ids.append(next_token(request.token_ids, self.vocab))
+        request.token_ids.append(next_token(request.token_ids, self.vocab, mask))
         return request.token_ids[-1]
 
 

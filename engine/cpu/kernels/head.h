@@ -37,7 +37,7 @@ struct HeadRow {
     const int32_t* barred;
     int num_barred;
     float* logits;
-    float* drawn_from;
+    float* all;
 };
 
 // Columns [first_panel, end_panel) of the head. piece: scratch [num_rows][kHeadColumns]; best, rows [num_rows].
@@ -54,7 +54,7 @@ inline void compute_logits(Left hidden, int num_rows, const Weights& head, int v
                 if (column >= 0 && column < known) logits[column] = -std::numeric_limits<float>::infinity();
             }
             best[row].update(logits, known, first);
-            for (float* copy : {rows[row].logits, rows[row].drawn_from})
+            for (float* copy : {rows[row].logits, rows[row].all})
                 if (copy != nullptr) std::copy_n(logits, known, copy + first);
         }
     }

@@ -47,6 +47,7 @@ struct RowSampling {
     uint32_t position;  // of the new token in its sequence: with the seed it names the random number
     int32_t num_barred;
     int32_t first_barred;  // where its ids begin in StepInput.barred
+    const uint32_t* mask;  // bit i % 32 of word i / 32: whether id i may come; null: any
 };
 
 // Copy one block.

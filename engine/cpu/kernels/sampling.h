@@ -1,12 +1,14 @@
-// A token drawn from one row of logits: temperature, then top_k, then top_p, then one uniform number.
+// A token chosen from one row of logits: the mask, then temperature, top_k, top_p, and one uniform number.
 //
-// One thread draws a whole row, in one order, so a row's token depends on that row alone.
+// One thread chooses from a whole row, in one order, so a row's token depends on that row alone.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "head.h"
 #include "interface.h"
 #include "philox.h"
 #include "vec.h"
@@ -20,7 +22,34 @@ public:
         likeliest_.reserve(vocab);
     }
 
-    // values [vocab]: logits, overwritten; highest: the largest of them.
+    // Whether the largest logit alone does not say which token it is.
+    static bool needs_all(const RowSampling& sampling) {
+        return sampling.temperature > 0 || sampling.mask != nullptr;
+    }
+
+    // values [vocab]: logits, overwritten; best: the largest of them.
+    int choose(float* values, int vocab, Best best, const RowSampling& sampling) {
+        if (sampling.mask != nullptr) {
+            apply_mask(sampling.mask, values, vocab);
+            best = Best{};
+            best.update(values, vocab, 0);
+        }
+        const bool has_choice = best.logit > -std::numeric_limits<float>::infinity();
+        return sampling.temperature > 0 && has_choice ? draw(values, vocab, best.logit, sampling) : best.id;
+    }
+
+private:
+    static void apply_mask(const uint32_t* mask, float* values, int vocab) {
+        for (int first = 0; first < vocab; first += 32) {
+            const uint32_t word = mask[first / 32];
+            if (word == ~uint32_t{0}) continue;
+            const int count = std::min(32, vocab - first);
+            for (int i = 0; i < count; ++i)
+                if ((word >> i & 1) == 0) values[first + i] = -std::numeric_limits<float>::infinity();
+        }
+    }
+
+    // highest: the largest of values.
     int draw(float* values, int vocab, float highest, const RowSampling& sampling) {
         const double total = to_weights(values, vocab, highest, sampling.temperature);
         const double u = uniform(sampling.seed, sampling.position);
@@ -29,7 +58,6 @@ public:
         return among_likeliest(kept, u);
     }
 
-private:
     // Sums are made of these, so that one row has one order of addition.
     static constexpr int kStretch = 256;
 

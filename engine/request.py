@@ -128,7 +128,7 @@ class Request:
     def needs_known_tokens(self) -> bool:
         """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
         together while one is in flight that produces a token of it."""
-        return self.mask is not None
+        return self.mask is not None or self.sampling.has_bad_phrases
 
     def append_token(self, token_id: int) -> None:
         """The next token of its answer has come."""

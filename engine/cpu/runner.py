@@ -91,4 +91,5 @@ class NativeRunner:
             barred=32,
             moves=32,
             masks=0,
+            adjusted=0,
         )

@@ -9,6 +9,8 @@ import torch
 
 from engine.attention.backend import AttentionMetadata
 from engine.errors import EngineError
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.bad_phrases import ends_of_phrases
 from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
@@ -27,6 +29,7 @@ class RequestState:
     block_ids: list[int]
     num_computed_tokens: int
     sampling: SamplingParams
+    adjustments: Adjustments | None
     expected_of: int = 0
 
 
@@ -79,8 +82,9 @@ class ExpectedTokens:
 class InputBatch:
     """Requests by id. Owned by the model thread."""
 
-    def __init__(self, block_size: int, device: torch.device) -> None:
+    def __init__(self, block_size: int, vocab_size: int, device: torch.device) -> None:
         self._block_size = block_size
+        self._vocab_size = vocab_size
         self._device = device
         self._requests: dict[str, RequestState] = {}
         self._passes = 0
@@ -102,8 +106,10 @@ class InputBatch:
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
             raise EngineError(f"request {new.request_id} is already in the batch")
+        tokens, prompt_len = list(new.token_ids), new.prompt_len
+        adjustments = Adjustments.of(new.sampling, tokens, prompt_len, self._vocab_size)
         self._requests[new.request_id] = RequestState(
-            list(new.token_ids), new.prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling
+            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
@@ -126,15 +132,20 @@ class InputBatch:
             self._check(request_id, state, end)
             row = None
             if end == len(state.token_ids):
-                mask = self._masks.get(request_id)
-                row = SamplingRow(
-                    state.sampling,
-                    position=end,
-                    produced=end - state.prompt_len,
-                    mask=words_from_bytes(mask) if mask is not None else None,
-                )
+                row = self._sampling_row(request_id, state)
             selected.append(ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row))
         return selected
+
+    def _sampling_row(self, request_id: str, state: RequestState) -> SamplingRow:
+        tokens, params, mask = state.token_ids, state.sampling, self._masks.get(request_id)
+        return SamplingRow(
+            params,
+            position=len(tokens),
+            produced=len(tokens) - state.prompt_len,
+            mask=words_from_bytes(mask) if mask is not None else None,
+            adjustments=state.adjustments,
+            ends_of_phrases=ends_of_phrases(params.bad_word_ids, tokens) if params.has_bad_phrases else (),
+        )
 
     def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
         """The same as rows of one flat batch."""

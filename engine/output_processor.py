@@ -35,12 +35,17 @@ class OutputProcessor:
 
     def add_request(self, request: Request) -> None:
         """From now on its updates can be processed. The text of what it has produced already is not told again."""
-        progress = _Progress(request, self._answers.begin(request.prompt_token_ids), StopStrings(request.sampling.stop))
+        sampling = request.sampling
+        progress = _Progress(
+            request,
+            self._answers.begin(request.prompt_token_ids, skip_special=sampling.skip_special_tokens),
+            StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
+        )
         self._progress[request.request_id] = progress
         progress.num_resumed = len(request.output_token_ids)
         for token_id in request.output_token_ids:
             progress.num_tokens += 1
-            is_stop_token = token_id in request.sampling.stop_token_ids
+            is_stop_token = token_id in sampling.ending_ids
             said, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
             if said.is_thought:
                 progress.reasoning_before += said.text
@@ -96,7 +101,8 @@ class OutputProcessor:
         return None if progress is None else self._finished(progress, Said(), (), reason, error=error)
 
     def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[Said, str | None]:
-        said = Said() if is_stop_token else progress.answer.push(token_id)
+        is_left_out = is_stop_token and not progress.request.sampling.include_stop_str_in_output
+        said = Said() if is_left_out else progress.answer.push(token_id)
         # Stop strings end what is said; a thought may speak of them.
         if said.is_thought:
             return said, None

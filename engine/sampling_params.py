@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """Validated by `engine.processor`, which also resolves `seed`, `max_tokens`, `stop_token_ids` and `bad_word_ids`.
+    """Validated by `engine.processor`, which also resolves `seed`, `max_tokens`, `eos_token_ids` and `bad_word_ids`.
 
     Tokens are chosen from logits that are changed in this order: `logit_bias`, `repetition_penalty`,
     `frequency_penalty`, `presence_penalty`, what is not allowed, `temperature`, `top_k`, `top_p`, `min_p`.
@@ -13,8 +13,8 @@ class SamplingParams:
     temperature: 0 means greedy (arg max, lowest id on ties); at most 2.
     top_p: nucleus mass in (0, 1]. top_k: 0 means off. min_p: tokens below this share of the likeliest one's probability
     are left out; 0 means off.
-    repetition_penalty: above 0; 1 means off. Divides the positive logits of tokens that the prompt or the answer has,
-    and multiplies the negative ones.
+    repetition_penalty: 0.01 to 10; 1 means off. Divides the positive logits of tokens that the prompt or the answer
+    has, and multiplies the negative ones.
     presence_penalty, frequency_penalty: -2 to 2; taken off the logits of tokens that the answer has, once, and as often
     as it has them.
     logit_bias: (id, bias) with each id once; -100 to 100. allowed_token_ids: no others; empty means all.
@@ -23,7 +23,7 @@ class SamplingParams:
     choice: number of this answer among those to one request. With the seed and a token's position it names the random
     number that the token is drawn with.
     stop: at most 16 non-empty strings; never part of the text, unless include_stop_str_in_output.
-    stop_token_ids: ids that end the answer, once processed also the model's own, but for `ignore_eos`.
+    stop_token_ids: ids that end the answer. eos_token_ids: the model's own, resolved; none with ignore_eos.
     max_tokens: None on arrival means "to the end of the window".
     min_tokens: no stop token is sampled, no stop string honoured, before that many tokens.
     skip_special_tokens: whether control tokens are left out of the text.
@@ -44,11 +44,17 @@ class SamplingParams:
     choice: int = 0
     stop: tuple[str, ...] = ()
     stop_token_ids: tuple[int, ...] = ()
+    eos_token_ids: tuple[int, ...] = ()
     include_stop_str_in_output: bool = False
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
     skip_special_tokens: bool = True
+
+    @property
+    def ending_ids(self) -> tuple[int, ...]:
+        """Each of them ends the answer."""
+        return self.eos_token_ids + self.stop_token_ids
 
     @property
     def has_penalties(self) -> bool:

@@ -5,13 +5,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenId
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
 DEFAULT_MAX_TOKENS = 16
-
-TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
 def _prompt_kind(value: object) -> str:

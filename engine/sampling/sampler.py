@@ -35,7 +35,7 @@ class SamplingRow:
     @property
     def barred_ids(self) -> tuple[int, ...]:
         """Ids that may not be chosen: those that end the answer, until min_tokens is reached, and ends of phrases."""
-        ends = self.params.stop_token_ids if self.produced < self.params.min_tokens else ()
+        ends = self.params.ending_ids if self.produced < self.params.min_tokens else ()
         return ends + self.ends_of_phrases
 
 

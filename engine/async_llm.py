@@ -81,6 +81,8 @@ def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
         text=first.text + second.text,
         reasoning=first.reasoning + second.reasoning,
         token_ids=first.token_ids + second.token_ids,
+        logprobs=first.logprobs + second.logprobs,
+        prompt_logprobs=first.prompt_logprobs + second.prompt_logprobs,
     )
 
 

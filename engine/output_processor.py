@@ -82,17 +82,29 @@ class OutputProcessor:
             return None, False
         if token_id is None:
             return self._finished(progress, Said(), (), update.finish_reason or "abort"), False
+        is_first = progress.first_token is None
+        output, stopped = self._process_token(progress, token_id, update.finish_reason)
+        if update.logprobs is not None:
+            output = replace(output, logprobs=(update.logprobs,))
+        if is_first and request.prompt_logprobs:
+            output = replace(output, prompt_logprobs=tuple(request.prompt_logprobs))
+        return output, stopped
+
+    def _process_token(
+        self, progress: _Progress, token_id: int, finish_reason: FinishReason | None
+    ) -> tuple[RequestOutput, bool]:
+        request = progress.request
         if progress.first_token is None:
             progress.first_token = self._clock()
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
-        ended_by_token = update.finish_reason == "stop"
+        ended_by_token = finish_reason == "stop"
         said, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
         if met is not None:
             ended = self._finished(progress, said, (token_id,), "stop", cut=True, stop_string=met)
-            return ended, update.finish_reason is None
-        if update.finish_reason is not None:
-            return self._finished(progress, said, (token_id,), update.finish_reason), False
+            return ended, finish_reason is None
+        if finish_reason is not None:
+            return self._finished(progress, said, (token_id,), finish_reason), False
         return _output(request.request_id, said, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:

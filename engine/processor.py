@@ -99,6 +99,9 @@ class Processor:
         check_something_may_come(sampling)
         public = self._public_part(prompt)
         root = self._root_key(tenant, public)
+        if params.prompt_logprobs is not None:
+            # Each token of the prompt must be computed for it: nobody else's blocks can serve.
+            public, root, keep_kv = None, BlockKey(secrets.token_bytes(len(root))), False
         keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
         now = self._clock()
         request = Request(

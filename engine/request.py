@@ -7,7 +7,7 @@ from math import inf
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd
+from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -49,7 +49,8 @@ class Request:
     there when it last left for its turn.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
-    mask: what says which token may come next; None: any.
+    mask: what says which token may come next; None: any. prompt_logprobs: of the prompt's tokens behind the first one,
+    as far as they are known, if it wants them.
     """
 
     request_id: str
@@ -86,6 +87,7 @@ class Request:
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
     mask: TokenMask | None = None
+    prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     timeline: Timeline = field(init=False)
 

@@ -55,11 +55,12 @@ class StepArrays:
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
         self._block_tables = np.zeros((sequences, blocks), dtype=np.int32)
-        self._sample_rows = _ints(sequences)
-        self._sampling = np.zeros(sequences, dtype=_ROW_SAMPLING)
+        self._sample_rows = _ints(sequences + rows)
+        self._sampling = np.zeros(sequences + rows, dtype=_ROW_SAMPLING)
         self._barred = _ints(barred)
-        self._chosen = _ints(sequences)
-        self._logits_index = _ints(sequences)
+        self._chosen = _ints(sequences + rows)
+        self._logits_index = _ints(sequences + rows)
+        self._num_sampling = 0
         self._moves = np.zeros(moves, dtype=_MOVE)
         self._adjustments = np.zeros(adjusted, dtype=_ADJUSTMENTS)
         self._masks = np.zeros((masks, -(-vocab_size // 32)), dtype=np.uint32)
@@ -108,7 +109,8 @@ class StepArrays:
         )
 
     def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
-        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for.
+        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for; behind them
+        come those of the rows before `prompt_targets`, which are samples that nobody looks at.
 
         Raises EngineError for a row that draws without a seed.
         """
@@ -118,8 +120,10 @@ class StepArrays:
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
         token_ids: list[int] = []
         sample_rows: list[int] = []
+        told_rows: list[int] = []
         rows: list[SamplingRow] = []
         for i, request in enumerate(scheduled):
+            told_rows += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
             token_ids += request.token_ids
             count = _num_blocks(request)
             self._block_tables[i, :count] = request.block_ids[:count]
@@ -129,11 +133,15 @@ class StepArrays:
         self._token_ids[: len(token_ids)] = token_ids
         self._query_lens[: len(scheduled)] = [len(request.token_ids) for request in scheduled]
         self._context_lens[: len(scheduled)] = [request.context_len for request in scheduled]
-        self._sample_rows[: len(rows)] = sample_rows
+        samples = len(rows) + len(told_rows)
+        self._sample_rows[:samples] = sample_rows + told_rows
+        self._sampling[len(rows) : samples] = 0
         self._fill_sampling(rows)
         self._logits_index[: len(rows)] = -1
         self._logits_index[list(wanted)] = range(len(wanted))
-        self.input.sequences, self.input.samples = len(scheduled), len(rows)
+        self._logits_index[len(rows) : samples] = range(len(wanted), len(wanted) + len(told_rows))
+        self._num_sampling = len(rows)
+        self.input.sequences, self.input.samples = len(scheduled), samples
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
         barred: list[int] = []
@@ -211,7 +219,7 @@ class StepArrays:
 
     def chosen(self) -> list[int]:
         """The tokens of the step's sampling requests."""
-        tokens: list[int] = self._chosen[: self.input.samples].tolist()
+        tokens: list[int] = self._chosen[: self._num_sampling].tolist()
         return tokens
 
 

@@ -4,6 +4,7 @@ from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
 MAX_STOP_STRINGS = 16
+MAX_LOGPROBS = 20
 
 
 def check_sampling(params: SamplingParams, vocab_size: int) -> None:
@@ -17,6 +18,8 @@ def check_sampling(params: SamplingParams, vocab_size: int) -> None:
         ("presence_penalty", -2.0 <= params.presence_penalty <= 2.0, "must be between -2 and 2"),
         ("frequency_penalty", -2.0 <= params.frequency_penalty <= 2.0, "must be between -2 and 2"),
         ("logit_bias", all(-100 <= bias <= 100 for _, bias in params.logit_bias), "must be between -100 and 100"),
+        ("logprobs", (params.logprobs or 0) in range(MAX_LOGPROBS + 1), f"must be 0 to {MAX_LOGPROBS}"),
+        ("prompt_logprobs", (params.prompt_logprobs or 0) in range(MAX_LOGPROBS + 1), f"must be 0 to {MAX_LOGPROBS}"),
         ("bad_words", all(params.bad_words), "may not hold an empty string"),
         ("seed", params.seed is None or -(2**63) <= params.seed < 2**64, "must be a 64-bit integer"),
         ("max_tokens", params.max_tokens is None or params.max_tokens >= 1, "must be 1 or more"),

@@ -33,6 +33,11 @@ class SamplingRow:
     ends_of_phrases: tuple[int, ...] = ()
 
     @property
+    def num_logprobs(self) -> int | None:
+        """How many of the likeliest tokens to tell with this one; None: nothing of the kind."""
+        return self.params.logprobs
+
+    @property
     def barred_ids(self) -> tuple[int, ...]:
         """Ids that may not be chosen: those that end the answer, until min_tokens is reached, and ends of phrases."""
         ends = self.params.ending_ids if self.produced < self.params.min_tokens else ()

@@ -1,7 +1,7 @@
 """What the worker remembers of its requests, and how one step's rows are made of it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,8 @@ class ScheduledRequest:
     """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
 
     ~i in place of the last token stands for sample i of the pass before. block_ids may be longer than they need.
-    sampling: None unless the last token samples one.
+    sampling: None unless the last token samples one. prompt_targets: the ids that follow its first tokens, and whose
+    logprobs are wanted, with `num_prompt_logprobs` of the likeliest.
     """
 
     request_id: str
@@ -46,6 +47,8 @@ class ScheduledRequest:
     context_len: int
     block_ids: list[int]
     sampling: SamplingRow | None
+    prompt_targets: Sequence[int] = ()
+    num_prompt_logprobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class StepInput:
     """T rows of all scheduled requests in batch order; the last rows of `sampling_ids`' requests sample a token.
 
     input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows; sampling_ids and sampling_rows
-    have R entries too.
+    have R entries too. told_rows: int64, of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
@@ -62,6 +65,8 @@ class StepInput:
     logits_rows: torch.Tensor
     sampling_ids: tuple[str, ...]
     sampling_rows: tuple[SamplingRow, ...]
+    told_rows: torch.Tensor
+    scheduled: Sequence[ScheduledRequest]
 
 
 class ExpectedTokens:
@@ -133,7 +138,12 @@ class InputBatch:
             row = None
             if end == len(state.token_ids):
                 row = self._sampling_row(request_id, state)
-            selected.append(ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row))
+            request = ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row)
+            if state.sampling.prompt_logprobs is not None:
+                targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
+                told = state.sampling.prompt_logprobs
+                request = replace(request, prompt_targets=targets, num_prompt_logprobs=told)
+            selected.append(request)
         return selected
 
     def _sampling_row(self, request_id: str, state: RequestState) -> SamplingRow:
@@ -155,7 +165,10 @@ class InputBatch:
         sampling: list[tuple[str, int, SamplingRow]] = []
         seq_lens: list[int] = []
         tables: list[list[int]] = []
-        for request in self.select(num_scheduled_tokens):
+        told: list[int] = []
+        scheduled = self.select(num_scheduled_tokens)
+        for request in scheduled:
+            told += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
             token_ids += request.token_ids
             end = request.context_len + len(request.token_ids)
             span = np.arange(request.context_len, end)
@@ -177,6 +190,8 @@ class InputBatch:
             logits_rows=torch.tensor([row for _, row, _ in sampling], dtype=torch.int64, device=self._device),
             sampling_ids=tuple(request_id for request_id, _, _ in sampling),
             sampling_rows=tuple(row for _, _, row in sampling),
+            told_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
+            scheduled=scheduled,
         )
 
     def _check(self, request_id: str, state: RequestState, end: int) -> None:

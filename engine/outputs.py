@@ -1,6 +1,8 @@
 """What the engine hands to its callers: text deltas, and the receipt at the end."""
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
@@ -156,3 +158,15 @@ class RequestOutput:
     def finished(self) -> bool:
         """Whether this is the last output of the request."""
         return self.finish_reason is not None
+
+
+def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
+    """News of one request, in their order, as one; at least one."""
+    return replace(
+        outputs[-1],
+        text="".join(each.text for each in outputs),
+        reasoning="".join(each.reasoning for each in outputs),
+        token_ids=tuple(itertools.chain.from_iterable(each.token_ids for each in outputs)),
+        logprobs=tuple(itertools.chain.from_iterable(each.logprobs for each in outputs)),
+        prompt_logprobs=tuple(itertools.chain.from_iterable(each.prompt_logprobs for each in outputs)),
+    )

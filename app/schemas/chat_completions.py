@@ -1,6 +1,7 @@
 """POST /v1/chat/completions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -8,8 +9,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
 from app.schemas.parsing import RequestModel, supported_items
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from app.thinking import preferred_mode, required_mode
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
@@ -82,8 +84,6 @@ class ChatCompletionRequest(OpenAIRequest):
         "tool_choice": ("none", "auto"),
         "functions": ([],),
         "function_call": ("none", "auto"),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
         "response_format": ({"type": "text"},),
         "store": (False,),
         "modalities": (["text"],),
@@ -94,6 +94,8 @@ class ChatCompletionRequest(OpenAIRequest):
 
     messages: ChatMessages
     max_completion_tokens: TokenCount | None = None
+    logprobs: bool | None = None
+    top_logprobs: TopLogprobs | None = None
     thinking: ThinkingMode | None = None
     reasoning_effort: str | None = None
     chat_template_kwargs: TemplateArguments | None = None
@@ -108,16 +110,23 @@ class ChatCompletionRequest(OpenAIRequest):
         return preferred_mode(engine, "high" if enabled else "none")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, where `max_completion_tokens` wins over its older name."""
-        if self.max_completion_tokens is None:
-            return super().sampling_params(defaults)
-        return self.model_copy(
-            update={"max_tokens": self.max_completion_tokens, "max_completion_tokens": None}
-        ).sampling_params(defaults)
+        """As SamplingFields, where `max_completion_tokens` wins over its older name.
+
+        Raises:
+            InvalidRequestError: `top_logprobs` without `logprobs`.
+        """
+        if self.top_logprobs and not self.logprobs:
+            raise InvalidRequestError("top_logprobs needs logprobs to be true", param="top_logprobs")
+        limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
+        fields = self.model_copy(update={"max_tokens": limit})
+        params = super(ChatCompletionRequest, fields).sampling_params(defaults)
+        return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""
         if engine_param == "prompt":
             return "messages"
+        if engine_param == "logprobs":
+            return "top_logprobs"
         newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
         return "max_completion_tokens" if newer else engine_param

@@ -13,6 +13,7 @@ from app.limits import (
     MAX_STOP_LENGTH,
     MAX_STOP_STRINGS,
     MAX_STOP_TOKENS,
+    MAX_TOP_LOGPROBS,
 )
 from app.schemas.parsing import RequestModel
 from app.schemas.urgency import UrgencyFields
@@ -43,6 +44,7 @@ StopTokens = Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS)]
 AllowedTokens = Annotated[list[TokenId], Field(min_length=1, max_length=MAX_ALLOWED_TOKENS)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_LENGTH)]
 BadWords = Annotated[list[BadWord], Field(max_length=MAX_BAD_WORDS)]
+TopLogprobs = Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 

@@ -66,7 +66,8 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
         ({"n": 2}, "n"),
         ({"tools": [{"type": "function"}]}, "tools"),
-        ({"logprobs": True}, "logprobs"),
+        ({"logprobs": 1}, "logprobs"),
+        ({"top_logprobs": 21}, "top_logprobs"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"presence_penalty": 2.5}, "presence_penalty"),
         ({"frequency_penalty": -2.1}, "frequency_penalty"),
@@ -105,10 +106,11 @@ def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_fiel
         ({"prompt": [1, -2]}, "prompt[1]"),
         ({"prompt": [1, "x"]}, "prompt[1]"),
         ({"prompt": [True]}, "prompt[0]"),
-        ({"echo": True}, "echo"),
+        ({"echo": 1}, "echo"),
+        ({"prompt": ["x"] * 129}, "prompt"),
         ({"suffix": "end"}, "suffix"),
-        ({"logprobs": 3}, "logprobs"),
-        ({"logprobs": 0}, "logprobs"),
+        ({"logprobs": 21}, "logprobs"),
+        ({"logprobs": True}, "logprobs"),
         ({"best_of": 2}, "best_of"),
         ({"messages": []}, "messages"),
     ],
@@ -217,14 +219,28 @@ def test_a_completion_without_max_tokens_makes_sixteen() -> None:
     ("prompt", "single"), [("a", "a"), (["a"], "a"), ([1, 2], [1, 2]), ([[1, 2]], [1, 2]), ([0], [0]), ("", "")]
 )
 def test_a_prompt_is_text_or_token_ids_with_or_without_a_list_around(prompt: Any, single: str | list[int]) -> None:
-    assert completion(prompt=prompt).single_prompt() == single
+    assert completion(prompt=prompt).prompts() == [single]
 
 
-@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2]]])
-def test_several_prompts_are_refused(prompt: Any) -> None:
+@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2, 3]]])
+def test_several_prompts_may_come_at_once(prompt: Any) -> None:
+    assert completion(prompt=prompt).prompts() == prompt
+
+
+def test_a_chat_that_wants_the_likeliest_tokens_says_that_it_wants_logprobs() -> None:
+    assert chat(logprobs=True, top_logprobs=3).sampling_params().logprobs == 3
+    assert chat(logprobs=True).sampling_params().logprobs == 0
+    assert chat(logprobs=False).sampling_params().logprobs is None
     with pytest.raises(InvalidRequestError) as caught:
-        completion(prompt=prompt).single_prompt()
-    assert caught.value.param == "prompt"
+        chat(top_logprobs=3).sampling_params()
+    assert caught.value.param == "top_logprobs"
+
+
+def test_with_echo_a_completion_wants_the_prompts_logprobs_too() -> None:
+    assert completion(logprobs=2, echo=True).sampling_params().prompt_logprobs == 2
+    assert completion(logprobs=2).sampling_params().prompt_logprobs is None
+    assert completion(echo=True).sampling_params().prompt_logprobs is None
+    assert completion(logprobs=0).sampling_params().logprobs == 0
 
 
 def test_a_message_without_a_parent_follows_the_head_and_a_null_parent_does_not() -> None:

@@ -4,14 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.core import InFlight
 from engine.errors import EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
@@ -57,7 +56,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
             self._hear(output)
             return
         before = self._pending
-        self._pending = output if before is None else _merge(before, output)
+        self._pending = output if before is None else joined((before, output))
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
@@ -89,15 +88,6 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
-    return replace(
-        second,
-        text=first.text + second.text,
-        reasoning=first.reasoning + second.reasoning,
-        token_ids=first.token_ids + second.token_ids,
-    )
 
 
 class AsyncLLMEngine:

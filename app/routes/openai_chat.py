@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.openai_shapes import ChatShape
+from app.logprob_shapes import ChatLogprobs, TokenNames
+from app.openai_shapes import ChatShape, Head
 from app.request_body import read_body
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
@@ -23,8 +24,16 @@ async def chat_completions(request: Request) -> Response:
     turns = [message.turn() for message in fields.messages]
     thinking = fields.thinking_mode(engine)
     prompt = await services.prompts.prompt(engine, tenant_of(request), turns, param="messages", thinking=thinking)
+    params = fields.sampling_params(engine.sampling_defaults)
     shape = ChatShape(
-        model=engine.model_name, fingerprint=services.host.fingerprint, include_usage=fields.include_usage
+        Head.new(
+            "chatcmpl",
+            model=engine.model_name,
+            fingerprint=services.host.fingerprint,
+            include_usage=fields.include_usage,
+        ),
+        ChatLogprobs(TokenNames(engine.tokenizer)) if fields.logprobs else None,
+        ends_with_stop_token=params.include_stop_str_in_output,
     )
     return await answer(
         request,
@@ -32,7 +41,7 @@ async def chat_completions(request: Request) -> Response:
         fields,
         shape,
         prompt=prompt.ids,
-        params=fields.sampling_params(engine.sampling_defaults),
+        params=params,
         remember=partial(services.prompts.remember, engine, prompt),
     )
 

@@ -1,15 +1,17 @@
 """POST /v1/chat/completions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
-from app.schemas.parsing import RequestModel, supported_items
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount
+from app.schemas.parsing import RequestModel, supported_items, told
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from app.thinking import preferred_mode, required_mode
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
@@ -82,8 +84,6 @@ class ChatCompletionRequest(OpenAIRequest):
         "tool_choice": ("none", "auto"),
         "functions": ([],),
         "function_call": ("none", "auto"),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
         "response_format": ({"type": "text"},),
         "store": (False,),
         "modalities": (["text"],),
@@ -92,11 +92,17 @@ class ChatCompletionRequest(OpenAIRequest):
         "web_search_options": (),
     }
 
-    messages: ChatMessages
-    max_completion_tokens: TokenCount | None = None
-    thinking: ThinkingMode | None = None
-    reasoning_effort: str | None = None
-    chat_template_kwargs: TemplateArguments | None = None
+    messages: Annotated[
+        ChatMessages, Field(description="roles system, developer, user and assistant; parts of text only")
+    ]
+    max_completion_tokens: TokenCount | None = told("the newer name of `max_tokens`, and wins over it")
+    logprobs: bool | None = told(
+        "log probabilities of the model itself, of every token of the answer, also of thoughts"
+    )
+    top_logprobs: TopLogprobs | None = told("so many of the likeliest tokens beside each; needs `logprobs`")
+    thinking: ThinkingMode | None = told("whether the model thinks first, where it can")
+    reasoning_effort: str | None = told("`none` and `minimal` ask for no thinking, others for it; where the model can")
+    chat_template_kwargs: TemplateArguments | None = told("`enable_thinking`, as clients of vLLM say it")
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """The most explicit of its three fields counts. Raises InvalidRequestError if the model cannot do that."""
@@ -108,16 +114,23 @@ class ChatCompletionRequest(OpenAIRequest):
         return preferred_mode(engine, "high" if enabled else "none")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, where `max_completion_tokens` wins over its older name."""
-        if self.max_completion_tokens is None:
-            return super().sampling_params(defaults)
-        return self.model_copy(
-            update={"max_tokens": self.max_completion_tokens, "max_completion_tokens": None}
-        ).sampling_params(defaults)
+        """As SamplingFields, where `max_completion_tokens` wins over its older name.
+
+        Raises:
+            InvalidRequestError: `top_logprobs` without `logprobs`.
+        """
+        if self.top_logprobs and not self.logprobs:
+            raise InvalidRequestError("top_logprobs needs logprobs to be true", param="top_logprobs")
+        limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
+        fields = self.model_copy(update={"max_tokens": limit})
+        params = super(ChatCompletionRequest, fields).sampling_params(defaults)
+        return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""
         if engine_param == "prompt":
             return "messages"
+        if engine_param == "logprobs":
+            return "top_logprobs"
         newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
         return "max_completion_tokens" if newer else engine_param

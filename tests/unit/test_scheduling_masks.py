@@ -1,0 +1,73 @@
+"""Requests whose tokens must have a form wait for each token; the others lose nothing by them."""
+
+from engine.request import Request
+from engine.scheduling.output import SchedulerOutput
+from tests.model.toys import ToyMask
+from tests.unit.scheduling_rig import Rig
+
+
+def add_masked(rig: Rig, prompt: list[int], max_tokens: int = 6) -> Request:
+    """Its tokens are even and odd in turns."""
+    request = rig.add(prompt, max_tokens)
+    request.mask = ToyMask()
+    return request
+
+
+def is_alternating(request: Request) -> bool:
+    return [token % 2 for token in request.output_token_ids] == [at % 2 for at in range(len(request.output_token_ids))]
+
+
+def test_every_token_is_chosen_by_the_mask_behind_the_one_before() -> None:
+    rig = Rig()
+    request = add_masked(rig, [1, 2, 3])
+    rig.run()
+    assert len(request.output_token_ids) == 6
+    assert is_alternating(request)
+
+
+def test_a_step_with_a_mask_is_awaited_and_only_such_a_step() -> None:
+    rig = Rig(max_tokens_per_step=4)
+    rig.add([1, 2], 4)
+    assert not rig.step()[0].is_awaited
+    add_masked(rig, [4, 5, 6, 7, 8])
+    chunk = rig.step()[0]
+    assert not chunk.is_awaited
+    assert not chunk.masks
+    last_chunk = rig.step()[0]
+    assert last_chunk.is_awaited
+    assert list(last_chunk.masks) == ["r1"]
+
+
+def test_who_has_no_mask_is_scheduled_ahead_of_a_token_that_is_awaited() -> None:
+    rig = Rig()
+    free = rig.add([1, 2], 5)
+    masked = add_masked(rig, [3, 4], 5)
+    first, first_result = rig.begin()
+    assert set(first.num_scheduled_tokens) == {"r0", "r1"}
+    ahead, ahead_result = rig.begin()
+    assert set(ahead.num_scheduled_tokens) == {"r0"}
+    rig.scheduler.update(first, first_result)
+    both = rig.begin()
+    assert set(both[0].num_scheduled_tokens) == {"r0", "r1"}
+    rig.scheduler.update(ahead, ahead_result)
+    rig.scheduler.update(*both)
+    rig.run()
+    assert len(free.output_token_ids) == len(masked.output_token_ids) == 5
+    assert is_alternating(masked)
+
+
+def test_several_passes_wait_until_nobody_needs_to_know_each_token() -> None:
+    rig = Rig(decode_passes=4)
+    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.0)
+    rig.add([1, 2], 40)
+    add_masked(rig, [3, 4], 8)
+    assert [rig.step()[0].passes for _ in range(8)] == [1] * 8
+    assert rig.step()[0].passes == 4
+
+
+def test_a_mask_goes_on_after_a_preemption() -> None:
+    rig = Rig(pool_blocks=6, max_tokens_per_step=16)
+    requests = [add_masked(rig, [first, 2, 3, 4, 5, 6], 10) for first in (1, 9)]
+    rig.run()
+    assert rig.scheduler.num_preemptions > 0
+    assert all(is_alternating(request) and len(request.output_token_ids) == 10 for request in requests)

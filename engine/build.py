@@ -18,6 +18,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
 from engine.errors import EngineError
+from engine.grammar.grammars import Grammars
 from engine.kv.block import num_equal
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
@@ -84,6 +85,8 @@ def build_llm_engine(
     )
     clock = time.monotonic
     public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
+    grammars = Grammars(loaded.tokenizer, loaded.vocab_size, loaded.chat_format.thinking)
+    closing.callback(grammars.close)
     processor = Processor(
         limits,
         loaded.namespace,
@@ -93,11 +96,14 @@ def build_llm_engine(
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
+        make_mask=grammars.mask,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
-    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes))
+    engine = LLMEngine(
+        processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes), grammars
+    )
     return engine, tokenizer, loaded.chat_format, loaded.tiers
 
 

@@ -1,5 +1,6 @@
 """A request as the scheduler side sees it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
@@ -49,7 +50,8 @@ class Request:
     there when it last left for its turn.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
-    mask: what says which token may come next; None: any.
+    mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
+    forced by the mask since the worker was told of it.
     """
 
     request_id: str
@@ -86,6 +88,7 @@ class Request:
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
     mask: TokenMask | None = None
+    untold_token_ids: list[int] = field(default_factory=list)
     keeps_kv: bool = True
     timeline: Timeline = field(init=False)
 
@@ -129,6 +132,17 @@ class Request:
         """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
         together while one is in flight that produces a token of it."""
         return self.mask is not None
+
+    @property
+    def may_be_sampled(self) -> bool:
+        """Whether a step may be put together that chooses its next token."""
+        return self.mask is None or (not self.samples_in_flight and self.mask.is_ready)
+
+    def forced_tokens(self) -> Sequence[int]:
+        """What must follow its last token, and is appended next: nothing is left to choose."""
+        forced = () if self.mask is None else self.mask.forced()
+        self.untold_token_ids.extend(forced)
+        return forced
 
     def append_token(self, token_id: int) -> None:
         """The next token of its answer has come."""

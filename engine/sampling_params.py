@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from engine.grammar.form import AnswerForm
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
@@ -14,6 +16,7 @@ class SamplingParams:
     stop_token_ids: ids that end the answer (the model's end-of-sequence ids); empty with `ignore_eos`.
     max_tokens: None on arrival means "to the end of the window".
     min_tokens: no stop token is sampled, no stop string honoured, before that many tokens.
+    form: what the answer must be; None: any text.
     """
 
     temperature: float = 1.0
@@ -25,3 +28,4 @@ class SamplingParams:
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
+    form: AnswerForm | None = None

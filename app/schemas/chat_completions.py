@@ -84,7 +84,6 @@ class ChatCompletionRequest(OpenAIRequest):
         "function_call": ("none", "auto"),
         "logprobs": (False,),
         "top_logprobs": (0,),
-        "response_format": ({"type": "text"},),
         "store": (False,),
         "modalities": (["text"],),
         "audio": (),
@@ -120,4 +119,4 @@ class ChatCompletionRequest(OpenAIRequest):
         if engine_param == "prompt":
             return "messages"
         newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
-        return "max_completion_tokens" if newer else engine_param
+        return "max_completion_tokens" if newer else super().client_field(engine_param)

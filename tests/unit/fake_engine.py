@@ -186,6 +186,9 @@ class FakeEngine:
         self._wake.set()
         await self._task
 
+    async def prepare(self, params: SamplingParams) -> None:
+        pass
+
     def generate(
         self,
         prompt_token_ids: Sequence[int],

@@ -19,6 +19,12 @@ class EvenAfterOdd:
         even = 0x55555555 if not self.seen or self.seen[-1] % 2 else 0xAAAAAAAA
         return even.to_bytes(4, "little") * 2
 
+    def forced(self) -> tuple[int, ...]:
+        return ()
+
+    is_ready = True
+    failure: str | None = None
+
 
 def add_masked(rig: Rig, prompt: list[int], max_tokens: int = 6) -> tuple[Request, EvenAfterOdd]:
     request, mask = rig.add(prompt, max_tokens), EvenAfterOdd()

@@ -100,11 +100,17 @@ def build_llm_engine(
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
-    answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
+    answers = AnswerFormat(_shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking)
     engine = LLMEngine(
         processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes), grammars
     )
     return engine, tokenizer, loaded.chat_format, loaded.tiers
+
+
+def _shown_bytes(loaded: _Loaded) -> Callable[[int], bytes]:
+    """What tokens say, those around calls of tools their names."""
+    marks, token_bytes = loaded.chat_format.tools.names_of_marks(), loaded.tokenizer.token_bytes
+    return (lambda id_: marks.get(id_) or token_bytes(id_)) if marks else token_bytes
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:

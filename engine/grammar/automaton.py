@@ -106,7 +106,7 @@ def _grammar(form: AnswerForm) -> str:
             return LLMatcher.grammar_from_json_schema(form.text, overrides=COMPACT)
         case "regex":
             return LLMatcher.grammar_from_regex(form.text)
-        case "lark":
+        case "lark" | "calls":
             return LLMatcher.grammar_from_lark(form.text)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-FormKind = Literal["json", "regex", "lark"]
+FormKind = Literal["json", "regex", "lark", "calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,8 @@ class AnswerForm:
     """The whole answer, behind its thoughts, is of this form.
 
     json: `text` is a JSON Schema; the answer has no white space that the schema does not ask for. regex: in Rust's
-    syntax, without look-around. lark: a grammar in llguidance's dialect of Lark, which begins with `start`.
+    syntax, without look-around. lark: a grammar in llguidance's dialect of Lark, which begins with `start`. calls: one
+    that the server has written around the schemas of tools.
     """
 
     kind: FormKind

@@ -3,14 +3,13 @@ in time. All of it is linear in the size of the form."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm
+from engine.grammar.form import AnswerForm, FormKind
 
-MAX_BYTES = 32 << 10
-MAX_LARK_BYTES = 16 << 10
+MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
 MAX_ALTERNATIVES = 64
 """Of a Lark grammar, over all of its rules: an ambiguous one costs the square of them, for each token."""
 
@@ -31,21 +30,47 @@ MAX_MULTIPLE = 1000
 COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 
+_EMBEDDED = re.compile(r"%json\s*")
 _COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
 
 
 def check_form(form: AnswerForm) -> None:
     """Raises InvalidRequestError, whose param is "form", with what is too much or wrong."""
-    if len(form.text.encode()) > (MAX_LARK_BYTES if form.kind == "lark" else MAX_BYTES):
-        raise _refused(f"it has more than {(MAX_LARK_BYTES if form.kind == 'lark' else MAX_BYTES) >> 10} KiB")
+    if len(form.text.encode()) > MAX_BYTES[form.kind]:
+        raise _refused(f"it has more than {MAX_BYTES[form.kind] >> 10} KiB")
     if not form.text:
         raise _refused("it is empty")
-    if form.kind == "json":
-        _check_schema(_parsed(form.text))
-    else:
-        _check_written_out(form.text)
-    if form.kind == "lark" and form.text.count("|") > MAX_ALTERNATIVES:
-        raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
+    match form.kind:
+        case "json":
+            if "x-guidance" in form.text:
+                raise _refused("x-guidance is not taken")
+            _check_schema(_parsed(form.text))
+        case "regex":
+            _check_written_out(form.text)
+        case "calls":
+            _check_embedded(form.text)
+        case "lark":
+            rules = _check_embedded(form.text)
+            if any(directive in rules for directive in ("%regex", "%llguidance")) or "x-guidance" in form.text:
+                raise _refused("%regex, %llguidance and x-guidance are not taken")
+            if rules.count("|") > MAX_ALTERNATIVES:
+                raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
+            _check_written_out(rules)
+
+
+def _check_embedded(grammar: str) -> str:
+    """Check the schemas in a grammar; the rest of it."""
+    rules, end = list[str](), 0
+    for start in _EMBEDDED.finditer(grammar):
+        if start.start() < end:
+            continue
+        rules.append(grammar[end : start.start()])
+        try:
+            schema, end = json.JSONDecoder().raw_decode(grammar, start.end())
+        except (ValueError, RecursionError):
+            raise _refused("what follows %json is no JSON, or nested too deeply") from None
+        _check_schema(schema)
+    return "".join([*rules, grammar[end:]])
 
 
 def _refused(why: str) -> InvalidRequestError:
@@ -82,8 +107,6 @@ def _check_node(node: dict[str, Any]) -> None:
     if isinstance(patterns := node.get("patternProperties"), dict):
         for pattern in patterns:
             _check_written_out(str(pattern))
-    if "x-guidance" in node:
-        raise _refused("x-guidance is not taken")
 
 
 def _nodes(schema: object) -> Iterator[dict[str, Any]]:

@@ -47,13 +47,9 @@ class MessageShape:
             + typed_frame({"type": "ping"})
         )
 
-    def text(self, text: str) -> bytes:
-        """One event."""
-        return self._before_text + encode_json(text).encode() + self._after_text
-
-    def reasoning(self, _text: str) -> bytes:
-        """Nothing: thoughts are told to those who ask for them, which is not supported."""
-        return b""
+    def step(self, output: RequestOutput) -> bytes:
+        """One event, if it has text; thoughts are told to those who ask for them, which is not supported."""
+        return self._before_text + encode_json(output.text).encode() + self._after_text if output.text else b""
 
     def ending(self, last: RequestOutput) -> bytes:
         """The end of the text, why it ended with all usage, and the end of the message."""
@@ -67,9 +63,9 @@ class MessageShape:
         """What Anthropic's clients raise as an error."""
         return typed_frame(anthropic_error(error, self._request_id))
 
-    def whole(self, text: str, _reasoning: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """The body."""
-        return {**self._head, "content": [_text_block(text)], **self._stop(last), "usage": _usage(last)}
+        return {**self._head, "content": [_text_block(answer.text)], **self._stop(answer), "usage": _usage(answer)}
 
     def _stop(self, last: RequestOutput) -> dict[str, str | None]:
         return {"stop_reason": self._stop_reason(last), "stop_sequence": last.stop_string}

@@ -1,9 +1,11 @@
 """Answers of chat completions that may call tools."""
 
+from dataclasses import replace
 from typing import Any
 
 from app.ids import new_id
-from app.openai_shapes import ChatShape
+from app.logprob_shapes import ChatLogprobs
+from app.openai_shapes import ChatShape, Head
 from engine.outputs import FinishReason, RequestOutput
 from models.pangu.chat_format import Message
 from models.tool_calls import Parsed, ToolCall, ToolCallParser
@@ -13,56 +15,55 @@ from models.tool_format import ToolFormat
 class ToolCallShape(ChatShape):
     """As ChatShape, with the calls apart from the content. A call comes in one chunk, when it is whole."""
 
-    def __init__(self, how: ToolFormat, *, parallel: bool, **head: Any) -> None:
-        """parallel: whether an answer may call more than once; of one that may not the first call counts. head: as of
-        ChatShape."""
-        super().__init__(**head)
+    def __init__(
+        self, how: ToolFormat, head: Head, logprobs: ChatLogprobs | None = None, *, parallel: bool = True
+    ) -> None:
+        """parallel: whether an answer may call more than once; of one that may not the first call counts."""
         self._parser: ToolCallParser = how.parser()
         self._parallel = parallel
         self._num_calls = 0
+        super().__init__(head, logprobs)
 
-    def text(self, text: str) -> bytes:
-        """Nothing while it may be a call, or is part of one."""
-        return self._frames(self._parser.push(text))
+    def step(self, output: RequestOutput) -> bytes:
+        """No text while it may be a call, or is part of one."""
+        parsed = self._parser.push(output.text)
+        return super().step(replace(output, text=parsed.text)) + self._call_chunks(parsed)
 
     def ending(self, last: RequestOutput) -> bytes:
         """With what was held back before it."""
-        return self._frames(self._parser.finish()) + super().ending(last)
+        parsed = self._parser.finish()
+        rest = RequestOutput(last.request_id, parsed.text, ())
+        return super().step(rest) + self._call_chunks(parsed) + super().ending(last)
 
-    def whole(self, text: str, reasoning: str, last: RequestOutput) -> dict[str, Any]:
-        """The body."""
-        parsed = read_answer(self._parser, text)
-        calls = [self._call(call) for call in self._counted(parsed)]
-        body = super().whole(parsed.text, reasoning, last)
+    def choice(self, answer: RequestOutput) -> dict[str, Any]:
+        """The answer in a body."""
+        parsed = read_answer(self._parser, answer.text)
+        calls = [_call(call) for call in self._counted(parsed)]
+        choice = super().choice(replace(answer, text=parsed.text))
         if calls:
-            message = body["choices"][0]["message"]
-            message |= {"content": parsed.text or None, "tool_calls": calls}
-        return body
+            choice["message"] |= {"content": parsed.text or None, "tool_calls": calls}
+        return choice
 
-    def _choice(self, content: dict[str, Any], reason: FinishReason | None) -> dict[str, Any]:
-        choice = super()._choice(content, reason)
+    def _choice(
+        self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        choice = super()._choice(content, reason, told)
         return choice | {"finish_reason": "tool_calls"} if reason == "stop" and self._num_calls else choice
 
-    def _frames(self, parsed: Parsed) -> bytes:
-        frames = super().text(parsed.text) if parsed.text else b""
+    def _call_chunks(self, parsed: Parsed) -> bytes:
         first = self._num_calls
-        for index, call in enumerate(self._counted(parsed), first):
-            delta = {"index": index, **self._call(call)}
-            frames += self._chunk([self._choice({"delta": {"tool_calls": [delta]}}, None)])
-        return frames
+        deltas = ({"index": index, **_call(call)} for index, call in enumerate(self._counted(parsed), first))
+        return b"".join(self._chunk([self._choice({"delta": {"tool_calls": [delta]}}, None)]) for delta in deltas)
 
-    def _counted(self, parsed: Parsed) -> list[ToolCall]:
-        counted = list(parsed.calls) if self._parallel else list(parsed.calls)[: 1 - min(self._num_calls, 1)]
+    def _counted(self, parsed: Parsed) -> tuple[ToolCall, ...]:
+        counted = parsed.calls if self._parallel else parsed.calls[: 1 - self._num_calls]
         self._num_calls += len(counted)
         return counted
 
-    @staticmethod
-    def _call(call: ToolCall) -> dict[str, Any]:
-        return {
-            "id": new_id("call"),
-            "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments},
-        }
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": new_id("call"), "type": "function", "function": function}
 
 
 def read_answer(parser: ToolCallParser, text: str) -> Parsed:

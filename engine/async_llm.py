@@ -4,14 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.core import InFlight
 from engine.errors import NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
@@ -51,7 +50,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
     def put(self, output: RequestOutput) -> None:
         """Called by the engine."""
         before = self._pending
-        self._pending = output if before is None else _merge(before, output)
+        self._pending = output if before is None else joined((before, output))
         self._news.set()
 
     async def __anext__(self) -> RequestOutput:
@@ -73,15 +72,6 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
-    return replace(
-        second,
-        text=first.text + second.text,
-        reasoning=first.reasoning + second.reasoning,
-        token_ids=first.token_ids + second.token_ids,
-    )
 
 
 class AsyncLLMEngine:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -96,14 +97,16 @@ def build_llm_engine(
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
+        encode=partial(loaded.tokenizer.encode, special=False),
         make_mask=grammars.mask,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
-    answers = AnswerFormat(_shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking)
-    engine = LLMEngine(
-        processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes), grammars
+    answers = AnswerFormat(
+        _shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking, tokenizer.describe
     )
+    outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
+    engine = LLMEngine(processor, core, outputs, grammars)
     return engine, tokenizer, loaded.chat_format, loaded.tiers
 
 

@@ -8,7 +8,7 @@ from math import inf
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd
+from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -51,7 +51,8 @@ class Request:
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
     mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
-    forced by the mask since the worker was told of it.
+    forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
+    as far as they are known, if it wants them.
     """
 
     request_id: str
@@ -89,6 +90,7 @@ class Request:
     public: PublicPrefix | None = None
     mask: TokenMask | None = None
     untold_token_ids: list[int] = field(default_factory=list)
+    prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     timeline: Timeline = field(init=False)
 
@@ -131,16 +133,19 @@ class Request:
     def needs_known_tokens(self) -> bool:
         """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
         together while one is in flight that produces a token of it."""
-        return self.mask is not None
+        return self.mask is not None or self.sampling.has_bad_phrases
 
     @property
     def may_be_sampled(self) -> bool:
         """Whether a step may be put together that chooses its next token."""
-        return self.mask is None or (not self.samples_in_flight and self.mask.is_ready)
+        if self.samples_in_flight and self.needs_known_tokens:
+            return False
+        return self.mask is None or self.mask.is_ready
 
     def forced_tokens(self) -> Sequence[int]:
         """What must follow its last token, and is appended next: nothing is left to choose."""
-        forced = () if self.mask is None else self.mask.forced()
+        # Nobody computes how likely a forced token was.
+        forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
         self.untold_token_ids.extend(forced)
         return forced
 

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.backend import Backend
-from app.openai_shapes import ChatShape
+from app.logprob_shapes import ChatLogprobs, TokenNames
+from app.openai_shapes import ChatShape, Head
 from app.request_body import read_body
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
@@ -31,13 +32,18 @@ async def chat_completions(request: Request) -> Response:
         engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking
     )
     remember = partial(services.prompts.remember, engine, prompt)
-    head = {"model": engine.model_name, "fingerprint": services.host.fingerprint, "include_usage": fields.include_usage}
+    head = Head.new(
+        "chatcmpl",
+        model=engine.model_name,
+        fingerprint=services.host.fingerprint,
+        include_usage=fields.include_usage,
+    )
+    logprobs = ChatLogprobs(TokenNames(engine.tokenizer)) if fields.logprobs else None
+    shape = ChatShape(head, logprobs, ends_with_stop_token=params.include_stop_str_in_output)
     if fields.offered:
         parallel = fields.parallel_tool_calls is not False
-        shape: ChatShape = ToolCallShape(how, parallel=parallel, **head)
+        shape = ToolCallShape(how, head, logprobs, parallel=parallel)
         remember = partial(remember, as_message=partial(as_message, how, parallel))
-    else:
-        shape = ChatShape(**head)
     return await answer(
         request,
         engine,

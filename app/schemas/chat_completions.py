@@ -1,6 +1,7 @@
 """POST /v1/chat/completions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -8,7 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
 from app.schemas.parsing import RequestModel, supported_items
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from app.schemas.tools import MAX_CALLS, CallOfTool, ToolFields
 from app.thinking import preferred_mode, required_mode
 from engine.errors import InvalidRequestError
@@ -102,8 +103,6 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         **OpenAIRequest.neutral,
         "functions": ([],),
         "function_call": ("none", "auto"),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
         "store": (False,),
         "modalities": (["text"],),
         "audio": (),
@@ -113,6 +112,8 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
 
     messages: ChatMessages
     max_completion_tokens: TokenCount | None = None
+    logprobs: bool | None = None
+    top_logprobs: TopLogprobs | None = None
     thinking: ThinkingMode | None = None
     reasoning_effort: str | None = None
     chat_template_kwargs: TemplateArguments | None = None
@@ -132,12 +133,17 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         return preferred_mode(engine, "high" if enabled else "none")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, where `max_completion_tokens` wins over its older name."""
-        if self.max_completion_tokens is None:
-            return super().sampling_params(defaults)
-        return self.model_copy(
-            update={"max_tokens": self.max_completion_tokens, "max_completion_tokens": None}
-        ).sampling_params(defaults)
+        """As SamplingFields, where `max_completion_tokens` wins over its older name.
+
+        Raises:
+            InvalidRequestError: `top_logprobs` without `logprobs`.
+        """
+        if self.top_logprobs and not self.logprobs:
+            raise InvalidRequestError("top_logprobs needs logprobs to be true", param="top_logprobs")
+        limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
+        fields = self.model_copy(update={"max_tokens": limit})
+        params = super(ChatCompletionRequest, fields).sampling_params(defaults)
+        return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""
@@ -145,5 +151,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
             return "messages"
         if engine_param == "form" and self.answer_form() is None:
             return "tools"
+        if engine_param == "logprobs":
+            return "top_logprobs"
         newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
         return "max_completion_tokens" if newer else super().client_field(engine_param)

@@ -107,11 +107,12 @@ def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
 
 
 def field_path(location: tuple[int | str, ...]) -> str:
-    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", are no part of the path."""
+    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", and
+    "[key]" behind the name of a wrong key are no part of the path."""
     path = ""
     for part in location:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif not part.startswith("<"):
+        elif not part.startswith("<") and part != "[key]":
             path += f".{part}" if path else part
     return path

@@ -2,11 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from app.limits import MAX_STOP_LENGTH, MAX_STOP_STRINGS
+from app.limits import (
+    MAX_ALLOWED_TOKENS,
+    MAX_BAD_WORD_LENGTH,
+    MAX_BAD_WORDS,
+    MAX_BIASED_TOKENS,
+    MAX_STOP_LENGTH,
+    MAX_STOP_STRINGS,
+    MAX_STOP_TOKENS,
+    MAX_TOP_LOGPROBS,
+)
 from app.schemas.answer_forms import FormFields
 from app.schemas.parsing import RequestModel
 from app.schemas.urgency import UrgencyFields
@@ -26,9 +35,22 @@ TopK = Annotated[int, Field(ge=-1, le=1 << 31)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
+TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
+MinP = Annotated[float, Field(ge=0, le=1)]
+RepetitionPenalty = Annotated[float, Field(ge=0.01, le=10)]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Bias = Annotated[float, Field(ge=-100, le=100)]
+BiasedToken = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+LogitBias = Annotated[dict[BiasedToken, Bias], Field(max_length=MAX_BIASED_TOKENS)]
+StopTokens = Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS)]
+AllowedTokens = Annotated[list[TokenId], Field(min_length=1, max_length=MAX_ALLOWED_TOKENS)]
+BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_LENGTH)]
+BadWords = Annotated[list[BadWord], Field(max_length=MAX_BAD_WORDS)]
+TopLogprobs = Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
+_LISTS: Final = frozenset({"stop", "stop_token_ids", "logit_bias", "allowed_token_ids", "bad_words"})
 NO_DEFAULTS: Mapping[str, float] = {}
 
 
@@ -38,11 +60,21 @@ class SamplingFields(RequestModel):
     temperature: Temperature | None = None
     top_p: TopP | None = None
     top_k: TopK | None = None
+    min_p: MinP | None = None
+    repetition_penalty: RepetitionPenalty | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    logit_bias: LogitBias | None = None
+    allowed_token_ids: AllowedTokens | None = None
+    bad_words: BadWords | None = None
     seed: Seed | None = None
     stop: StopStrings | None = None
+    stop_token_ids: StopTokens | None = None
+    include_stop_str_in_output: bool | None = None
     max_tokens: TokenCount | None = None
     min_tokens: MinTokens | None = None
     ignore_eos: bool | None = None
+    skip_special_tokens: bool | None = None
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """What the engine gets. defaults: the model's, where the client leaves it open.
@@ -55,9 +87,11 @@ class SamplingFields(RequestModel):
             chosen["top_k"] = max(chosen["top_k"], 0)
         if "seed" in chosen:
             chosen["seed"] %= 1 << 64
-        if "stop" in chosen:
-            chosen["stop"] = tuple(chosen["stop"])
-        return SamplingParams(**chosen)
+        if "logit_bias" in chosen:
+            # Ids may be written in several ways, as in "7" and "07": the last one counts.
+            chosen["logit_bias"] = {int(token_id): bias for token_id, bias in chosen["logit_bias"].items()}.items()
+        lists = {name: tuple(chosen[name]) for name in _LISTS & chosen.keys()}
+        return SamplingParams(**chosen | lists)
 
 
 class ChatParams(SamplingFields):
@@ -93,9 +127,6 @@ class OpenAIRequest(GenerationRequest, FormFields):
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "n": (1,),
-        "frequency_penalty": (0, 0.0),
-        "presence_penalty": (0, 0.0),
-        "logit_bias": ({},),
     }
 
     stream_options: "StreamOptions | None" = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
+from engine.outputs import TokenLogprobs
 from engine.sampling_params import SamplingParams
 
 
@@ -70,12 +71,21 @@ class SchedulerOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptLogprobs:
+    """Of a chunk of a prompt: of the tokens behind position `start`, one after the other."""
+
+    start: int
+    tokens: tuple[TokenLogprobs, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRunnerOutput:
     """The result of one step. sampled_token_ids: a token of each pass; it lacks the requests that did not sample.
 
     started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
     clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the
     worker began with the step, when it had handed it to the model, and when the result was whole; on the same clock.
+    logprobs: of the sampled tokens, prompt_logprobs: of chunks; of the requests that want them.
     """
 
     step_id: int
@@ -86,6 +96,8 @@ class ModelRunnerOutput:
     received: float = 0.0
     prepared: float = 0.0
     sent: float = 0.0
+    logprobs: Mapping[str, tuple[TokenLogprobs, ...]] = field(default_factory=dict)
+    prompt_logprobs: Mapping[str, PromptLogprobs] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:

@@ -5,7 +5,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.integration import test_api_openai, test_compat_anthropic, test_compat_keys, test_compat_langchain
+from tests.integration import (
+    test_api_logprobs,
+    test_api_openai,
+    test_compat_anthropic,
+    test_compat_keys,
+    test_compat_langchain,
+)
 from tests.integration.compatibility import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -14,7 +20,11 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 @pytest.mark.parametrize(
     ("document", "heading", "modules"),
     [
-        ("api.md", "### Chat completions, completions and models", [test_api_openai, test_compat_langchain]),
+        (
+            "api.md",
+            "### Chat completions, completions and models",
+            [test_api_openai, test_api_logprobs, test_compat_langchain],
+        ),
         ("api.md", "### Messages", [test_compat_anthropic]),
         ("keys.md", "## What clients get", [test_compat_keys]),
     ],

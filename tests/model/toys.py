@@ -29,7 +29,7 @@ def expected_output(prompt: Sequence[int], sampling: SamplingParams, vocab: int)
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
         produced.append(next_token(tokens, vocab))
         tokens.append(produced[-1])
-        if produced[-1] in sampling.stop_token_ids and len(produced) > sampling.min_tokens:
+        if produced[-1] in sampling.ending_ids and len(produced) > sampling.min_tokens:
             break
     return produced
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -98,6 +98,11 @@ def text_of(ids: Sequence[int]) -> str:
     return b"".join(
         marks.get(i) or (bytes([i]) if i < 256 else f" w{i - WORDS}".encode()) for i in ids
     ).decode()  # fmt: skip
+
+
+def fake_logprobs(token_id: int, count: int) -> TokenLogprobs:
+    """The token is the likeliest, and those behind it in the vocabulary follow."""
+    return TokenLogprobs(token_id, -0.5, tuple((token_id + place, -0.5 - place) for place in range(count)))
 
 
 @dataclass(eq=False)
@@ -317,6 +322,10 @@ class FakeEngine:
             self._put(stream, RequestOutput(stream.request_id, text, (token_id,)))
 
     def _put(self, stream: FakeStream, output: RequestOutput) -> None:
+        if (count := stream.params.logprobs) is not None:
+            output = replace(output, logprobs=tuple(fake_logprobs(id_, count) for id_ in output.token_ids))
+        if (count := stream.params.prompt_logprobs) is not None and not stream.produced:
+            output = replace(output, prompt_logprobs=tuple(fake_logprobs(id_, count) for id_ in stream.prompt[1:]))
         stream.text += output.text
         stream.produced += output.token_ids
         stream.outputs.put_nowait(output)

@@ -142,6 +142,8 @@ def _check_written_out(text: str) -> None:
             index = counted.end()
         elif text[index] == "(":
             sizes.append(0)
+            if len(sizes) > MAX_DEPTH + 1:
+                raise _refused(f"it is nested deeper than {MAX_DEPTH}")
             last, index = 0, index + 1
         elif text[index] == ")" and len(sizes) > 1:
             last = sizes.pop()
@@ -152,7 +154,5 @@ def _check_written_out(text: str) -> None:
             sizes[-1] += 1
         if sizes[-1] > MAX_WRITTEN_OUT * 8 or (last > MAX_WRITTEN_OUT and len(sizes) == 1):
             break
-    if len(sizes) > MAX_DEPTH + 1:
-        raise _refused(f"it is nested deeper than {MAX_DEPTH}")
     if sum(sizes) > max(MAX_WRITTEN_OUT, len(text)):
         raise _refused(f"its repetitions, written out, have more than {MAX_WRITTEN_OUT} parts")

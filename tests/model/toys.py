@@ -60,6 +60,7 @@ class ToyWorker:
             computed[new.request_id] = new.num_computed_tokens
         for cached in output.cached_requests:
             self.requests[cached.request_id].blocks += cached.new_block_ids
+            self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
         for copy in output.copies:
             self.device[copy.target_id] = list(self.device[copy.source_id])

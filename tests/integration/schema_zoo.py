@@ -38,7 +38,7 @@ def _scalar(source: random.Random) -> Schema:
 
 
 def _any(source: random.Random, depth: int) -> Schema:
-    return source.choice(KINDS)(source, depth - 1) if depth > 0 and source.random() < 0.4 else _scalar(source)
+    return source.choice(INNER)(source, depth - 1) if depth > 0 and source.random() < 0.4 else _scalar(source)
 
 
 def _only_scalar(source: random.Random, depth: int) -> Schema:
@@ -104,4 +104,6 @@ def _all_of(source: random.Random, depth: int) -> Schema:
     }
 
 
-KINDS: tuple[Make, ...] = (_object, _array, _only_scalar, _any_of, _recursive, _open_object, _tuple, _all_of)
+INNER: tuple[Make, ...] = (_object, _array, _only_scalar, _any_of, _open_object, _tuple, _all_of)
+KINDS: tuple[Make, ...] = (*INNER, _recursive)
+"""References count from the root, so what refers to itself is one."""

@@ -39,10 +39,14 @@ class TokenView:
         self.tokens = [names.get(id_) or tokenizer.token_bytes(id_) for id_ in range(tokenizer.vocab_size)]
         self.special_token_ids = sorted(names)
         self._tokenizer = tokenizer
+        self._num_anchors = len(tokenizer.encode("\n", special=False))
 
     def __call__(self, text: str) -> list[int]:
-        """The ids that text is written with."""
-        return self._tokenizer.encode(text, special=False)
+        """The ids that text is written with, in the midst of others."""
+        if not self._tokenizer.drops_first_space:
+            return self._tokenizer.encode(text, special=False)
+        # A text of its own would begin with a space; behind a line's end there is none.
+        return self._tokenizer.encode("\n" + text, special=False)[self._num_anchors :]
 
 
 def make_tokenizer(tokenizer: TextTokenizer) -> LLTokenizer:
@@ -92,6 +96,8 @@ class Automaton:
         self._matcher.consume_tokens(token_ids)
         words = self._matcher.compute_bitmask()
         forced = () if self._matcher.is_stopped() else tuple(self._matcher.compute_ff_tokens())
+        # Not every tokenizer writes a text the same in all places.
+        forced = forced[: self._matcher.validate_tokens(list(forced))] if forced else ()
         failure = _first_lines(self._matcher.get_error()) if self._matcher.is_error() else None
         if failure is None and not any(words):
             failure = "nothing can come here"

@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-sampler bench-api bench-peers clean screenshots test-setup web-test
 
 comma := ,
 
@@ -60,6 +60,9 @@ soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s
 
 bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
 	@$(BIN)/python -m bench.adapters $(ARGS)
+
+bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes
+	@$(BIN)/python -m bench.sampler_cost $(ARGS)
 
 lint: .make/dev ## style, format and types
 	@echo "==> Checking style, format and types"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import RequestModel, told
 from engine.errors import InvalidRequestError
 from engine.grammar.form import AnswerForm
 
@@ -79,12 +79,14 @@ class StructuredOutputs(RequestModel):
 class FormFields(RequestModel):
     """The fields of a request, of which one may say a form."""
 
-    response_format: ResponseFormat | None = None
-    structured_outputs: StructuredOutputs | None = None
-    guided_json: JsonSchema | FormText | None = None
-    guided_regex: FormText | None = None
-    guided_choice: Choices | None = None
-    guided_grammar: FormText | None = None
+    response_format: ResponseFormat | None = told("`json_object`, or `json_schema` with its `schema`; `text` is any")
+    structured_outputs: StructuredOutputs | None = told(
+        "what the answer must be: `json`, `regex`, `choice`, `grammar` or `json_object`, as clients of vLLM say it"
+    )
+    guided_json: JsonSchema | FormText | None = told("older name of `structured_outputs.json`")
+    guided_regex: FormText | None = told("older name of `structured_outputs.regex`")
+    guided_choice: Choices | None = told("older name of `structured_outputs.choice`")
+    guided_grammar: FormText | None = told("older name of `structured_outputs.grammar`")
 
     def answer_form(self) -> tuple[AnswerForm, str] | None:
         """The form, and the client's name of where it stands; None if any text will do.

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
-from app.schemas.parsing import RequestModel, supported_items
+from app.schemas.parsing import RequestModel, supported_items, told
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from app.schemas.tools import MAX_CALLS, CallOfTool, ToolFields
 from app.thinking import preferred_mode, required_mode
@@ -110,13 +110,17 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         "web_search_options": (),
     }
 
-    messages: ChatMessages
-    max_completion_tokens: TokenCount | None = None
-    logprobs: bool | None = None
-    top_logprobs: TopLogprobs | None = None
-    thinking: ThinkingMode | None = None
-    reasoning_effort: str | None = None
-    chat_template_kwargs: TemplateArguments | None = None
+    messages: Annotated[
+        ChatMessages, Field(description="roles system, developer, user, assistant and tool; parts of text only")
+    ]
+    max_completion_tokens: TokenCount | None = told("the newer name of `max_tokens`, and wins over it")
+    logprobs: bool | None = told(
+        "log probabilities of the model itself, of every token of the answer, also of thoughts"
+    )
+    top_logprobs: TopLogprobs | None = told("so many of the likeliest tokens beside each; needs `logprobs`")
+    thinking: ThinkingMode | None = told("whether the model thinks first, where it can")
+    reasoning_effort: str | None = told("`none` and `minimal` ask for no thinking, others for it; where the model can")
+    chat_template_kwargs: TemplateArguments | None = told("`enable_thinking`, as clients of vLLM say it")
 
     def turns(self) -> list[Message]:
         """What the template gets, the tools first. Raises as `ChatMessage.turn`."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Discriminator, Field, Tag
 
 from app.limits import MAX_PROMPTS
+from app.schemas.parsing import told
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenId, TopLogprobs
 from engine.sampling_params import SamplingParams
 
@@ -41,9 +42,12 @@ class CompletionRequest(OpenAIRequest):
         "best_of": (1,),
     }
 
-    prompt: Prompt
-    echo: bool | None = None
-    logprobs: TopLogprobs | None = None
+    prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    echo: bool | None = told("the text begins with the prompt")
+    logprobs: TopLogprobs | None = told(
+        "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
+        "prompt's, which is then computed anew and kept for nobody"
+    )
 
     def prompts(self) -> list[str | list[int]]:
         """Each as text or token ids."""

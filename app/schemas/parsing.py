@@ -1,9 +1,9 @@
 """From the bytes of a body to a checked value, or an InvalidRequestError that names the field at fault."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, from_json
 
 from engine.errors import InvalidRequestError
@@ -29,6 +29,15 @@ class RequestModel(BaseModel):
         fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
         fields |= {name: {"enum": [None, *values]} for name, values in cls.neutral.items()}
         return schema
+
+
+LONGEST_NAME: Final = 200
+"""Characters of a field's path that an error repeats: a client may have made it megabytes long."""
+
+
+def told(description: str) -> Any:
+    """A field that may be left out or null. description: what Ebb does with it, for the tables of docs/api.md."""
+    return Field(default=None, description=description)
 
 
 Model = TypeVar("Model", bound=RequestModel)
@@ -94,6 +103,8 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
     path = field_path(error["loc"])
+    if len(path) > LONGEST_NAME:
+        path = f"{path[:LONGEST_NAME]}..."
     match error["type"]:
         case "extra_forbidden":
             message = f"Unknown field {path}"

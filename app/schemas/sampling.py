@@ -17,7 +17,7 @@ from app.limits import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import RequestModel, told
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
@@ -31,7 +31,7 @@ StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
 StopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS), BeforeValidator(_as_list)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 TopP = Annotated[float, Field(gt=0, le=1)]
-TopK = Annotated[int, Field(ge=-1, le=1 << 31)]
+TopK = Annotated[int, Field(ge=-1, lt=1 << 31)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
@@ -57,24 +57,30 @@ NO_DEFAULTS: Mapping[str, float] = {}
 class SamplingFields(RequestModel):
     """Each field may be left out or null: then the default of SamplingParams holds."""
 
-    temperature: Temperature | None = None
-    top_p: TopP | None = None
-    top_k: TopK | None = None
-    min_p: MinP | None = None
-    repetition_penalty: RepetitionPenalty | None = None
-    presence_penalty: Penalty | None = None
-    frequency_penalty: Penalty | None = None
-    logit_bias: LogitBias | None = None
-    allowed_token_ids: AllowedTokens | None = None
-    bad_words: BadWords | None = None
-    seed: Seed | None = None
-    stop: StopStrings | None = None
-    stop_token_ids: StopTokens | None = None
-    include_stop_str_in_output: bool | None = None
-    max_tokens: TokenCount | None = None
-    min_tokens: MinTokens | None = None
-    ignore_eos: bool | None = None
-    skip_special_tokens: bool | None = None
+    temperature: Temperature | None = told("0 takes the likeliest token")
+    top_p: TopP | None = told("keeps the likeliest tokens that together have this share; after `top_k`")
+    top_k: TopK | None = told("keeps so many of the likeliest tokens; 0 and -1: all")
+    min_p: MinP | None = told(
+        "leaves out what has less than this share of the likeliest token's probability; after `top_p`"
+    )
+    repetition_penalty: RepetitionPenalty | None = told(
+        "divides positive logits of tokens in the prompt or the answer, multiplies negative ones; 1: off"
+    )
+    presence_penalty: Penalty | None = told("taken off the logits of tokens that the answer has")
+    frequency_penalty: Penalty | None = told("taken off as often as the answer has the token")
+    logit_bias: LogitBias | None = told("a token id and what is added to its logit, before the penalties")
+    allowed_token_ids: AllowedTokens | None = told("no other token comes, nor one that ends the answer")
+    bad_words: BadWords | None = told(
+        "their tokens do not come one after the other, at the beginning of a text or behind a space"
+    )
+    seed: Seed | None = told("the same seed gives the same text: alone, in any batch, and after a restart")
+    stop: StopStrings | None = told("the answer ends before the first of them; a single string may be given alone")
+    stop_token_ids: StopTokens | None = told("end the answer, as the model's own do")
+    include_stop_str_in_output: bool | None = told("shows what ended the answer")
+    max_tokens: TokenCount | None = told("of the answer; left out: to the end of the window (completions: 16)")
+    min_tokens: MinTokens | None = told("nothing ends the answer before")
+    ignore_eos: bool | None = told("the model's own end tokens do not end the answer")
+    skip_special_tokens: bool | None = told("`false`: control tokens are in the text, by their names")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """What the engine gets. defaults: the model's, where the client leaves it open.
@@ -103,8 +109,8 @@ class ChatParams(SamplingFields):
 class GenerationRequest(SamplingFields, UrgencyFields):
     """What every route has that generates an answer and keeps nothing."""
 
-    model: ModelName
-    stream: bool | None = None
+    model: Annotated[ModelName, Field(description="the one that is served")]
+    stream: bool | None = told("answers with server-sent events")
 
     def client_field(self, engine_param: str) -> str:
         """The client's name of a field that the engine refuses."""
@@ -129,7 +135,9 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "n": (1,),
     }
 
-    stream_options: "StreamOptions | None" = None
+    stream_options: "StreamOptions | None" = told(
+        "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
+    )
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """As SamplingFields, with the form that the answer must have."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import RequestModel, told
 from engine.errors import InvalidRequestError
 from engine.grammar.form import AnswerForm
 from models.tool_calls import ToolCall
@@ -82,9 +82,9 @@ class CallOfTool(RequestModel):
 class ToolFields(RequestModel):
     """The fields of a request that are about tools."""
 
-    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = None
-    tool_choice: ToolChoice | None = None
-    parallel_tool_calls: bool | None = None
+    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = told("functions that the model may call")
+    tool_choice: ToolChoice | None = told("`none`, `auto`, `required`, or the one that must be called")
+    parallel_tool_calls: bool | None = told("`false`: one call at most")
 
     @property
     def offered(self) -> list[Tool]:

@@ -95,9 +95,9 @@ class Grammars:
     def _check(self, params: SamplingParams, form: AnswerForm) -> None:
         if not self._tokenizer.eos_token_ids:
             raise InvalidRequestError("this model has no token that ends an answer", param="form")
-        if params.ignore_eos or params.min_tokens:
-            name = "ignore_eos" if params.ignore_eos else "min_tokens"
-            raise InvalidRequestError("an answer that has a form ends where the form does", param=name)
+        for name in ("ignore_eos", "min_tokens", "allowed_token_ids"):
+            if getattr(params, name):
+                raise InvalidRequestError(f"{name}: the form alone says which tokens may come", param=name)
         check_form(form)
 
     def _load(self) -> None:

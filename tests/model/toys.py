@@ -23,11 +23,35 @@ def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None) 
     return allowed[int.from_bytes(digest[:4], "little") % len(allowed)]
 
 
-def expected_output(prompt: Sequence[int], sampling: SamplingParams, vocab: int) -> list[int]:
-    """What the toy model answers with no cache, no batch and no preemption."""
+class ToyMask:
+    """A TokenMask: after an even id an odd one, and so on."""
+
+    def __init__(self) -> None:
+        self._wants_odd = False
+
+    def accept(self, token_id: int) -> None:
+        assert token_id % 2 == self._wants_odd, "a token came that the mask does not allow, or one was left out"
+        self._wants_odd = not self._wants_odd
+
+    def words(self) -> bytes:
+        return (b"\xaa" if self._wants_odd else b"\x55") * 8
+
+    def forced(self) -> tuple[int, ...]:
+        return ()
+
+    is_ready = True
+    failure: str | None = None
+
+
+def expected_output(
+    prompt: Sequence[int], sampling: SamplingParams, vocab: int, mask: ToyMask | None = None
+) -> list[int]:
+    """What the toy model answers with no cache, no batch and no preemption. mask: a new one."""
     tokens, produced = list(prompt), list[int]()
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
-        produced.append(next_token(tokens, vocab))
+        produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None))
+        if mask is not None:
+            mask.accept(produced[-1])
         tokens.append(produced[-1])
         if produced[-1] in sampling.ending_ids and len(produced) > sampling.min_tokens:
             break

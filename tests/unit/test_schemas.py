@@ -228,6 +228,21 @@ def test_a_negative_seed_is_its_own_seed() -> None:
     assert all(seed is not None and 0 <= seed < 1 << 64 for seed in seeds)
 
 
+@pytest.mark.parametrize("model", [ChatCompletionRequest, CompletionRequest])
+@pytest.mark.parametrize(
+    "value", ["1e309", "-1e309", "NaN", "1" + "0" * 4000, '"\\ud800"', "[" * 10_000 + "]" * 10_000]
+)
+def test_no_field_takes_what_is_no_number_in_its_range(model: type[RequestModel], value: str) -> None:
+    for name, schema in model.model_json_schema()["properties"].items():
+        if any(kind.get("type") in ("integer", "number") for kind in schema.get("anyOf", ())):
+            refused(model, f'{{"model": "m", "prompt": "x", "messages": [], "{name}": {value}}}'.encode())
+
+
+def test_an_error_does_not_repeat_a_name_of_megabytes() -> None:
+    error = refused(ChatCompletionRequest, {"model": "m", "messages": [USER], "x" * 3_000_000: 1})
+    assert len(error.message) < 300
+
+
 def test_the_newer_name_of_max_tokens_wins() -> None:
     request = chat(max_tokens=5, max_completion_tokens=7)
     assert request.sampling_params().max_tokens == 7

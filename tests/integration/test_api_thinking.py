@@ -86,7 +86,8 @@ async def test_openai_clients_get_thoughts_apart_and_can_turn_them_off(api: Api)
 async def test_what_is_answered_behind_a_thought_has_its_form_and_may_be_a_call(api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         asked: dict[str, Any] = {"model": "smollm2", "messages": QUESTION, "temperature": 0, "max_tokens": 80}
-        for mode, thought in (("high", THOUGHT), ("none", None)):
+        efforts: list[tuple[Any, str | None]] = [("high", THOUGHT), ("none", None)]
+        for mode, thought in efforts:
             chosen = await client.chat.completions.create(
                 **asked, reasoning_effort=mode, extra_body={"guided_choice": ["hello hello", "no"]}
             )

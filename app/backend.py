@@ -11,6 +11,7 @@ from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
+from models.tool_format import ToolFormat
 
 
 class TextTokenizer(Protocol):
@@ -43,6 +44,10 @@ class PromptFormat(Protocol):
     @property
     def thinking(self) -> Thinking | None:
         """How the model thinks before it answers; None if it does not."""
+
+    @property
+    def tools(self) -> ToolFormat:
+        """How the model calls tools."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """The whole prompt, up to where the answer begins. thinking: a mode that the model knows; None leaves it to
@@ -141,6 +146,10 @@ class Backend(Protocol):
     @property
     def sampling_defaults(self) -> Mapping[str, float]:
         """What the model's makers sample with: some of temperature, top_p and top_k."""
+
+    async def prepare(self, params: SamplingParams) -> None:
+        """What takes long of `generate` with these parameters, which should follow at once. Raises
+        InvalidRequestError."""
 
     def generate(
         self,

@@ -1,8 +1,9 @@
 """The sampling parameters of an answer, as its message keeps them and clients see them."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 
+from engine.grammar.form import AnswerForm
 from engine.sampling_params import SamplingParams
 
 ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos"})
@@ -28,8 +29,12 @@ def params_from_json(stored: dict[str, Any]) -> SamplingParams:
 
 
 def _as_json(value: object) -> object:
+    if isinstance(value, AnswerForm):
+        return asdict(value)
     return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _from_json(value: object) -> Any:
+    if isinstance(value, dict):
+        return AnswerForm(**value)
     return tuple(_from_json(each) for each in value) if isinstance(value, list) else value

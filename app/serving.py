@@ -71,7 +71,7 @@ async def answer(
     whole answer.
     """
     request_id: str = request.state.request_id
-    stream = generate(
+    stream = await generate(
         gate_of(request),
         engine,
         prompt,

@@ -41,8 +41,8 @@ async def answer_several(
     streams: list[GenerationStream] = []
     try:
         # One after the other, so that those are known that were queued before one is refused.
-        streams.extend(
-            generate(
+        for prompt in prompts:
+            stream = await generate(
                 gate_of(request),
                 engine,
                 prompt,
@@ -51,8 +51,7 @@ async def answer_several(
                 request_id=request_id,
                 rename=fields.client_field,
             )
-            for prompt in prompts
-        )
+            streams.append(stream)
     except BaseException:
         _abort(engine, streams)
         raise

@@ -138,6 +138,13 @@ class AsyncLLMEngine:
         """Begin to serve."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
+    async def prepare(self, params: SamplingParams) -> None:
+        """Compile the form that an answer must have, so that `generate` need not, which is called right behind it.
+
+        Raises InvalidRequestError, whose param is "form", if it is none or beyond the limits.
+        """
+        await self._engine.grammars.prepare(params)
+
     def generate(
         self,
         prompt_token_ids: Sequence[int],

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, StepFailedError
+from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
 from engine.processor import Processor
@@ -26,8 +27,9 @@ STEP_FAILED = "the model failed on this request; the server's log says why"
 class LLMEngine:
     """Processor, core and output processor in one line. All calls come from one thread."""
 
-    def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor) -> None:
+    def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor, grammars: Grammars) -> None:
         self.processor = processor
+        self.grammars = grammars
         self.core = core
         self._outputs = outputs
         self._ids = itertools.count()

@@ -135,6 +135,8 @@ class OutputProcessor:
         error: str | None = None,
     ) -> RequestOutput:
         request = progress.request
+        if reason == "stop" and request.mask is not None and (failure := request.mask.failure) is not None:
+            reason, error = "error", f"the answer could not be brought into its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
         return replace(

@@ -35,7 +35,8 @@ class Processor:
     public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
 
     queue_timeout: seconds within which a request must have its first turn. encode: a plain text's ids, for `bad_words`.
-    make_mask: a new one for each request whose answer must have a form; it may raise InvalidRequestError.
+    make_mask: a new one for each request whose answer must have a form, from its parameters and its prompt; it may
+    raise InvalidRequestError.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Processor:
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
         encode: Callable[[str], Sequence[int]] = lambda _: (),
-        make_mask: Callable[[SamplingParams], TokenMask | None] = lambda _: None,
+        make_mask: Callable[[SamplingParams, Sequence[int]], TokenMask | None] = lambda *_: None,
     ) -> None:
         self.limits = limits
         self.salts = salts
@@ -117,7 +118,7 @@ class Processor:
             start_by=now + self._queue_timeout,
             public=public,
             keeps_kv=keep_kv,
-            mask=self._make_mask(sampling),
+            mask=self._make_mask(sampling, prompt),
         )
         for token_id in produced:
             request.append_token(token_id)

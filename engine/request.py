@@ -1,5 +1,6 @@
 """A request as the scheduler side sees it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
@@ -49,7 +50,8 @@ class Request:
     there when it last left for its turn.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
-    mask: what says which token may come next; None: any. prompt_logprobs: of the prompt's tokens behind the first one,
+    mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
+    forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
     as far as they are known, if it wants them.
     """
 
@@ -87,6 +89,7 @@ class Request:
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
     mask: TokenMask | None = None
+    untold_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     timeline: Timeline = field(init=False)
@@ -131,6 +134,20 @@ class Request:
         """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
         together while one is in flight that produces a token of it."""
         return self.mask is not None or self.sampling.has_bad_phrases
+
+    @property
+    def may_be_sampled(self) -> bool:
+        """Whether a step may be put together that chooses its next token."""
+        if self.samples_in_flight and self.needs_known_tokens:
+            return False
+        return self.mask is None or self.mask.is_ready
+
+    def forced_tokens(self) -> Sequence[int]:
+        """What must follow its last token, and is appended next: nothing is left to choose."""
+        # Nobody computes how likely a forced token was.
+        forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
+        self.untold_token_ids.extend(forced)
+        return forced
 
     def append_token(self, token_id: int) -> None:
         """The next token of its answer has come."""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from engine.grammar.form import AnswerForm
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
@@ -26,6 +28,7 @@ class SamplingParams:
     stop_token_ids: ids that end the answer. eos_token_ids: the model's own, resolved; none with ignore_eos.
     max_tokens: None on arrival means "to the end of the window".
     min_tokens: no stop token is sampled, no stop string honoured, before that many tokens.
+    form: what the answer must be; None: any text.
     logprobs: tell how likely each token was, and so many of the likeliest at its place; prompt_logprobs: the same of
     the prompt, which is computed anew for it, and kept for nobody. None: not asked for.
     skip_special_tokens: whether control tokens are left out of the text.
@@ -51,6 +54,7 @@ class SamplingParams:
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
+    form: AnswerForm | None = None
     skip_special_tokens: bool = True
     logprobs: int | None = None
     prompt_logprobs: int | None = None

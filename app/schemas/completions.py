@@ -62,4 +62,4 @@ class CompletionRequest(OpenAIRequest):
 
     def client_field(self, engine_param: str) -> str:
         """The engine has two fields for this API's one."""
-        return "logprobs" if engine_param == "prompt_logprobs" else engine_param
+        return "logprobs" if engine_param == "prompt_logprobs" else super().client_field(engine_param)

@@ -52,11 +52,14 @@ def _values(schema: dict[str, Any], document: dict[str, Any]) -> str:
     """The type and the range of a field, in a few words."""
     kinds = schema.get("anyOf") or schema.get("oneOf")
     if kinds is not None:
-        return " or ".join(_values(kind, document) for kind in kinds if kind.get("type") != "null")
+        values = (_values(kind, document) for kind in kinds if kind.get("type") != "null")
+        return " or ".join(dict.fromkeys(values))
     if "$ref" in schema:
         return _values(document["$defs"][schema["$ref"].rpartition("/")[2]], document)
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
     match schema["type"]:
         case "array":
             return f"{_size(schema, 'Items')}list of ({_values(schema['items'], document)})"

@@ -1,6 +1,7 @@
 """The sampling fields that every generating route shares."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
@@ -15,6 +16,7 @@ from app.limits import (
     MAX_STOP_TOKENS,
     MAX_TOP_LOGPROBS,
 )
+from app.schemas.answer_forms import FormFields
 from app.schemas.parsing import RequestModel, told
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
@@ -115,11 +117,19 @@ class GenerationRequest(SamplingFields, UrgencyFields):
         return engine_param
 
 
-class OpenAIRequest(GenerationRequest):
+class OpenAIRequest(GenerationRequest, FormFields):
     """What the two OpenAI generation routes have in common."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
-        {"user", "metadata", "parallel_tool_calls", "service_tier", "safety_identifier", "prompt_cache_key"}
+        {
+            "user",
+            "metadata",
+            "parallel_tool_calls",
+            "guided_decoding_backend",
+            "service_tier",
+            "safety_identifier",
+            "prompt_cache_key",
+        }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "n": (1,),
@@ -128,6 +138,16 @@ class OpenAIRequest(GenerationRequest):
     stream_options: "StreamOptions | None" = told(
         "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
     )
+
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """As SamplingFields, with the form that the answer must have."""
+        params, form = super().sampling_params(defaults), self.answer_form()
+        return params if form is None else replace(params, form=form[0])
+
+    def client_field(self, engine_param: str) -> str:
+        """The engine's form comes from one of several fields."""
+        form = self.answer_form() if engine_param == "form" else None
+        return form[1] if form is not None else super().client_field(engine_param)
 
     @property
     def include_usage(self) -> bool:

@@ -106,6 +106,9 @@ class ReplayEngine:
             self.abort(request_id)
         await self._task
 
+    async def prepare(self, params: SamplingParams) -> None:
+        pass
+
     def generate(
         self,
         prompt_token_ids: Sequence[int],

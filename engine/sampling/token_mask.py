@@ -1,5 +1,6 @@
 """Which tokens of the vocabulary may come next, for requests whose answer must have a form."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -16,3 +17,16 @@ class TokenMask(Protocol):
 
     def words(self) -> bytes:
         """The bits of `engine.sampling.mask_words`. At least one id is allowed."""
+
+    def forced(self) -> Sequence[int]:
+        """Ids that must come next, one after the other, as far as that is known: nothing need be computed to choose
+        them. They are to be accepted like any others."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `words` answers at once; the request is not scheduled before. Asked once a step."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why the answer cannot be brought to its end, in a sentence; None while it can. `words` then allows what ends
+        it, and it ends with an error."""

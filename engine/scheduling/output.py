@@ -28,11 +28,13 @@ class NewRequestData:
 
 @dataclass(frozen=True, slots=True)
 class CachedRequestData:
-    """A request that the worker already holds: only what changed."""
+    """A request that the worker already holds: only what changed. new_token_ids: those behind its last one that
+    nobody had to sample."""
 
     request_id: str
     new_block_ids: tuple[int, ...]
     num_computed_tokens: int
+    new_token_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

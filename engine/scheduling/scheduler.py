@@ -244,7 +244,7 @@ class Scheduler:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
-            if request.samples_in_flight and request.needs_known_tokens:
+            if not request.may_be_sampled:
                 continue
             if count > 1:
                 count = min(count, self._tokens_of_prompt(request, draft.budget))
@@ -329,16 +329,19 @@ class Scheduler:
         request.samples_in_flight -= len(token_ids)
         updates: list[TokenUpdate] = []
         reason = None
-        for index, token_id in enumerate(token_ids):
+        produced = list(token_ids)
+        for index, token_id in enumerate(produced):
             request.append_token(token_id)
             reason = reason_to_end(request, token_id)
-            updates.append(TokenUpdate(request, token_id, reason, logprobs[index] if logprobs else None))
+            updates.append(TokenUpdate(request, token_id, reason, logprobs[index] if index < len(logprobs) else None))
             if reason is not None:
                 # What later passes computed behind its end is nobody's.
                 break
+            if len(updates) == len(token_ids):
+                produced += request.forced_tokens()
         if request.status is RequestStatus.RUNNING:
             self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
-            request.num_confirmed_tokens += count + max(0, len(updates) - 1)
+            request.num_confirmed_tokens += count + max(0, min(len(updates), len(token_ids)) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:
                 self.tiering.offer(request, published)

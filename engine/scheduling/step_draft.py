@@ -37,13 +37,16 @@ class StepDraft:
             )
         )
         request.known_to_worker = True
+        request.untold_token_ids.clear()
         self._take(request, count)
 
     def add_cached(self, request: Request, count: int, num_blocks_before: int) -> None:
         """The worker knows it with its first `num_blocks_before` blocks."""
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
-        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens))
+        untold = tuple(request.untold_token_ids)
+        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, untold))
+        request.untold_token_ids.clear()
         self._take(request, count)
 
     def _take(self, request: Request, count: int) -> None:

@@ -121,6 +121,7 @@ class InputBatch:
         state = self._state(cached.request_id)
         state.block_ids.extend(cached.new_block_ids)
         state.num_computed_tokens = cached.num_computed_tokens
+        state.token_ids.extend(cached.new_token_ids)
 
     def _state(self, request_id: str) -> RequestState:
         try:

@@ -36,6 +36,12 @@ class ToyMask:
     def words(self) -> bytes:
         return (b"\xaa" if self._wants_odd else b"\x55") * 8
 
+    def forced(self) -> tuple[int, ...]:
+        return ()
+
+    is_ready = True
+    failure: str | None = None
+
 
 def expected_output(
     prompt: Sequence[int], sampling: SamplingParams, vocab: int, mask: ToyMask | None = None
@@ -78,6 +84,7 @@ class ToyWorker:
             computed[new.request_id] = new.num_computed_tokens
         for cached in output.cached_requests:
             self.requests[cached.request_id].blocks += cached.new_block_ids
+            self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
         for copy in output.copies:
             self.device[copy.target_id] = list(self.device[copy.source_id])

@@ -21,6 +21,7 @@ from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
+from models.tool_format import ToolFormat, find_tool_format
 
 START, END, WORDS = 256, 257, 300
 ANSWER_WORDS = 12
@@ -59,6 +60,7 @@ class FakeChatFormat:
     """START role newline content END, for each message."""
 
     thinking: Thinking | None = None
+    tools: ToolFormat = find_tool_format({}, "")
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         if any(message.role == "system" for message in messages[1:]):
@@ -224,6 +226,9 @@ class FakeEngine:
             self.abort(request_id)
         self._wake.set()
         await self._task
+
+    async def prepare(self, params: SamplingParams) -> None:
+        pass
 
     def generate(
         self,

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from app.sampling_json import params_from_json, params_to_json
+from engine.grammar.form import AnswerForm
 from engine.sampling_params import SamplingParams
 
 EVERYTHING = SamplingParams(
@@ -27,6 +28,7 @@ EVERYTHING = SamplingParams(
     min_tokens=1,
     ignore_eos=True,
     skip_special_tokens=False,
+    form=AnswerForm("json", "{}"),
 )
 
 

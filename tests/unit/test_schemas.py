@@ -34,11 +34,10 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
         ({"messages": [USER, {"role": "user", "content": 5}]}, "messages[1].content"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content"),
         ({"messages": [{**USER, "colour": "red"}]}, "messages[0].colour"),
-        ({"messages": [{**USER, "tool_calls": [{"id": "1"}]}]}, "messages[0].tool_calls"),
+        ({"messages": [{**USER, "tool_calls": [{"id": "1"}]}]}, "messages[0].tool_calls[0].function"),
         ({"messages": ["hi"]}, "messages[0]"),
         ({"messages": []}, "messages"),
         ({"messages": "hi"}, "messages"),
@@ -66,10 +65,13 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"stream": "yes"}, "stream"),
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
         ({"n": 2}, "n"),
-        ({"tools": [{"type": "function"}]}, "tools"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function"),
+        ({"tool_choice": "any"}, "tool_choice"),
+        ({"structured_outputs": {"xml": 1}}, "structured_outputs.xml"),
+        ({"guided_choice": []}, "guided_choice"),
         ({"logprobs": 1}, "logprobs"),
         ({"top_logprobs": 21}, "top_logprobs"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"presence_penalty": 2.5}, "presence_penalty"),
         ({"frequency_penalty": -2.1}, "frequency_penalty"),
         ({"repetition_penalty": 0}, "repetition_penalty"),
@@ -140,6 +142,27 @@ def test_a_completion_request_with_one_wrong_field_is_refused_by_the_name_of_tha
 )
 def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
     assert refused(ChatCompletionRequest, body).code == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ({"role": "user"}, "messages[0].content"),
+        ({"role": "user", "content": "x", "tool_call_id": "1"}, "messages[0].tool_call_id"),
+        (
+            {"role": "user", "content": "x", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+            "messages[0].tool_calls",
+        ),
+        (
+            {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "[1]"}}]},
+            "messages[0].tool_calls[0].function.arguments",
+        ),
+    ],
+)
+def test_a_message_says_what_its_role_may_say(message: dict[str, Any], param: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        chat(messages=[message]).turns()
+    assert caught.value.param == param
 
 
 def test_fields_that_ask_for_nothing_are_accepted() -> None:

@@ -235,7 +235,7 @@ async def test_a_thought_and_text_that_come_at_once_have_the_numbers_that_they_h
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     [request] = api.engine.requests
-    request.outputs.put_nowait(RequestOutput(request.request_id, " w0", (1, 2, 3), reasoning="hm"))
+    request.put(RequestOutput(request.request_id, " w0", (1, 2, 3), reasoning="hm"))
     events = await until_text(aiter(stream), " w0")
     deltas = [(event.type, event.sequence_number) for event in events if event.type.endswith("text.delta")]
     assert deltas == [("response.reasoning_text.delta", 3 + 2), ("response.output_text.delta", 8 + 3)]

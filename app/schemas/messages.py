@@ -43,7 +43,7 @@ def _content_kind(value: object) -> str:
 
 
 def _block_kind(value: object) -> str:
-    return "<thought>" if isinstance(value, dict) and value.get("type") in THOUGHTS else "<said>"
+    return "<thought>" if isinstance(value, dict) and str(value.get("type")) in THOUGHTS else "<said>"
 
 
 Block = Annotated[

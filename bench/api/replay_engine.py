@@ -140,7 +140,7 @@ class ReplayEngine:
             len(produced),
         )
         self._answers[name] = answer
-        self._say(answer)
+        self._say(answer, f" {self._step}")
         return stream
 
     def abort(self, request_id: str) -> None:
@@ -205,11 +205,14 @@ class ReplayEngine:
             # Of a server that was busy for more than a step, all that is due comes at once.
             while self._step < steps_until(clock(), self._step_seconds):
                 self._step += 1
+                text = f" {self._step}"
                 for answer in list(self._answers.values()):
-                    self._say(answer)
+                    self._say(answer, text)
 
-    def _say(self, answer: _Answer) -> None:
-        text = self._words[answer.said % len(self._words)] if self._words else f" {self._step}"
+    def _say(self, answer: _Answer, text: str) -> None:
+        """text: unless there are words."""
+        if self._words:
+            text = self._words[answer.said % len(self._words)]
         answer.said += 1
         self._tokens += 1
         stops = answer.request.sampling.stop

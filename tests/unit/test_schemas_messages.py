@@ -35,6 +35,7 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"messages": [{"role": "user", "content": None}]}, "messages[0].content"),
         ({"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, "messages[0].content[0].type"),
         ({"messages": [USER, {"role": "user", "content": ["hi"]}]}, "messages[1].content[0]"),
+        ({"messages": [{"role": "user", "content": [{"type": {}, "text": "x"}]}]}, "messages[0].content[0].type"),
         ({"messages": [{**USER, "name": "x"}]}, "messages[0].name"),
         (
             {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "citations": [{}]}]}]},

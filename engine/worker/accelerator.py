@@ -1,4 +1,4 @@
-"""cuda and npu through torch.accelerator, as far as both have it in common; what only an npu has stands at the end."""
+"""cuda and npu through torch.accelerator, as far as both have it in common; what only one of them has stands at the end."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -51,12 +51,10 @@ class AcceleratorDevice:
         return npu_layers(check=check) if self.name == "npu" else TORCH_LAYERS
 
     def new_graph(self) -> Graph | None:
-        """An ACL graph on an npu."""
-        if self.name != "npu":
-            return None
+        """A CUDA graph, or an ACL graph on an npu."""
         if self._graph_pool is None:
-            self._graph_pool = torch.npu.graph_pool_handle()  # type: ignore[attr-defined]
-        return NpuGraph(self._graph_pool)
+            self._graph_pool = getattr(torch, self.name).graph_pool_handle()
+        return NpuGraph(self._graph_pool) if self.name == "npu" else CudaGraph(self._graph_pool)
 
 
 class TorchMemory:
@@ -122,6 +120,28 @@ class TorchEvent:
         """See Event."""
         assert isinstance(earlier, TorchEvent)
         return float(earlier.event.elapsed_time(self.event)) / 1e3
+
+
+class CudaGraph:
+    """All that it reads is memory of the device, lengths too, so a replay is told nothing."""
+
+    def __init__(self, pool: object) -> None:
+        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
+        self._graph = torch.cuda.CUDAGraph()
+        self._pool = pool
+
+    def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """See Graph."""
+        # Once without recording: kernels are compiled, and libraries allocate what they keep.
+        compute()
+        torch.accelerator.synchronize()
+        # Threads that pin or copy meanwhile must not make the recording fail.
+        with torch.cuda.graph(self._graph, pool=self._pool, capture_error_mode="thread_local"):
+            return compute()
+
+    def replay(self, seq_lens: Sequence[int]) -> None:  # noqa: ARG002
+        """See Graph."""
+        self._graph.replay()
 
 
 class NpuGraph:

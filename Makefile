@@ -24,7 +24,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-api bench-peers clean screenshots test-setup web-test
+.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-sampler bench-api bench-page bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -59,11 +59,20 @@ bench-eviction: setup .make/dev ## replay a trace of chats against the policies 
 screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
 
+film: test-setup ## make the animated picture of a chat that goes on after kill -9 (docs/images/resumed.webp)
+	@$(BIN)/python -m tests.e2e.film docs/images/resumed.webp
+
+wheel: setup ## build the wheel, the page in it, and see that it is served without Node (build/wheel)
+	@$(BIN)/python scripts/check_wheel.py build/wheel
+
 soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)
 
 bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
 	@$(BIN)/python -m bench.adapters $(ARGS)
+
+bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes
+	@$(BIN)/python -m bench.sampler_cost $(ARGS)
 
 lint: .make/dev ## style, format and types
 	@echo "==> Checking style, format and types"
@@ -83,6 +92,9 @@ bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and
 bench-links: setup .make/dev ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
 	@$(BIN)/python -m bench.links $(ARGS)
 
+bench-warm: setup .make/dev ## measure chats that come up from Redis while their person types; JSON and table in bench/results, ten minutes
+	@$(BIN)/python -m bench.warm_typing $(ARGS)
+
 bench-tenants: setup .make/dev ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
 	@$(BIN)/python -m bench.tenants $(ARGS)
 
@@ -91,6 +103,9 @@ bench-stateless: setup .make/dev ## 200 chats of a client that sends all of them
 
 bench-api: setup .make/dev ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 	@$(BIN)/python -m bench.api $(ARGS)
+
+bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
+	@$(BIN)/python -m bench.page_streaming $(ARGS)
 
 bench-thinking: setup .make/dev ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
 	@$(BIN)/python -m bench.thinking_reuse $(ARGS)

@@ -6,15 +6,15 @@ from app.principal import Scope
 
 Access = Literal["open"] | Scope
 
-OPEN = frozenset({"/", "/health", "/ready", "/api/login", "/api/logout"})
+OPEN = frozenset({"/", "/live", "/health", "/ready", "/api/login", "/api/logout"})
 OPEN_BELOW = ("/assets/", "/c/")
-ADMIN = frozenset({"/metrics"})
+ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"
 
 
 def access_of(path: str) -> Access:
-    """Open are the page and its files, the API's description, the probes, and the way in and out; metrics and
-    /api/admin are an administrator's."""
+    """Open are the page and its files, the API's description, the probes, and the way in and out; the numbers
+    of the whole server and /api/admin are an administrator's."""
     if path in OPEN or path.startswith(OPEN_BELOW) or _is_beside_page(path):
         return "open"
     return "admin" if path in ADMIN or path.startswith(ADMIN_BELOW) else "user"

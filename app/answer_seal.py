@@ -8,6 +8,7 @@ A seal is AES-SIV (RFC 5297): deterministic, and its first bytes authenticate th
 ids, so an answer can say which one it went on from.
 """
 
+import json
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
@@ -68,7 +69,12 @@ class Dialogue:
 
     def say(self, message: Message) -> None:
         """Add a message."""
-        for text in (message.role.encode(), message.content.encode()):
+        texts = [message.role.encode(), message.content.encode()]
+        if message.tool_calls:
+            # No role has this name, so that calls are never taken for messages.
+            calls = [[call.name, call.arguments] for call in message.tool_calls]
+            texts = [b"assistant with calls", texts[1], json.dumps(calls).encode()]
+        for text in texts:
             self._said.update(len(text).to_bytes(8, "little"))
             self._said.update(text)
 

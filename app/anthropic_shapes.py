@@ -55,15 +55,12 @@ class MessageShape:
         }
         return typed_frame({"type": "message_start", "message": message})
 
-    def text(self, text: str) -> bytes:
-        """One event, behind those that begin its block."""
-        return self._at("text") + self._delta(text)
-
-    def reasoning(self, text: str) -> bytes:
-        """The same of a thought, for those who asked for thoughts."""
-        if self._thoughts == "none":
-            return b""
-        return self._at("thinking") + (self._delta(text) if self._thoughts == "told" else b"")
+    def step(self, output: RequestOutput) -> bytes:
+        """What was thought, for who asked for it, and what was said, behind the events that begin their blocks."""
+        events = b""
+        if output.reasoning and self._thoughts != "none":
+            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "told" else b"")
+        return events + self._at("text") + self._delta(output.text) if output.text else events
 
     def ending(self, last: RequestOutput) -> bytes:
         """The end of the last block, why the answer ended with all usage, and the end of the message."""
@@ -107,14 +104,14 @@ class MessageShape:
         """What Anthropic's clients raise as an error."""
         return typed_frame(anthropic_error(error, self._request_id))
 
-    def whole(self, text: str, reasoning: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """The body."""
         content = []
-        if reasoning and self._thoughts != "none":
-            content.append(_thinking_block(reasoning if self._thoughts == "told" else ""))
-        if text or not content:
-            content.append(_text_block(text))
-        return {**self._head, "content": content, **self._stop(last), "usage": _usage(last)}
+        if answer.reasoning and self._thoughts != "none":
+            content.append(_thinking_block(answer.reasoning if self._thoughts == "told" else ""))
+        if answer.text or not content:
+            content.append(_text_block(answer.text))
+        return {**self._head, "content": content, **self._stop(answer), "usage": _usage(answer)}
 
     def _stop(self, last: RequestOutput) -> dict[str, str | None]:
         return {"stop_reason": self._stop_reason(last), "stop_sequence": last.stop_string}

@@ -30,7 +30,7 @@ class Authentication:
             return
         await self._ring.refresh()
         headers = Headers(scope=scope)
-        principal = self._principal(headers)
+        principal = principal_of(headers, self._ring)
         scope["state"]["principal"] = principal
         refusal = _refusal(scope["path"], headers, principal)
         if refusal is None:
@@ -38,14 +38,16 @@ class Authentication:
         else:
             await error_response(refusal)(scope, receive, send)
 
-    def _principal(self, headers: Headers) -> Principal | None:
-        if not self._ring.demands_keys:
-            # Clients that cannot do without a key send any.
-            return self._ring.anybody()
-        if (key := shown_key(headers)) is not None:
-            return self._ring.by_key(key)
-        login = shown_login(headers)
-        return self._ring.by_login(login) if login is not None else None
+
+def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
+    """Who asks, by what `ring` has read last; None if nothing is shown that opens anything."""
+    if not ring.demands_keys:
+        # Clients that cannot do without a key send any.
+        return ring.anybody()
+    if (key := shown_key(headers)) is not None:
+        return ring.by_key(key)
+    login = shown_login(headers)
+    return ring.by_login(login) if login is not None else None
 
 
 def _refusal(path: str, headers: Headers, principal: Principal | None) -> UnauthorizedError | ForbiddenError | None:

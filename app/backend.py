@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
-from engine.outputs import RequestOutput
+from engine.outputs import Place, RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
+from models.tool_format import ToolFormat
 
 
 class TextTokenizer(Protocol):
@@ -43,6 +44,10 @@ class PromptFormat(Protocol):
     @property
     def thinking(self) -> Thinking | None:
         """How the model thinks before it answers; None if it does not."""
+
+    @property
+    def tools(self) -> ToolFormat:
+        """How the model calls tools."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """The whole prompt, up to where the answer begins. thinking: a mode that the model knows; None leaves it to
@@ -88,6 +93,21 @@ class GenerationStream(Protocol):
         """Instead of a reader: `hear` gets what has come and each output as it comes. It neither blocks nor raises."""
 
 
+class PrefixTiers(Protocol):
+    """What lies in the tiers of prompts that are not asked yet."""
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """A prompt that begins with these tokens may be asked soon: bring what only Redis has of it as far as host
+        memory, if there is room for it. Returns whether anything is brought. name: for `leave`; the next one of the
+        same name takes its place."""
+
+    def leave(self, name: str) -> None:
+        """It will not be asked."""
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        """The lowest place that a prompt which goes on from each has to turn to; None: nothing is kept of its end."""
+
+
 class Backend(Protocol):
     """A running engine; all calls from the event loop's thread."""
 
@@ -108,6 +128,10 @@ class Backend(Protocol):
         """What it was built from."""
 
     @property
+    def prefixes(self) -> PrefixTiers:
+        """Of prompts that are not asked yet."""
+
+    @property
     def redis_note(self) -> str:
         """Why Redis is off, in a sentence; empty when it is on."""
 
@@ -122,6 +146,10 @@ class Backend(Protocol):
     @property
     def sampling_defaults(self) -> Mapping[str, float]:
         """What the model's makers sample with: some of temperature, top_p and top_k."""
+
+    async def prepare(self, params: SamplingParams) -> None:
+        """What takes long of `generate` with these parameters, which should follow at once. Raises
+        InvalidRequestError."""
 
     def generate(
         self,

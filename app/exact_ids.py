@@ -1,6 +1,6 @@
 """The token ids of what a client got of an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.backend import TextTokenizer
 from engine.detokenizer import Detokenizer
@@ -10,13 +10,19 @@ ANCHORS = ("", "\n")
 text, but none between a line's end and what follows."""
 
 
-def exact_ids(tokenizer: TextTokenizer, produced: Sequence[int], text: str) -> list[int] | None:
+NO_MARKS: Mapping[int, bytes] = {}
+
+
+def exact_ids(
+    tokenizer: TextTokenizer, produced: Sequence[int], text: str, marks: Mapping[int, bytes] = NO_MARKS
+) -> list[int] | None:
     """The ids of `text`: of those that were produced as many as say its beginning, then the rest of it tokenised.
 
     There is a rest where the answer was cut inside a token, before a stop string for example; half a character that was
-    produced and never shown is left out. None if no ids say exactly `text`.
+    produced and never shown is left out. None if no ids say exactly `text`. marks: control tokens that stand in it by
+    their names.
     """
-    detokenizer = Detokenizer(tokenizer.token_bytes)
+    detokenizer = Detokenizer(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_))
     end = kept = kept_end = 0
     for count, id_ in enumerate(produced, 1):
         piece = detokenizer.push(id_)

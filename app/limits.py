@@ -8,7 +8,14 @@ MAX_HEADER_BYTES = 32 << 10
 MAX_BODY_BYTES = 4 << 20
 MAX_STOP_STRINGS = 16
 MAX_STOP_LENGTH = 256
+MAX_STOP_TOKENS = 128
+MAX_BIASED_TOKENS = 1024
+MAX_ALLOWED_TOKENS = 1 << 16
+MAX_BAD_WORDS = 128
+MAX_BAD_WORD_LENGTH = 256
 MAX_MESSAGES = 4096
+MAX_PROMPTS = 128
+MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
 MAX_REQUEST_ID_LENGTH = 128
 MAX_TIMEOUT_SECONDS = 86_400
@@ -27,6 +34,9 @@ DISCARD_SECONDS = 5.0
 """How much of a body that is too large is read and thrown away, so that its sender sees the answer."""
 
 MAX_PAGE = 500
+MAX_PLACES = 100
+"""Conversations of which one request may ask where their KV is: the token ids of all of them are read for it."""
+
 MAX_QUERY_LENGTH = 256
 MAX_DRAFT_LENGTH = 1 << 17
 

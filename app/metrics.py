@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.engine_host import EngineHost
+from app.figures import requests_by_state, tier_figures
 from app.version import VERSION
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
@@ -98,14 +99,9 @@ class _EngineCollector(Collector):
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:
-    now = {
-        "running": stats.running,
-        "waiting": stats.waiting - stats.preempted,
-        "preempted": stats.preempted,
-        "loading": stats.loading,
-        "following": stats.following,
-    }
-    yield _by_label(GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), now)
+    yield _by_label(
+        GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), requests_by_state(stats)
+    )
     yield _by_label(
         CounterMetricFamily("ebb_requests_finished", "Requests ended, by reason", labels=["reason"]),
         stats.requests_finished,
@@ -133,6 +129,9 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
         CounterMetricFamily("ebb_prompt_tokens", "Prompt tokens, by where their KV came from", labels=["source"]),
         sources,
     )
+    yield CounterMetricFamily(
+        "ebb_prefilled_tokens", "Prompt tokens computed, also of requests that have not ended", stats.prefilled_tokens
+    )
     yield CounterMetricFamily("ebb_generation_tokens", "Tokens generated", stats.generation_tokens)
 
 
@@ -151,25 +150,29 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
 
 def _tiers(stats: EngineStats) -> Iterator[Metric]:
     """Occupancy, hits and times of each tier that there is; a tier's hit rate is rate(found) / rate(asked)."""
-    # A block can be used and cached at once; how many are both is not counted.
-    used = {"device": max(stats.blocks_used, stats.blocks_cached) * stats.block_nbytes}
-    capacity = {"device": stats.blocks_total * stats.block_nbytes}
-    found = {"device": stats.device_tokens}
+    by_tier = ["tier"]
+    used = GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=by_tier)
+    capacity = GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=by_tier)
+    asked = CounterMetricFamily(
+        "ebb_tier_asked_tokens", "Prompt tokens that no tier above had, by tier", labels=by_tier
+    )
+    found = CounterMetricFamily("ebb_tier_found_tokens", "Prompt tokens reused, by tier", labels=by_tier)
+    evicted = CounterMetricFamily(
+        "ebb_tier_evicted_blocks", "Blocks that made room for others, by tier", labels=by_tier
+    )
+    moved = CounterMetricFamily(
+        "ebb_tier_bytes", "Bytes of blocks copied into a tier, and from it", labels=["tier", "direction"]
+    )
+    for tier, figures in tier_figures(stats).items():
+        used.add_metric([tier], figures.used_bytes)
+        capacity.add_metric([tier], figures.capacity_bytes)
+        asked.add_metric([tier], figures.asked_tokens)
+        found.add_metric([tier], figures.found_tokens)
+        evicted.add_metric([tier], figures.evicted)
+        moved.add_metric([tier, "in"], figures.bytes_in)
+        moved.add_metric([tier, "out"], figures.bytes_out)
+    yield from (used, capacity, asked, found, evicted, moved)
     tiers = stats.tiers
-    if tiers is not None and tiers.cpu_capacity_bytes:
-        used["cpu"], capacity["cpu"], found["cpu"] = tiers.cpu_used_bytes, tiers.cpu_capacity_bytes, stats.cpu_tokens
-    if tiers is not None and tiers.redis_state != "off":
-        used["redis"], capacity["redis"] = tiers.redis_used_bytes, tiers.redis_capacity_bytes
-        found["redis"] = stats.redis_tokens
-    yield _by_label(GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=["tier"]), used)
-    yield _by_label(GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=["tier"]), capacity)
-    yield _by_label(
-        CounterMetricFamily("ebb_tier_asked_tokens", "Prompt tokens that no tier above had, by tier", labels=["tier"]),
-        {tier: count for tier, count in stats.asked_tokens.items() if tier in found},
-    )
-    yield _by_label(
-        CounterMetricFamily("ebb_tier_found_tokens", "Prompt tokens reused, by tier", labels=["tier"]), found
-    )
     if tiers is not None:
         loads = "Until a request's blocks were brought, by the lowest tier that they came from"
         yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)

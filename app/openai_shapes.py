@@ -2,73 +2,122 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.error_responses import error_body
 from app.ids import new_id
+from app.logprob_shapes import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
 from app.sse import DONE_FRAME, data_frame, encode_json
-from app.usage import openai_usage
+from app.usage import combined_usage, openai_usage
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
 
 
-class _Shape(ABC):
-    """One answer. Everything of a chunk but its text is encoded once."""
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What all chunks of all answers to one request begin with. include_usage: whether a stream ends with usage."""
 
-    id_prefix: str
+    answer_id: str
+    created: int
+    model: str
+    fingerprint: str
+    include_usage: bool
+
+    @classmethod
+    def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False) -> "Head":
+        """kind: what its id begins with."""
+        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage)
+
+    def fields(self, object_name: str) -> dict[str, Any]:
+        """The first ones of a chunk or a body."""
+        return {
+            "id": self.answer_id,
+            "object": object_name,
+            "created": self.created,
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+        }
+
+
+class OpenAIShape(ABC):
+    """One answer. Everything of a chunk but its text is encoded once.
+
+    ends_with_stop_token: whether a token that ends the answer is shown.
+    """
+
     object_name: str
     chunk_name: str
 
-    def __init__(self, *, model: str, fingerprint: str, include_usage: bool = False) -> None:
-        """include_usage: whether a stream ends with a chunk of usage."""
-        self._head = {
-            "id": new_id(self.id_prefix),
-            "object": self.object_name,
-            "created": int(time.time()),
-            "model": model,
-            "system_fingerprint": fingerprint,
-        }
-        self._include_usage = include_usage
+    def __init__(self, head: Head, *, index: int = 0, ends_with_stop_token: bool = False) -> None:
+        self._head = head
+        self._index = index
+        self._ends_with_stop_token = ends_with_stop_token
         mark = "\0"
         before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
         self._before_text, self._after_text = before, after
 
-    def text(self, text: str) -> bytes:
-        """One chunk."""
-        return self._before_text + encode_json(text).encode() + self._after_text
-
-    def reasoning(self, text: str) -> bytes:
-        """One chunk of thoughts."""
-        return self._chunk([self._choice(self._thought(text), None)])
+    def step(self, output: RequestOutput) -> bytes:
+        """A chunk of thoughts, a chunk of text, or both, or nothing."""
+        frame = b""
+        if output.reasoning:
+            frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
+        if (told := self._told(output)) is not None:
+            frame += self._chunk([self._choice(self._content(output.text), None, told)])
+        elif output.text:
+            frame += self._before_text + encode_json(output.text).encode() + self._after_text
+        return frame
 
     def ending(self, last: RequestOutput) -> bytes:
         """The reason, the usage if it was asked for, and OpenAI's mark of the end."""
-        frame = self._chunk([self._choice(self._no_content(), last.finish_reason)])
-        if self._include_usage:
-            frame += data_frame({**self._head, "object": self.chunk_name, "choices": [], "usage": _usage(last)})
-        return frame + DONE_FRAME
+        return self.reason(last) + self.closing([last])
+
+    def reason(self, last: RequestOutput) -> bytes:
+        """Why this answer ended."""
+        return self._chunk([self._choice(self._no_content(), last.finish_reason)])
+
+    def closing(self, lasts: Sequence[RequestOutput]) -> bytes:
+        """Behind the last answer: the usage of all if it was asked for, and OpenAI's mark of the end."""
+        if not self._head.include_usage:
+            return DONE_FRAME
+        head = self._head.fields(self.chunk_name)
+        return data_frame({**head, "choices": [], "usage": _usage(lasts)}) + DONE_FRAME
 
     def failure(self, error: EbbError) -> bytes:
         """What OpenAI's clients raise as an error."""
         return data_frame({"error": error_body(error)})
 
-    def whole(self, text: str, reasoning: str, last: RequestOutput) -> dict[str, Any]:
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """The body."""
-        choice = self._choice(self._message(text, reasoning), last.finish_reason)
-        return {**self._head, "choices": [choice], "usage": _usage(last)}
+        return self.body([self.choice(answer)], [answer])
+
+    def choice(self, answer: RequestOutput) -> dict[str, Any]:
+        """The answer in a body."""
+        message = self._message(answer.text, answer.reasoning)
+        return self._choice(message, answer.finish_reason, self._told(answer))
+
+    def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
+        """Of all answers."""
+        return {**self._head.fields(self.object_name), "choices": choices, "usage": _usage(answers)}
 
     def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that will end with one.
-        usage = {"usage": None} if self._include_usage else {}
-        return data_frame({**self._head, "object": self.chunk_name, "choices": choices, **usage})
+        usage = {"usage": None} if self._head.include_usage else {}
+        return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage})
 
-    @staticmethod
-    def _choice(content: dict[str, Any], reason: FinishReason | None) -> dict[str, Any]:
-        choice = {"index": 0, **content, "logprobs": None, "finish_reason": reason}
+    def _choice(
+        self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        choice = {"index": self._index, **content, "logprobs": told, "finish_reason": reason}
         if reason == "timeout":
             # OpenAI's clients know a closed set of reasons: this, too, is an answer cut by a limit.
             choice |= {"finish_reason": "length", "stop_reason": "timeout"}
         return choice
+
+    @abstractmethod
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        """How likely its tokens were, if that was asked for and there is any."""
 
     @abstractmethod
     def _content(self, text: str) -> dict[str, Any]:
@@ -87,19 +136,29 @@ class _Shape(ABC):
         """A choice's text in the body."""
 
 
-class ChatShape(_Shape):
+class ChatShape(OpenAIShape):
     """chat.completion and chat.completion.chunk.
 
     Thoughts come as `reasoning_content`, where DeepSeek has them; an answer without any has no such field.
     """
 
-    id_prefix = "chatcmpl"
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
+
+    def __init__(self, head: Head, logprobs: ChatLogprobs | None = None, *, ends_with_stop_token: bool = False) -> None:
+        """logprobs: how to tell them, if they are wanted."""
+        self._logprobs = logprobs
+        super().__init__(head, ends_with_stop_token=ends_with_stop_token)
 
     def opening(self) -> bytes:
         """Tells the role."""
         return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
+
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        if self._logprobs is None or not output.logprobs:
+            return None
+        shown = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)
+        return self._logprobs.content(shown)
 
     def _content(self, text: str) -> dict[str, Any]:
         return {"delta": {"content": text}}
@@ -115,16 +174,60 @@ class ChatShape(_Shape):
         return {"message": {"role": "assistant", "content": text, "refusal": None, **thought}}
 
 
-class TextShape(_Shape):
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """The prompt that a completion begins with. first_is_shown: whether its first token is a part of the text."""
+
+    text: str
+    first_id: int
+    first_is_shown: bool
+
+
+class TextShape(OpenAIShape):
     """text_completion, whose chunks bear the same name. Thoughts are text like any other here."""
 
-    id_prefix = "cmpl"
     object_name = "text_completion"
     chunk_name = "text_completion"
 
+    def __init__(
+        self,
+        head: Head,
+        logprobs: TextLogprobs | None = None,
+        *,
+        index: int = 0,
+        echo: Echo | None = None,
+        ends_with_stop_token: bool = False,
+    ) -> None:
+        """logprobs: how to tell them, if they are wanted; of this completion alone."""
+        self._logprobs = logprobs
+        self._echo = echo
+        self._echo_is_due = echo is not None
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
+
     def opening(self) -> bytes:
-        """Nothing."""
-        return b""
+        """The prompt, if it is wanted; with logprobs it comes with the first of them."""
+        if self._echo is None or self._logprobs is not None:
+            return b""
+        self._echo_is_due = False
+        return self._chunk([self._choice(self._content(self._echo.text), None)])
+
+    def step(self, output: RequestOutput) -> bytes:
+        """See OpenAIShape."""
+        if self._echo_is_due and self._echo is not None:
+            told = self._told(output)
+            return self._chunk([self._choice(self._content(self._echo.text + output.text), None, told)])
+        return super().step(output)
+
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        if self._logprobs is None:
+            return None
+        own = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)
+        if self._echo_is_due and self._echo is not None:
+            self._echo_is_due = False
+            first, shown = self._echo.first_id, self._echo.first_is_shown
+            prompt = self._logprobs.of_prompt(first, output.prompt_logprobs, first_is_shown=shown)
+            return joined_logprobs(prompt, self._logprobs.of_answer(own))
+        return self._logprobs.of_answer(own) if output.logprobs else None
 
     def _content(self, text: str) -> dict[str, Any]:
         return {"text": text}
@@ -136,9 +239,8 @@ class TextShape(_Shape):
         return {"text": ""}
 
     def _message(self, text: str, reasoning: str) -> dict[str, Any]:
-        return {"text": reasoning + text}
+        return {"text": (self._echo.text if self._echo is not None else "") + reasoning + text}
 
 
-def _usage(last: RequestOutput) -> dict[str, Any]:
-    assert last.usage is not None
-    return openai_usage(last.usage)
+def _usage(lasts: Sequence[RequestOutput]) -> dict[str, Any]:
+    return openai_usage(combined_usage([last.usage for last in lasts if last.usage is not None]))

@@ -20,7 +20,14 @@ from starlette.routing import BaseRoute, Route
 from app.limits import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
-from app.schemas.conversations import ConversationFields, DraftFields, MessageChoice, NewMessage, RetryFields
+from app.schemas.conversations import (
+    ConversationFields,
+    DraftFields,
+    MessageChoice,
+    NewMessage,
+    PlacesWanted,
+    RetryFields,
+)
 from app.schemas.imports import ImportFile
 from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation
@@ -99,6 +106,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "PUT /api/conversations/{id}/head": Operation(MessageChoice, headers=_VERSIONED),
     "POST /api/conversations/{id}/fork": Operation(MessageChoice, status=201),
     "DELETE /api/messages/{id}": Operation(headers=_VERSIONED),
+    "POST /api/conversations/{id}/warm": Operation(status=202),
+    "DELETE /api/conversations/{id}/warm": Operation(answers=(), status=204),
+    "POST /api/places": Operation(PlacesWanted),
     "PUT /api/draft": Operation(DraftFields),
     "PUT /api/conversations/{id}/draft": Operation(DraftFields),
     "GET /api/search": Operation(
@@ -116,6 +126,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,)
     ),
     "GET /metrics": Operation(answers=(PLAIN,)),
+    "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,)),
 }
 
 

@@ -54,7 +54,7 @@ async def chat_ids(
     return await to_ids(engine, lambda: engine.chat_format.render(messages, thinking=thinking), text, param=param)
 
 
-def generate(
+async def generate(
     gate: TenantGate,
     engine: Backend,
     prompt_ids: Sequence[int],
@@ -66,8 +66,11 @@ def generate(
 ) -> GenerationStream:
     """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's."""
     try:
+        await engine.prepare(params)
         return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency)
     except InvalidRequestError as exc:
         if exc.param is not None:
-            exc.param = rename(exc.param)
+            is_form, exc.param = exc.param == "form", rename(exc.param)
+            if is_form:
+                exc.message = f"{exc.param}: {exc.message}"
         raise

@@ -1,18 +1,40 @@
 """The sampling parameters of an answer, as its message keeps them and clients see them."""
 
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, Final
 
+from engine.grammar.form import AnswerForm
 from engine.sampling_params import SamplingParams
 
-FIELDS = ("temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos")
+ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos"})
+"""The others are left out where they change nothing."""
+RESOLVED: Final = frozenset({"bad_word_ids", "eos_token_ids"})
+"""They follow from the others, and are the model's."""
+
+_DEFAULTS: Final = SamplingParams()
+_NAMES: Final = tuple(field.name for field in fields(SamplingParams) if field.name not in RESOLVED)
 
 
 def params_to_json(params: SamplingParams) -> dict[str, Any]:
     """What the engine really uses."""
-    return {name: list(value) if isinstance(value := getattr(params, name), tuple) else value for name in FIELDS}
+    values = {name: getattr(params, name) for name in _NAMES}
+    return {
+        name: _as_json(value) for name, value in values.items() if name in ALWAYS or value != getattr(_DEFAULTS, name)
+    }
 
 
 def params_from_json(stored: dict[str, Any]) -> SamplingParams:
-    """The same again. The stop tokens are the model's, and follow from it."""
-    known = {name: stored[name] for name in FIELDS}
-    return SamplingParams(**{**known, "stop": tuple(stored["stop"])})
+    """The same again; what is no parameter is left out."""
+    return SamplingParams(**{name: _from_json(stored[name]) for name in _NAMES if name in stored})
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, AnswerForm):
+        return asdict(value)
+    return [_as_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _from_json(value: object) -> Any:
+    if isinstance(value, dict):
+        return AnswerForm(**value)
+    return tuple(_from_json(each) for each in value) if isinstance(value, list) else value

@@ -38,12 +38,14 @@ from app.routes import (
     conversations,
     drafts,
     health,
+    live,
     login,
     metrics,
     models,
     openai_chat,
     openai_completions,
     openai_conversations,
+    places,
     responses,
     runs,
     search,
@@ -99,6 +101,7 @@ def make_app(
         *conversations.routes,
         *branches.routes,
         *drafts.routes,
+        *places.routes,
         *search.routes,
         *transfer.routes,
         *runs.routes,
@@ -106,6 +109,7 @@ def make_app(
         *admin.routes,
         *health.routes,
         *metrics.routes,
+        *live.routes,
     ]
     app = Starlette(
         routes=[*api, openapi_route(api), *page_routes(static)],
@@ -244,6 +248,7 @@ class DrainingServer(uvicorn.Server):
 
     def close_now(self) -> None:
         """End without draining: there is no engine."""
+        self._services.live.stop()
         self.should_exit = True
 
     async def drained(self) -> None:
@@ -260,6 +265,8 @@ class DrainingServer(uvicorn.Server):
             await self._services.host.stop(self._drain_seconds)
             await self._services.runs.join()
         finally:
+            # What never ends by itself would hold up the exit.
+            self._services.live.stop()
             self.should_exit = True
 
 

@@ -10,12 +10,14 @@ from starlette.requests import Request
 
 from app.administration import Administration
 from app.answer_memory import AnswerMemory
+from app.chat_prefixes import ChatPrefixes
 from app.continuation import Continuation
 from app.deletions import Deletions
 from app.engine_host import EngineHost
 from app.key_demand import Demand
 from app.key_ring import KeyRing
 from app.kv_erasure import KVErasure
+from app.live_feed import LiveFeed
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.next_prefix import NextPrefixes
@@ -34,7 +36,8 @@ JOIN_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """For one tenant: what is in `store`, `turns`, `continuation`, `responses` and `deletions` is its own.
+    """For one tenant: what is in `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions` is its
+    own.
 
     `store` is owned here; the engine is not. titles: None if the first message's words are all that is wanted.
     """
@@ -49,6 +52,7 @@ class Services:
     turns: Turns
     resumption: Resumption
     continuation: Continuation
+    chat_prefixes: ChatPrefixes
     responses: Responses
     answers: AnswerMemory
     prompts: WholePrompts
@@ -56,6 +60,7 @@ class Services:
     next_prefixes: NextPrefixes
     metrics: Metrics
     loop_lag: LoopLag
+    live: LiveFeed
     administration: Administration
 
     @classmethod
@@ -94,6 +99,7 @@ class Services:
             turns,
             resumption,
             continuation,
+            ChatPrefixes(host, store),
             responses,
             answers,
             prompts,
@@ -101,6 +107,7 @@ class Services:
             next_prefixes,
             metrics,
             loop_lag,
+            LiveFeed(host),
             Administration(host, store, ring, gates, runs),
         )
 
@@ -116,6 +123,7 @@ class Services:
             deletions=Deletions(self.host, store, self.runs, self.erasure),
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate),
+            chat_prefixes=ChatPrefixes(self.host, store),
             responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure),
         )
 
@@ -133,6 +141,7 @@ class Services:
         if self.titles is not None:
             await self.titles.stop()
         self.loop_lag.stop()
+        self.live.stop()
         await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()

@@ -18,7 +18,7 @@ from app.schemas.sampling import GenerationRequest
 from app.stateless import Remember
 from app.tenant_gate import gate_of
 from engine.errors import EbbError, EngineError, NotFoundError
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, joined
 from engine.sampling_params import SamplingParams
 
 logger = logging.getLogger(__name__)
@@ -30,11 +30,8 @@ class AnswerShape(Protocol):
     def opening(self) -> bytes:
         """What comes before the first text; may be empty."""
 
-    def text(self, text: str) -> bytes:
-        """One step's text."""
-
-    def reasoning(self, text: str, /) -> bytes:
-        """What one step added to the thoughts before the answer."""
+    def step(self, output: RequestOutput) -> bytes:
+        """What one step added to the thoughts and the text; may be empty."""
 
     def ending(self, last: RequestOutput) -> bytes:
         """All that follows the text of an answer. `last` has a reason and usage."""
@@ -42,8 +39,8 @@ class AnswerShape(Protocol):
     def failure(self, error: EbbError) -> bytes:
         """The end of a stream that breaks off."""
 
-    def whole(self, text: str, reasoning: str, last: RequestOutput, /) -> dict[str, Any]:
-        """The answer that is not streamed. `last` has a reason and usage."""
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
+        """The answer that is not streamed, all of it in one. It has a reason and usage."""
 
 
 def check_model(engine: Backend, name: str) -> None:
@@ -74,7 +71,7 @@ async def answer(
     whole answer.
     """
     request_id: str = request.state.request_id
-    stream = generate(
+    stream = await generate(
         gate_of(request),
         engine,
         prompt,
@@ -121,10 +118,7 @@ def _streamed(
                     log_finished(request_id, output)
                 frame = b"" if opened else shape.opening()
                 opened = True
-                if output.reasoning:
-                    frame += shape.reasoning(output.reasoning)
-                if output.text:
-                    frame += shape.text(output.text)
+                frame += shape.step(output)
                 if output.finished:
                     failure = failure_of(output)
                     frame += shape.ending(output) if failure is None else shape.failure(failure)
@@ -156,19 +150,16 @@ async def _collected(
         gone.cancel()
         # A request that has ended is not touched by this.
         engine.abort(stream.request_id)
-    text, reasoning, last = await reading
-    log_finished(request_id, last)
-    if (failure := failure_of(last)) is not None:
+    whole = await reading
+    log_finished(request_id, whole)
+    if (failure := failure_of(whole)) is not None:
         raise failure
-    return JSONResponse(shape.whole(text, reasoning, last))
+    return JSONResponse(shape.whole(whole))
 
 
-async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> tuple[str, str, RequestOutput]:
-    """Text, reasoning and the last output."""
-    texts, thoughts = list[str](), list[str]()
-    async for output in outputs:
-        texts.append(output.text)
-        thoughts.append(output.reasoning)
-        if output.finished:
-            return "".join(texts), "".join(thoughts), output
+async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
+    """All of the answer."""
+    told = [output async for output in outputs]
+    if told and told[-1].finished:
+        return joined(told)
     raise EngineError("The engine ended the answer without a reason")

@@ -33,7 +33,7 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 Remember = Callable[[Sequence[int], str], Awaitable[None]]
-"""Told the ids that were produced for an answer, and the text that the client got for them."""
+"""Told the ids that were produced for an answer, and its text; where it calls tools, as the model wrote that."""
 
 MANY_IDS = 2048
 """From which it takes more than a few milliseconds to compare them with a text."""
@@ -61,6 +61,11 @@ class WholePrompt:
     dialogue: Dialogue
 
 
+def plain_answer(text: str) -> Message:
+    """One that calls nothing."""
+    return Message("assistant", text)
+
+
 class WholePrompts:
     """Makes them, and remembers what was answered."""
 
@@ -83,7 +88,7 @@ class WholePrompts:
             InvalidRequestError: too long, or the template refuses the messages.
         """
         dialogue = Dialogue(engine.tenant_salt(tenant), self._host.prompt_identity)
-        num_characters = sum(len(message.content) for message in messages)
+        num_characters = sum(len(message.text) for message in messages)
         is_long = num_characters >= LONG_TEXT
         seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
@@ -91,23 +96,41 @@ class WholePrompts:
         begun, added = await to_ids(
             engine,
             lambda: _continued(engine.chat_format, history, messages, thinking),
-            "".join(message.content for message in messages[history.num_messages :]),
+            "".join(message.text for message in messages[history.num_messages :]),
             param=param,
         )
         return WholePrompt(begun.ids + added, added, begun.tag, dialogue)
 
-    async def remember(self, engine: Backend, prompt: WholePrompt, produced: Sequence[int], text: str) -> None:
-        """What the client got as the answer to `prompt`, and the ids that were produced for it. Never fails."""
+    async def remember(
+        self,
+        engine: Backend,
+        prompt: WholePrompt,
+        produced: Sequence[int],
+        text: str,
+        as_message: Callable[[str], Message] = plain_answer,
+    ) -> None:
+        """What the client got as the answer to `prompt`, and the ids that were produced for it. Never fails.
+
+        as_message: the text as the client will send it again.
+        """
         try:
-            await self._remember(engine, prompt, produced, text)
+            await self._remember(engine, prompt, produced, text, as_message)
         except Exception:
             logger.exception("an answer is not remembered; its conversation is tokenised again")
 
-    async def _remember(self, engine: Backend, prompt: WholePrompt, produced: Sequence[int], text: str) -> None:
-        ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text))
+    async def _remember(
+        self,
+        engine: Backend,
+        prompt: WholePrompt,
+        produced: Sequence[int],
+        text: str,
+        as_message: Callable[[str], Message],
+    ) -> None:
+        marks = engine.chat_format.tools.names_of_marks()
+        ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:
             return
-        seal = prompt.dialogue.followed_by(Message("assistant", text)).seal
+        seal = prompt.dialogue.followed_by(as_message(text)).seal
         there = (await self._memory.find([seal.name])).get(seal.name)
         known = seal.open(there) if there is not None else None
         # The first one stays: conversations may have gone on from it.

@@ -1,6 +1,9 @@
 """The state of each tier, in words for a person. "ok" is said only where there is nothing to add."""
 
+from typing import Literal
+
 from app.backend import Backend
+from app.figures import Tier
 from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
 
@@ -41,3 +44,19 @@ def redis_words(note: str, tiers: StoreStats | None) -> str:
     if tiers.redis_write_lag_seconds > LATE_SECONDS:
         return f"slow: {tiers.redis_pending_writes} blocks wait for it, since {tiers.redis_write_lag_seconds:.0f} s"
     return "ok"
+
+
+def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"]:
+    """Whether Redis is talked to. Half-open: a probe is under way."""
+    if tiers.redis_state == "ok":
+        return "closed"
+    return "open" if tiers.redis_retry_seconds else "half-open"
+
+
+def tier_words(engine: Backend, stats: EngineStats) -> dict[Tier, str]:
+    """Of all three, on or off."""
+    return {
+        "device": device_words(stats),
+        "cpu": cpu_words(engine, stats),
+        "redis": redis_words(engine.redis_note, stats.tiers),
+    }

@@ -189,7 +189,7 @@ class Turns:
     async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
         """Queue a turn and store it. `rename` turns the engine's name of a field into the client's. Raises as `ask`."""
         run_id = new_id("run")
-        stream = generate(
+        stream = await generate(
             self._gate,
             engine,
             draft.prompt.ids,

@@ -1,9 +1,35 @@
 """Usage as JSON: the fields of an API, and the KV receipt beside them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.reuse_report import stored_reuse
 from engine.outputs import KVReceipt, Usage
+
+
+def combined_usage(usages: Sequence[Usage]) -> Usage:
+    """Of all answers to one request: counts and bytes are added up, of times the longest is told. At least one."""
+    if len(usages) == 1:
+        return usages[0]
+    receipts = [usage.kv for usage in usages]
+    kv = KVReceipt(
+        phases=max((kv.phases for kv in receipts), key=lambda phases: phases.first_token),
+        restore_ms=max(kv.restore_ms for kv in receipts),
+        saved_ms=sum(kv.saved_ms or 0.0 for kv in receipts),
+        **{
+            name: sum(getattr(kv, name) for kv in receipts)
+            for name in ("device", "cpu", "redis", "computed", "cpu_bytes", "redis_bytes", "blocks_verified")
+        },
+    )
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+        kv=kv,
+        queue_ms=max(usage.queue_ms for usage in usages),
+        ttft_ms=max(usage.ttft_ms for usage in usages),
+        total_ms=max(usage.total_ms for usage in usages),
+    )
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:

@@ -10,6 +10,7 @@ Why this half of LMCache and not its older engine: docs/decisions.
 
 import itertools
 import os
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,6 +80,13 @@ class _Room:
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
         self._slack = min(_SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
+        self._lock = threading.Lock()
+        self._num_evicted = 0
+
+    @property
+    def num_evicted(self) -> int:
+        """Blocks that made room, since the start."""
+        return self._num_evicted
 
     def make(self, num_blocks: int) -> None:
         """Give up what is to go first, until so many blocks fit, or all that is left is in use."""
@@ -86,7 +94,9 @@ class _Room:
         missing = num_blocks - (capacity - used) // self._slot_nbytes
         if missing > 0:
             victims = self.residents.victims(missing, self._can_go)
-            self._l1.delete([_object_key(key) for key in victims])
+            results = self._l1.delete([_object_key(key) for key in victims])
+            with self._lock:
+                self._num_evicted += sum(result is L1Error.SUCCESS for result in results.values())
 
     def make_for_found(self, found: Sequence[bool]) -> None:
         """Redis has these: room for them, and for some that others found just before."""
@@ -425,7 +435,7 @@ class LMCacheStore:
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
         # What only passes through is no tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
-        return tier_stats(used, capacity, redis)
+        return tier_stats(used, capacity, self._room.num_evicted, redis)
 
     def check(self) -> None:
         """See KVTierStore. Call it with no prefetch, copy or write under way."""

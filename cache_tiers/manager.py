@@ -108,7 +108,7 @@ class TierManager:
 
     cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
     load_seconds: of loads that brought something, by the lowest tier that it came from. store_seconds: of each copy
-    down.
+    down. num_copied_up, num_copied_down: blocks whose bytes arrived, on the device and in host memory.
     rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
@@ -128,8 +128,9 @@ class TierManager:
         self._rest = rest
         self._redis = redis
         self._fetches = Fetches(store, clock=clock, redis=redis)
-        most_blocks = store.stats().cpu_capacity_bytes // cost.block_nbytes // 2 if store.keeps_in_cpu else 0
-        self._warming = Warming(store, self._fetches, cost, most_blocks=most_blocks)
+        most_blocks = store.stats().cpu_capacity_bytes // cost.block_nbytes if store.keeps_in_cpu else 0
+        self._warming = Warming(store, self._fetches, cost, most_blocks=most_blocks // 2)
+        self._ahead = Warming(store, self._fetches, cost, most_blocks=most_blocks // 4, most_windows=1)
         self._job_ids = itertools.count()
         self._loads: dict[str, _Load] = {}
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
@@ -144,6 +145,8 @@ class TierManager:
         self._probe_at = 0.0
         self.load_seconds = {"cpu": Histogram.of_seconds(), "redis": Histogram.of_seconds()}
         self.store_seconds = Histogram.of_seconds()
+        self.num_copied_up = 0
+        self.num_copied_down = 0
 
     # What is where
 
@@ -181,6 +184,7 @@ class TierManager:
     def warm(self, load_id: str, keys: Sequence[BlockKey]) -> None:
         """Bring the longest run of `keys` into host memory, for a load that will begin later."""
         self._warming.begin(load_id, keys)
+        self._warming.advance()
 
     def missing(self, load_id: str) -> BlockKey | None:
         """The key at which warming ended, because Redis does not have it, or does not answer."""
@@ -189,6 +193,25 @@ class TierManager:
     def stop_warming(self, load_id: str) -> None:
         """There will be no such load."""
         self._warming.end(load_id)
+
+    @property
+    def most_blocks_ahead(self) -> int:
+        """How many blocks may be brought for those who have not asked yet."""
+        return self._ahead.most_blocks
+
+    @property
+    def num_warmed_ahead(self) -> int:
+        """For how many of them something is still to be brought."""
+        return self._ahead.num_unfinished
+
+    def warm_ahead(self, name: str, keys: Sequence[BlockKey]) -> None:
+        """Bring the longest run of `keys` into host memory, for somebody who may ask: one window at a time, and none
+        while a request's blocks are on their way, so that it waits for one window at most."""
+        self._ahead.begin(name, keys)
+
+    def stop_warming_ahead(self, name: str) -> int:
+        """Bring nothing more; returns how many blocks came, or will, from Redis for it."""
+        return self._ahead.end(name)
 
     def begin_load(
         self, load_id: str, keys: Sequence[BlockKey], block_ids: Sequence[int], *, compute_seconds: float | None
@@ -210,6 +233,7 @@ class TierManager:
         """Move every load on; returns those that ended."""
         self._fetches.poll_late()
         self._warming.advance()
+        self._ahead.advance(ask=not (self._loads or self._warming.num_unfinished))
         self._write_missed()
         outcomes = []
         for load in list(self._loads.values()):
@@ -408,12 +432,14 @@ class TierManager:
                 key = self._store_jobs.pop(result.job_id)
                 wanted = result.error is None and key not in self._erasing
                 self.store_seconds.observe(result.seconds)
+                self.num_copied_down += result.error is None
                 (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:
                 load, index = self._load_jobs.pop(result.job_id)
                 load.jobs.discard(result.job_id)
                 self.store.release([load.keys[index]])
+                self.num_copied_up += result.error is None
                 if result.error is not None:
                     load.failed_at = index if load.failed_at is None else min(load.failed_at, index)
         return stored
@@ -430,11 +456,11 @@ class TierManager:
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""
-        if self._loads or self._warming.is_busy:
+        if self._loads or self._warming.is_busy or self._ahead.is_busy:
             return POLL_SECONDS
         now = self._clock()
         times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
-        times += [LATE_POLL_SECONDS] if self._fetches.num_late or self._erasing else []
+        times += [LATE_POLL_SECONDS] if self._fetches.num_late or self._erasing or self._ahead.num_unfinished else []
         times += (
             [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self.store.write_missed(begin=False) else []
         )
@@ -444,6 +470,7 @@ class TierManager:
         """Raise AssertionError if, with no load and no job under way, something is still held."""
         jobs = {job for load in self._loads.values() for job in load.jobs}
         assert jobs == set(self._load_jobs), "a load's jobs and the jobs in flight differ"
-        if not (self._loads or self._fetches.num_late or self._warming.is_busy or self._store_jobs):
+        warming = self._warming.is_busy or self._ahead.is_busy
+        if not (self._loads or self._fetches.num_late or warming or self._store_jobs):
             self._fetches.check()
             self.store.check()

@@ -62,7 +62,8 @@ class StoreStats:
     redis_rejects: blocks that were found and not used, by the reason in a word. redis_speed: of the way to it, as far
     as that is known. redis_retry_seconds: while its state is not "ok", until it is tried again. redis_refusal: the
     error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
-    blocks it has; redis_store_seconds: of each block written.
+    blocks it has; redis_store_seconds: of each block written. cpu_evicted_blocks: those that made room for others.
+    redis_evicted_keys: the same, counted by the Redis server, whoever wrote them.
     """
 
     cpu_used_bytes: int
@@ -81,6 +82,8 @@ class StoreStats:
     redis_refusal: str = ""
     redis_lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    cpu_evicted_blocks: int = 0
+    redis_evicted_keys: int = 0
 
     @property
     def redis_rejected_blocks(self) -> int:

@@ -4,7 +4,9 @@ from cache_tiers.redis.block_client import BlockClientStats
 from cache_tiers.store import StoreStats
 
 
-def tier_stats(cpu_used_bytes: int, cpu_capacity_bytes: int, redis: BlockClientStats) -> StoreStats:
+def tier_stats(
+    cpu_used_bytes: int, cpu_capacity_bytes: int, cpu_evicted_blocks: int, redis: BlockClientStats
+) -> StoreStats:
     """What a store tells of itself."""
     return StoreStats(
         cpu_used_bytes=cpu_used_bytes,
@@ -23,4 +25,6 @@ def tier_stats(cpu_used_bytes: int, cpu_capacity_bytes: int, redis: BlockClientS
         redis_refusal=redis.refusal,
         redis_lookup_seconds=redis.lookup_seconds,
         redis_store_seconds=redis.store_seconds,
+        cpu_evicted_blocks=cpu_evicted_blocks,
+        redis_evicted_keys=redis.evicted_keys,
     )

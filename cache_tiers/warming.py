@@ -1,4 +1,4 @@
-"""What requests in the queue will need comes from Redis into host memory while they wait."""
+"""What requests will need comes from Redis into host memory before they have their turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,21 +29,31 @@ class Warming:
     """First come, first served. Nothing is held: what was brought can be evicted again, like all that lies there.
 
     most_blocks: that may be brought for requests which have not had their turn; more would push each other out.
+    most_windows: of all that is warmed together.
     """
 
-    def __init__(self, store: KVTierStore, fetches: Fetches, cost: LoadCost, *, most_blocks: int) -> None:
+    def __init__(
+        self,
+        store: KVTierStore,
+        fetches: Fetches,
+        cost: LoadCost,
+        *,
+        most_blocks: int,
+        most_windows: int = WINDOWS_AT_ONCE,
+    ) -> None:
         self._store = store
         self._fetches = fetches
         self._cost = cost
+        self.most_blocks = most_blocks
         self._room = most_blocks
+        self._most_windows = most_windows
         self._warms: dict[str, _Warm] = {}
         self._under_way: dict[str, _Warm] = {}
         self._to_ask: dict[str, _Warm] = {}
 
     def begin(self, load_id: str, keys: Sequence[BlockKey]) -> None:
-        """Bring the longest run of `keys`."""
+        """Bring the longest run of `keys`, from the next `advance` on."""
         self._warms[load_id] = self._to_ask[load_id] = _Warm(keys)
-        self.advance()
 
     def missing(self, load_id: str) -> BlockKey | None:
         """The first of its keys that Redis did not have when it was asked for them; None as long as it had all."""
@@ -61,23 +71,30 @@ class Warming:
         self._room += len(warm.brought)
         return frozenset(warm.brought), warm.window
 
-    def end(self, load_id: str) -> None:
-        """Bring nothing more for it, and let nobody wait for what is on its way."""
-        _, window = self.hand_over(load_id)
+    def end(self, load_id: str) -> int:
+        """Bring nothing more for it, and let nobody wait for what is on its way; returns how many blocks came, or will,
+        from Redis for it."""
+        brought, window = self.hand_over(load_id)
         if window is not None:
             self._fetches.leave([window])
+        return len(brought)
 
     @property
     def is_busy(self) -> bool:
         """Whether anything is on its way."""
         return bool(self._under_way)
 
-    def advance(self) -> None:
-        """Take what has arrived, ask for more."""
+    @property
+    def num_unfinished(self) -> int:
+        """How many something is still to be brought for."""
+        return len(self._under_way) + len(self._to_ask)
+
+    def advance(self, *, ask: bool = True) -> None:
+        """Take what has arrived and, with `ask`, ask for more."""
         for load_id, warm in list(self._under_way.items()):
             self._take(load_id, warm)
-        for load_id, warm in list(self._to_ask.items()):
-            if len(self._under_way) >= WINDOWS_AT_ONCE or self._room <= 0:
+        for load_id, warm in list(self._to_ask.items()) if ask else ():
+            if len(self._under_way) >= self._most_windows or self._room <= 0:
                 return
             self._ask(load_id, warm)
 

@@ -1,7 +1,7 @@
 """The tokens of an answer to its text, thought apart from what is said."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer
 from models.thinking import Thinking, Thoughts
@@ -12,16 +12,22 @@ class AnswerFormat:
     """How one model's answers are read.
 
     token_bytes: an id to its bytes, empty for control tokens. drops_first_space: see
-    `models.text_tokenizer.TextTokenizer`. thinking: None for models that do not think aloud.
+    `models.text_tokenizer.TextTokenizer`. thinking: None for models that do not think aloud. describe: ids to a text
+    with the names of control tokens.
     """
 
     token_bytes: Callable[[int], bytes]
     drops_first_space: bool = False
     thinking: Thinking | None = None
+    describe: Callable[[Sequence[int]], str] = lambda _: ""
 
-    def begin(self, prompt_ids: Sequence[int]) -> "AnswerText":
-        """To read the answer to a prompt."""
-        return AnswerText(self, prompt_ids)
+    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True) -> "AnswerText":
+        """To read the answer to a prompt. skip_special: whether control tokens are left out, but for those around
+        thoughts, which always are."""
+        return AnswerText(self if skip_special else replace(self, token_bytes=self._name_or_bytes), prompt_ids)
+
+    def _name_or_bytes(self, token_id: int) -> bytes:
+        return self.token_bytes(token_id) or self.describe([token_id]).encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,18 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.core import InFlight
 from engine.errors import EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
+from engine.stored_prefixes import StoredPrefixes
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
@@ -56,7 +56,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
             self._hear(output)
             return
         before = self._pending
-        self._pending = output if before is None else _merge(before, output)
+        self._pending = output if before is None else joined((before, output))
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
@@ -90,20 +90,11 @@ class RequestStream(AsyncIterator[RequestOutput]):
         await self.aclose()
 
 
-def _merge(first: RequestOutput, second: RequestOutput) -> RequestOutput:
-    return replace(
-        second,
-        text=first.text + second.text,
-        reasoning=first.reasoning + second.reasoning,
-        token_ids=first.token_ids + second.token_ids,
-    )
-
-
 class AsyncLLMEngine:
     """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
 
     redis_note: why Redis is off, in a sentence; empty when it is on. sampling_defaults: what the model's makers sample
-    with; for whoever makes SamplingParams.
+    with; for whoever makes SamplingParams. prefixes: what lies in the tiers of prompts that are not asked yet.
     """
 
     def __init__(
@@ -135,11 +126,24 @@ class AsyncLLMEngine:
         self._stopping = False
         self._broken = False
         self._checked = time.monotonic()
+        self.prefixes = StoredPrefixes(
+            engine.processor,
+            engine.core.scheduler,
+            wake=self._wake.set,
+            is_serving=lambda: not (self._broken or self._stopping),
+        )
         self._log = StatsLog(LOG_EVERY_SECONDS, engine.stats(), time.monotonic())
 
     async def start(self) -> None:
         """Begin to serve."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
+
+    async def prepare(self, params: SamplingParams) -> None:
+        """Compile the form that an answer must have, so that `generate` need not, which is called right behind it.
+
+        Raises InvalidRequestError, whose param is "form", if it is none or beyond the limits.
+        """
+        await self._engine.grammars.prepare(params)
 
     def generate(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
 from engine.errors import EngineError
+from engine.grammar.grammars import Grammars
 from engine.kv.block import num_equal
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
@@ -84,6 +86,8 @@ def build_llm_engine(
     )
     clock = time.monotonic
     public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
+    grammars = Grammars(loaded.tokenizer, loaded.vocab_size, loaded.chat_format.thinking)
+    closing.callback(grammars.close)
     processor = Processor(
         limits,
         loaded.namespace,
@@ -93,12 +97,23 @@ def build_llm_engine(
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
+        encode=partial(loaded.tokenizer.encode, special=False),
+        make_mask=grammars.mask,
     )
     core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
-    answers = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, loaded.chat_format.thinking)
-    engine = LLMEngine(processor, core, OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes))
+    answers = AnswerFormat(
+        _shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking, tokenizer.describe
+    )
+    outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
+    engine = LLMEngine(processor, core, outputs, grammars)
     return engine, tokenizer, loaded.chat_format, loaded.tiers
+
+
+def _shown_bytes(loaded: _Loaded) -> Callable[[int], bytes]:
+    """What tokens say, those around calls of tools their names."""
+    marks, token_bytes = loaded.chat_format.tools.names_of_marks(), loaded.tokenizer.token_bytes
+    return (lambda id_: marks.get(id_) or token_bytes(id_)) if marks else token_bytes
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:

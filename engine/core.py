@@ -119,10 +119,13 @@ class EngineCore:
             self.executor.restart()
 
     def time_to_prepare(self, step: InFlight) -> float | None:
-        """How long to wait before the step behind `step` is begun; None: until it has ended, for nothing is known yet.
+        """How long to wait before the step behind `step` is begun; None: until it has ended, because its tokens are
+        needed for that, or nothing is known yet.
 
         `step` has just been started, or the one before it has just ended.
         """
+        if step.output.is_awaited:
+            return None
         expected = self.pace.expected_seconds(step.output)
         if expected is None:
             expected = self.scheduler.cost.expected_seconds(step.output)

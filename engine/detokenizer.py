@@ -44,8 +44,10 @@ class Detokenizer:
 class StopStrings:
     """Cuts text at whichever of a few strings is complete first, and holds back whatever could be the start of one."""
 
-    def __init__(self, stop: tuple[str, ...]) -> None:
+    def __init__(self, stop: tuple[str, ...], *, include: bool = False) -> None:
+        """include: whether the one that was met is shown."""
         self._stop = stop
+        self._include = include
         self._longest = max((len(text) for text in stop), default=0)
         self._held = ""
 
@@ -57,8 +59,8 @@ class StopStrings:
         # The one that is complete first, so that it does not matter in which pieces the text comes.
         found = [(at + len(stop), at, stop) for stop in self._stop if (at := self._held.find(stop)) >= 0]
         if found:
-            _, start, stop = min(found)
-            return self._held[:start], stop
+            end, start, stop = min(found)
+            return self._held[: end if self._include else start], stop
         keep = self._possible_start()
         cut = len(self._held) - keep
         shown, self._held = self._held[:cut], self._held[cut:]

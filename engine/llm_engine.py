@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, StepFailedError
+from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
 from engine.processor import Processor
@@ -26,8 +27,9 @@ STEP_FAILED = "the model failed on this request; the server's log says why"
 class LLMEngine:
     """Processor, core and output processor in one line. All calls come from one thread."""
 
-    def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor) -> None:
+    def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor, grammars: Grammars) -> None:
         self.processor = processor
+        self.grammars = grammars
         self.core = core
         self._outputs = outputs
         self._ids = itertools.count()
@@ -203,6 +205,10 @@ class LLMEngine:
             asked_tokens=dict(self._asked),
             load_seconds=tiers.load_seconds if tiers is not None else {},
             cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
+            prefilled_tokens=scheduler.num_prefilled,
+            copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
+            copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
+            evicted_blocks=pool.num_evicted,
             workers=self.core.executor.state,
         )
 

@@ -35,12 +35,17 @@ class OutputProcessor:
 
     def add_request(self, request: Request) -> None:
         """From now on its updates can be processed. The text of what it has produced already is not told again."""
-        progress = _Progress(request, self._answers.begin(request.prompt_token_ids), StopStrings(request.sampling.stop))
+        sampling = request.sampling
+        progress = _Progress(
+            request,
+            self._answers.begin(request.prompt_token_ids, skip_special=sampling.skip_special_tokens),
+            StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
+        )
         self._progress[request.request_id] = progress
         progress.num_resumed = len(request.output_token_ids)
         for token_id in request.output_token_ids:
             progress.num_tokens += 1
-            is_stop_token = token_id in request.sampling.stop_token_ids
+            is_stop_token = token_id in sampling.ending_ids
             said, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
             if said.is_thought:
                 progress.reasoning_before += said.text
@@ -77,17 +82,29 @@ class OutputProcessor:
             return None, False
         if token_id is None:
             return self._finished(progress, Said(), (), update.finish_reason or "abort"), False
+        is_first = progress.first_token is None
+        output, stopped = self._process_token(progress, token_id, update.finish_reason)
+        if update.logprobs is not None:
+            output = replace(output, logprobs=(update.logprobs,))
+        if is_first and request.prompt_logprobs:
+            output = replace(output, prompt_logprobs=tuple(request.prompt_logprobs))
+        return output, stopped
+
+    def _process_token(
+        self, progress: _Progress, token_id: int, finish_reason: FinishReason | None
+    ) -> tuple[RequestOutput, bool]:
+        request = progress.request
         if progress.first_token is None:
             progress.first_token = self._clock()
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
-        ended_by_token = update.finish_reason == "stop"
+        ended_by_token = finish_reason == "stop"
         said, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
         if met is not None:
             ended = self._finished(progress, said, (token_id,), "stop", cut=True, stop_string=met)
-            return ended, update.finish_reason is None
-        if update.finish_reason is not None:
-            return self._finished(progress, said, (token_id,), update.finish_reason), False
+            return ended, finish_reason is None
+        if finish_reason is not None:
+            return self._finished(progress, said, (token_id,), finish_reason), False
         return _output(request.request_id, said, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
@@ -96,7 +113,8 @@ class OutputProcessor:
         return None if progress is None else self._finished(progress, Said(), (), reason, error=error)
 
     def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[Said, str | None]:
-        said = Said() if is_stop_token else progress.answer.push(token_id)
+        is_left_out = is_stop_token and not progress.request.sampling.include_stop_str_in_output
+        said = Said() if is_left_out else progress.answer.push(token_id)
         # Stop strings end what is said; a thought may speak of them.
         if said.is_thought:
             return said, None
@@ -117,6 +135,8 @@ class OutputProcessor:
         error: str | None = None,
     ) -> RequestOutput:
         request = progress.request
+        if reason == "stop" and request.mask is not None and (failure := request.mask.failure) is not None:
+            reason, error = "error", f"the answer could not be brought into its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
         return replace(

@@ -1,10 +1,15 @@
 """What the engine hands to its callers: text deltas, and the receipt at the end."""
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
 """timeout: the request's own time was over. queue_timeout: it had no turn within the server's `--queue-timeout`."""
+
+Place = Literal["device", "cpu", "redis"]
+"""Where a block is, the nearest of the tiers that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,18 @@ class Usage:
     reasoning_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TokenLogprobs:
+    """The natural logarithm of a token's probability at its place, and the likeliest ones there, the likeliest first.
+
+    Of the model itself: settings of the request change nothing in them.
+    """
+
+    token_id: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
 # Not frozen: one is made for every token of every request, and that would take five times as long.
 @dataclass(slots=True)
 class RequestOutput:
@@ -125,6 +142,8 @@ class RequestOutput:
     and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
     stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
     reasoning: what the model thought before it answered, apart from `text`; if an output has both, it comes first.
+    logprobs: of each of token_ids, if they were asked for. prompt_logprobs: of each token of the prompt but the first,
+    with the first output, if they were asked for.
     """
 
     request_id: str
@@ -136,8 +155,22 @@ class RequestOutput:
     retry_after: int | None = None
     stop_string: str | None = None
     reasoning: str = ""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    prompt_logprobs: tuple[TokenLogprobs, ...] = ()
 
     @property
     def finished(self) -> bool:
         """Whether this is the last output of the request."""
         return self.finish_reason is not None
+
+
+def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
+    """News of one request, in their order, as one; at least one."""
+    return replace(
+        outputs[-1],
+        text="".join(each.text for each in outputs),
+        reasoning="".join(each.reasoning for each in outputs),
+        token_ids=tuple(itertools.chain.from_iterable(each.token_ids for each in outputs)),
+        logprobs=tuple(itertools.chain.from_iterable(each.logprobs for each in outputs)),
+        prompt_logprobs=tuple(itertools.chain.from_iterable(each.prompt_logprobs for each in outputs)),
+    )

@@ -9,13 +9,13 @@ from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
 from engine.errors import InvalidRequestError
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
+from engine.sampling.checks import check_sampling, check_something_may_come
+from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
-
-MAX_STOP_STRINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,9 @@ class Processor:
 
     public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
 
-    queue_timeout: seconds within which a request must have its first turn.
+    queue_timeout: seconds within which a request must have its first turn. encode: a plain text's ids, for `bad_words`.
+    make_mask: a new one for each request whose answer must have a form, from its parameters and its prompt; it may
+    raise InvalidRequestError.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class Processor:
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
+        encode: Callable[[str], Sequence[int]] = lambda _: (),
+        make_mask: Callable[[SamplingParams, Sequence[int]], TokenMask | None] = lambda *_: None,
     ) -> None:
         self.limits = limits
         self.salts = salts
@@ -58,6 +62,8 @@ class Processor:
         self._clock = clock
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
+        self._encode = encode
+        self._make_mask = make_mask
 
     @property
     def model_fingerprint(self) -> str:
@@ -88,14 +94,18 @@ class Processor:
         prompt = tuple(prompt_token_ids)
         self._check_prompt(prompt)
         self._check_ids(produced)
-        _check_sampling(params)
+        check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
+        check_something_may_come(sampling)
         public = self._public_part(prompt)
         root = self._root_key(tenant, public)
+        if params.prompt_logprobs is not None:
+            # Each token of the prompt must be computed for it: nobody else's blocks can serve.
+            public, root, keep_kv = None, BlockKey(secrets.token_bytes(len(root))), False
         keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
         now = self._clock()
-        return Request(
+        request = Request(
             request_id,
             tenant,
             prompt,
@@ -107,9 +117,19 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
-            output_token_ids=list(produced),
             keeps_kv=keep_kv,
+            mask=self._make_mask(sampling, prompt),
         )
+        for token_id in produced:
+            request.append_token(token_id)
+        return request
+
+    def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
+        """Keys of the full blocks of a prompt that begins with these tokens. Touches nothing else."""
+        if not self._prefix_cache:
+            return []
+        public = self._public_part(token_ids)
+        return self._keys(self._root_key(tenant, public), public, token_ids)
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""
@@ -186,8 +206,14 @@ class Processor:
             params,
             max_tokens=max_tokens,
             seed=secrets.randbits(63) if params.seed is None else params.seed,
-            stop_token_ids=() if params.ignore_eos else self.limits.eos_token_ids,
+            eos_token_ids=() if params.ignore_eos else self.limits.eos_token_ids,
+            bad_word_ids=self._bad_word_ids(params),
         )
+
+    def _bad_word_ids(self, params: SamplingParams) -> tuple[tuple[int, ...], ...]:
+        """A word has other tokens behind a space than at the beginning of a text."""
+        written = [text for word in params.bad_words for text in (word, f" {word.lstrip()}")]
+        return tuple(dict.fromkeys(ids for text in written if (ids := tuple(self._encode(text)))))
 
     def _public_part(self, token_ids: Sequence[int]) -> PublicPrefix | None:
         return self._public if self._public is not None and self._public.begins(token_ids) else None
@@ -199,19 +225,3 @@ class Processor:
     def _keys(self, root: BlockKey, public: PublicPrefix | None, token_ids: Sequence[int]) -> list[BlockKey]:
         size, before = self.limits.block_size, public.keys if public is not None else ()
         return [*before, *extend_keys(root, token_ids[len(before) * size :], size)]
-
-
-def _check_sampling(params: SamplingParams) -> None:
-    checks = (
-        ("temperature", 0.0 <= params.temperature <= 2.0, "must be between 0 and 2"),
-        ("top_p", 0.0 < params.top_p <= 1.0, "must be above 0 and at most 1"),
-        ("top_k", params.top_k >= 0, "must be 0 (off) or more"),
-        ("seed", params.seed is None or -(2**63) <= params.seed < 2**64, "must be a 64-bit integer"),
-        ("max_tokens", params.max_tokens is None or params.max_tokens >= 1, "must be 1 or more"),
-        ("min_tokens", params.min_tokens >= 0, "must be 0 or more"),
-        ("stop", len(params.stop) <= MAX_STOP_STRINGS, f"may hold at most {MAX_STOP_STRINGS} strings"),
-        ("stop", all(params.stop), "may not hold an empty string"),
-    )
-    for param, holds, rule in checks:
-        if not holds:
-            raise InvalidRequestError(f"{param} {rule}", param=param)

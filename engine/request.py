@@ -1,5 +1,6 @@
 """A request as the scheduler side sees it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
@@ -7,8 +8,9 @@ from math import inf
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd
+from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
+from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.timeline import Timeline
 
@@ -48,6 +50,9 @@ class Request:
     there when it last left for its turn.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
+    mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
+    forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
+    as far as they are known, if it wants them.
     """
 
     request_id: str
@@ -83,6 +88,9 @@ class Request:
     started: float | None = None
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
+    mask: TokenMask | None = None
+    untold_token_ids: list[int] = field(default_factory=list)
+    prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     timeline: Timeline = field(init=False)
 
@@ -120,6 +128,32 @@ class Request:
         """Tokens that it still wants beside those that steps in flight will produce. Needs `max_tokens`."""
         assert self.sampling.max_tokens is not None
         return self.sampling.max_tokens - self.num_produced_tokens
+
+    @property
+    def needs_known_tokens(self) -> bool:
+        """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
+        together while one is in flight that produces a token of it."""
+        return self.mask is not None or self.sampling.has_bad_phrases
+
+    @property
+    def may_be_sampled(self) -> bool:
+        """Whether a step may be put together that chooses its next token."""
+        if self.samples_in_flight and self.needs_known_tokens:
+            return False
+        return self.mask is None or self.mask.is_ready
+
+    def forced_tokens(self) -> Sequence[int]:
+        """What must follow its last token, and is appended next: nothing is left to choose."""
+        # Nobody computes how likely a forced token was.
+        forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
+        self.untold_token_ids.extend(forced)
+        return forced
+
+    def append_token(self, token_id: int) -> None:
+        """The next token of its answer has come."""
+        self.output_token_ids.append(token_id)
+        if self.mask is not None:
+            self.mask.accept(token_id)
 
     def key_before(self, index: int) -> BlockKey:
         """The parent of block `index`: the key of the block before it, or a root."""

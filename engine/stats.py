@@ -14,12 +14,14 @@ class EngineStats:
     preempted: those of the waiting that ran before. preemptions: running requests that were stopped for lack of blocks;
     reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
     of the wait, "served" if there was a token, else the finish reason.
-    *_tokens: prompt tokens by where their KV came from. tiers: None if nothing lies below the device.
+    *_tokens: prompt tokens by where their KV came from, counted when their request ends; prefilled_tokens: those that
+    were computed, counted as they are. tiers: None if nothing lies below the device.
     unstored_blocks: full blocks that the CPU tier has not taken yet; stores_refused: for lack of room.
     asked_tokens: prompt tokens that each tier could have had: those that none above it had.
     load_seconds: of loads that brought something, by the lowest tier that it came from. cpu_store_seconds: of each copy
-    of a block down to the CPU tier. checks: how often the owners of blocks
-    checked themselves, by outcome: "clean" or "failed".
+    of a block down to the CPU tier. copied_up_blocks, copied_down_blocks: between CPU memory and the device.
+    evicted_blocks: of the device, that held a prefix until they were needed for something else. checks: how often the
+    owners of blocks checked themselves, by outcome: "clean" or "failed".
     """
 
     running: int
@@ -52,4 +54,8 @@ class EngineStats:
     asked_tokens: dict[str, int] = field(default_factory=dict)
     load_seconds: dict[str, Histogram] = field(default_factory=dict)
     cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    prefilled_tokens: int = 0
+    copied_up_blocks: int = 0
+    copied_down_blocks: int = 0
+    evicted_blocks: int = 0
     workers: WorkersState | None = None

@@ -11,7 +11,7 @@ from app.services import services_of
 
 
 async def get_tree(request: Request) -> Response:
-    """All messages of all branches, without what they say."""
+    """All messages of all branches, with the beginning of what they say."""
     store = services_of(request).store
     conversation = await store.conversations.get(request.path_params["id"])
     messages = await store.tree.outline(conversation.id)

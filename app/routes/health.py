@@ -8,9 +8,10 @@ from starlette.routing import Route
 
 from app.backend import Backend
 from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
+from app.figures import TierFigures, tier_figures
 from app.principal import Principal
 from app.services import server_services
-from app.tier_words import cpu_words, device_words, redis_words
+from app.tier_words import tier_words
 from app.turns import sampling_of_chats
 from app.version import VERSION
 from engine.executor.workers import WorkersState
@@ -101,19 +102,12 @@ def _model(engine: Backend) -> dict[str, Any]:
 
 def _tiers(engine: Backend) -> dict[str, Any]:
     stats = engine.stats()
-    # A block can be used and cached at once; how many are both is not counted.
-    blocks = max(stats.blocks_used, stats.blocks_cached)
-    tiers = stats.tiers
-    cpu = (tiers.cpu_used_bytes, tiers.cpu_capacity_bytes) if tiers is not None else (0, 0)
-    redis = (tiers.redis_used_bytes, tiers.redis_capacity_bytes) if tiers is not None else (0, 0)
-    return {
-        "device": _tier(blocks * stats.block_nbytes, stats.blocks_total * stats.block_nbytes, device_words(stats)),
-        "cpu": _tier(*cpu, cpu_words(engine, stats)),
-        "redis": _tier(*redis, redis_words(engine.redis_note, tiers)),
-    }
+    figures = tier_figures(stats)
+    return {tier: _tier(figures.get(tier), words) for tier, words in tier_words(engine, stats).items()}
 
 
-def _tier(used: int, capacity: int, state: str) -> dict[str, Any]:
+def _tier(figures: TierFigures | None, state: str) -> dict[str, Any]:
+    used, capacity = (figures.used_bytes, figures.capacity_bytes) if figures is not None else (0, 0)
     return {"used_bytes": used, "capacity_bytes": capacity, "state": state}
 
 

@@ -1,17 +1,23 @@
 """POST /v1/chat/completions."""
 
+from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.openai_shapes import ChatShape
+from app.backend import Backend
+from app.logprob_shapes import ChatLogprobs, TokenNames
+from app.openai_shapes import ChatShape, Head
 from app.request_body import read_body
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
 from app.tenancy import tenant_of
+from app.tool_shapes import ToolCallShape, as_message
+from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
 
 
 async def chat_completions(request: Request) -> Response:
@@ -20,21 +26,45 @@ async def chat_completions(request: Request) -> Response:
     engine = services.host.require()
     fields = await read_body(request, ChatCompletionRequest)
     check_model(engine, fields.model)
-    turns = [message.turn() for message in fields.messages]
-    thinking = fields.thinking_mode(engine)
-    prompt = await services.prompts.prompt(engine, tenant_of(request), turns, param="messages", thinking=thinking)
-    shape = ChatShape(
-        model=engine.model_name, fingerprint=services.host.fingerprint, include_usage=fields.include_usage
+    thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
+    params = _params(fields, engine)
+    prompt = await services.prompts.prompt(
+        engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking
     )
+    remember = partial(services.prompts.remember, engine, prompt)
+    head = Head.new(
+        "chatcmpl",
+        model=engine.model_name,
+        fingerprint=services.host.fingerprint,
+        include_usage=fields.include_usage,
+    )
+    logprobs = ChatLogprobs(TokenNames(engine.tokenizer)) if fields.logprobs else None
+    shape = ChatShape(head, logprobs, ends_with_stop_token=params.include_stop_str_in_output)
+    if fields.offered:
+        parallel = fields.parallel_tool_calls is not False
+        shape = ToolCallShape(how, head, logprobs, parallel=parallel)
+        remember = partial(remember, as_message=partial(as_message, how, parallel))
     return await answer(
         request,
         engine,
         fields,
         shape,
         prompt=prompt.ids,
-        params=fields.sampling_params(engine.sampling_defaults),
-        remember=partial(services.prompts.remember, engine, prompt),
+        params=params,
+        remember=remember,
     )
+
+
+def _params(fields: ChatCompletionRequest, engine: Backend) -> SamplingParams:
+    """Raises InvalidRequestError if the answer must have two forms at once."""
+    params, calls = fields.sampling_params(engine.sampling_defaults), fields.calls_form(engine.chat_format.tools)
+    if calls is None:
+        return params
+    if params.form is not None:
+        raise InvalidRequestError(
+            "tool_choice: an answer that must call a tool can have no other form", param="tool_choice"
+        )
+    return replace(params, form=calls)
 
 
 routes = [Route("/v1/chat/completions", chat_completions, methods=["POST"])]

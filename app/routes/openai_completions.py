@@ -1,32 +1,60 @@
 """POST /v1/completions."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.openai_shapes import TextShape
+from app.backend import Backend
+from app.logprob_shapes import TextLogprobs, TokenNames
+from app.openai_shapes import Echo, Head, TextShape
 from app.prompts import to_ids
 from app.request_body import read_body
 from app.schemas.completions import CompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.several_answers import answer_several
 
 
 async def completions(request: Request) -> Response:
-    """Continue a text, or a list of token ids. The text of a control token counts as that token here."""
+    """Continue texts, or lists of token ids. The text of a control token counts as that token here."""
     host = services_of(request).host
     engine = host.require()
     fields = await read_body(request, CompletionRequest)
     check_model(engine, fields.model)
-    prompt = fields.single_prompt()
-    if isinstance(prompt, str):
-        text = prompt
-        ids = await to_ids(engine, lambda: engine.tokenizer.encode_prompt(text), text, param="prompt", special=True)
-    else:
-        ids = prompt
-    shape = TextShape(model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
     params = fields.sampling_params(engine.sampling_defaults)
-    return await answer(request, engine, fields, shape, prompt=ids, params=params)
+    head = Head.new("cmpl", model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
+    names = TokenNames(engine.tokenizer)
+    prompts = [(prompt, await _ids(engine, prompt)) for prompt in fields.prompts()]
+    shapes = [
+        TextShape(
+            head,
+            TextLogprobs(names) if fields.logprobs is not None else None,
+            index=index,
+            echo=_echo(names, prompt, ids) if fields.echo and ids else None,
+            ends_with_stop_token=params.include_stop_str_in_output,
+        )
+        for index, (prompt, ids) in enumerate(prompts)
+    ]
+    if len(prompts) == 1:
+        return await answer(request, engine, fields, shapes[0], prompt=prompts[0][1], params=params)
+    return await answer_several(request, engine, fields, shapes, prompts=[ids for _, ids in prompts], params=params)
+
+
+async def _ids(engine: Backend, prompt: str | list[int]) -> list[int]:
+    if not isinstance(prompt, str):
+        return prompt
+    encode = partial(engine.tokenizer.encode_prompt, prompt)
+    return await to_ids(engine, encode, prompt, param="prompt", special=True)
+
+
+def _echo(names: TokenNames, prompt: str | list[int], ids: list[int]) -> Echo:
+    """Of a text the token that the model wants before it is no part."""
+    if isinstance(prompt, str):
+        return Echo(prompt, ids[0], first_is_shown=prompt.encode().startswith(names.bytes_of(ids[0])))
+    text = b"".join(map(names.bytes_of, ids)).decode(errors="replace")
+    return Echo(text, ids[0], first_is_shown=True)
 
 
 routes = [Route("/v1/completions", completions, methods=["POST"])]

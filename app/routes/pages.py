@@ -15,7 +15,7 @@ STATIC = Path(__file__).parent.parent / "static"
 NOT_BUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Ebb</title>
 <h1>Ebb is running, its page is not built</h1>
-<p>Build it with <code>make web</code> and load this page again. The API under <code>/v1</code> works without it.</p>
+<p>Build it with <code>make setup</code> and load this page again. The API under <code>/v1</code> works without it.</p>
 </html>
 """
 
@@ -51,6 +51,7 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
     return [
         Route("/", index),
         Route("/c/{id}", index),
+        Route("/live", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
         Route("/{name}", beside_index),
     ]

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.backend import Backend
 from app.prompts import to_ids
 from app.request_body import read_body
+from app.schemas.chat_completions import turns_of
 from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
 from app.services import services_of
 from app.serving import check_model
@@ -24,7 +25,7 @@ async def tokenize(request: Request) -> Response:
         check_model(engine, fields.model)
     fields.check()
     if fields.messages is not None:
-        turns = [message.turn() for message in fields.messages]
+        turns = turns_of(fields.messages)
         ids = (await services.prompts.prompt(engine, tenant_of(request), turns, param="messages")).ids
     else:
         ids = await _text_ids(engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)

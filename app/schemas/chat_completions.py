@@ -1,15 +1,18 @@
 """POST /v1/chat/completions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
-from app.schemas.parsing import RequestModel, supported_items
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount
+from app.schemas.parsing import RequestModel, supported_items, told
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
+from app.schemas.tools import MAX_CALLS, CallOfTool, ToolFields
 from app.thinking import preferred_mode, required_mode
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
@@ -37,14 +40,15 @@ class ChatMessage(RequestModel):
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "reasoning_content"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "refusal": (),
-        "tool_calls": ([],),
         "function_call": (),
         "audio": (),
         "annotations": ([],),
     }
 
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Content | None
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: Content | None = None
+    tool_calls: Annotated[list[CallOfTool], Field(max_length=MAX_CALLS)] | None = None
+    tool_call_id: str | None = None
 
     @property
     def text(self) -> str:
@@ -53,9 +57,23 @@ class ChatMessage(RequestModel):
             return "".join(part.text for part in self.content)
         return self.content or ""
 
-    def turn(self) -> Message:
-        """What the template gets. "developer" is OpenAI's newer word for "system"."""
-        return Message("system" if self.role == "developer" else self.role, self.text)
+    def turn(self, index: int) -> Message:
+        """What the template gets. "developer" is OpenAI's newer word for "system". index: among the messages.
+
+        Raises:
+            InvalidRequestError: it says nothing, or what only others may say.
+        """
+        path = f"messages[{index}]"
+        if self.tool_calls and self.role != "assistant":
+            param = f"{path}.tool_calls"
+            raise InvalidRequestError(f"{param}: only the assistant calls tools", param=param)
+        if self.tool_call_id is not None and self.role != "tool":
+            param = f"{path}.tool_call_id"
+            raise InvalidRequestError(f"{param}: only a tool's message answers a call", param=param)
+        if not self.tool_calls and "content" not in self.model_fields_set:
+            raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
+        calls = tuple(call.call(f"{path}.tool_calls[{number}]") for number, call in enumerate(self.tool_calls or ()))
+        return Message("system" if self.role == "developer" else self.role, self.text, calls)
 
 
 ChatMessages = Annotated[
@@ -65,26 +83,26 @@ ChatMessages = Annotated[
 ]
 
 
+def turns_of(messages: list[ChatMessage]) -> list[Message]:
+    """What the template gets. Raises as `ChatMessage.turn`."""
+    return [message.turn(index) for index, message in enumerate(messages)]
+
+
 class TemplateArguments(RequestModel):
     """What vLLM hands to a chat template. Only the switch that clients use is known."""
 
     enable_thinking: bool | None = None
 
 
-class ChatCompletionRequest(OpenAIRequest):
+class ChatCompletionRequest(OpenAIRequest, ToolFields):
     """The request of OpenAI's chat API, with `top_k`, `min_tokens`, `ignore_eos` and `thinking` beside its own fields,
     and `chat_template_kwargs` as vLLM's clients send it."""
 
-    ignored: ClassVar[frozenset[str]] = OpenAIRequest.ignored | {"verbosity"}
+    ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OpenAIRequest.neutral,
-        "tools": ([],),
-        "tool_choice": ("none", "auto"),
         "functions": ([],),
         "function_call": ("none", "auto"),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
-        "response_format": ({"type": "text"},),
         "store": (False,),
         "modalities": (["text"],),
         "audio": (),
@@ -92,11 +110,22 @@ class ChatCompletionRequest(OpenAIRequest):
         "web_search_options": (),
     }
 
-    messages: ChatMessages
-    max_completion_tokens: TokenCount | None = None
-    thinking: ThinkingMode | None = None
-    reasoning_effort: str | None = None
-    chat_template_kwargs: TemplateArguments | None = None
+    messages: Annotated[
+        ChatMessages, Field(description="roles system, developer, user, assistant and tool; parts of text only")
+    ]
+    max_completion_tokens: TokenCount | None = told("the newer name of `max_tokens`, and wins over it")
+    logprobs: bool | None = told(
+        "log probabilities of the model itself, of every token of the answer, also of thoughts"
+    )
+    top_logprobs: TopLogprobs | None = told("so many of the likeliest tokens beside each; needs `logprobs`")
+    thinking: ThinkingMode | None = told("whether the model thinks first, where it can")
+    reasoning_effort: str | None = told("`none` and `minimal` ask for no thinking, others for it; where the model can")
+    chat_template_kwargs: TemplateArguments | None = told("`enable_thinking`, as clients of vLLM say it")
+
+    def turns(self) -> list[Message]:
+        """What the template gets, the tools first. Raises as `ChatMessage.turn`."""
+        tools = [Message("tools", self.tools_text)] if self.offered else []
+        return [*tools, *turns_of(self.messages)]
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """The most explicit of its three fields counts. Raises InvalidRequestError if the model cannot do that."""
@@ -108,16 +137,25 @@ class ChatCompletionRequest(OpenAIRequest):
         return preferred_mode(engine, "high" if enabled else "none")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, where `max_completion_tokens` wins over its older name."""
-        if self.max_completion_tokens is None:
-            return super().sampling_params(defaults)
-        return self.model_copy(
-            update={"max_tokens": self.max_completion_tokens, "max_completion_tokens": None}
-        ).sampling_params(defaults)
+        """As SamplingFields, where `max_completion_tokens` wins over its older name.
+
+        Raises:
+            InvalidRequestError: `top_logprobs` without `logprobs`.
+        """
+        if self.top_logprobs and not self.logprobs:
+            raise InvalidRequestError("top_logprobs needs logprobs to be true", param="top_logprobs")
+        limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
+        fields = self.model_copy(update={"max_tokens": limit})
+        params = super(ChatCompletionRequest, fields).sampling_params(defaults)
+        return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""
         if engine_param == "prompt":
             return "messages"
+        if engine_param == "form" and self.answer_form() is None:
+            return "tools"
+        if engine_param == "logprobs":
+            return "top_logprobs"
         newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
-        return "max_completion_tokens" if newer else engine_param
+        return "max_completion_tokens" if newer else super().client_field(engine_param)

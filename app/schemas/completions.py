@@ -1,17 +1,17 @@
 """POST /v1/completions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest
-from engine.errors import InvalidRequestError
+from app.limits import MAX_PROMPTS
+from app.schemas.parsing import told
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenId, TopLogprobs
 from engine.sampling_params import SamplingParams
 
 DEFAULT_MAX_TOKENS = 16
-
-TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
 def _prompt_kind(value: object) -> str:
@@ -23,48 +23,43 @@ def _prompt_kind(value: object) -> str:
     return "<texts>" if isinstance(first, str) else "<ids>"
 
 
+PromptIds = Annotated[list[TokenId], Field(min_length=1)]
 Prompt = Annotated[
     Annotated[str, Tag("<text>")]
-    | Annotated[list[str], Tag("<texts>")]
+    | Annotated[list[str], Field(min_length=1, max_length=MAX_PROMPTS), Tag("<texts>")]
     | Annotated[list[TokenId], Field(min_length=1), Tag("<ids>")]
-    | Annotated[list[Annotated[list[TokenId], Field(min_length=1)]], Tag("<id lists>")],
+    | Annotated[list[PromptIds], Field(max_length=MAX_PROMPTS), Tag("<id lists>")],
     Discriminator(_prompt_kind),
 ]
 
 
 class CompletionRequest(OpenAIRequest):
-    """The request of OpenAI's older API: the prompt is text, or token ids, of one completion."""
+    """The request of OpenAI's older API: text or token ids to be continued, or several of them."""
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OpenAIRequest.neutral,
-        "echo": (False,),
         "suffix": ("",),
-        "logprobs": (),
         "best_of": (1,),
     }
 
-    prompt: Prompt
+    prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    echo: bool | None = told("the text begins with the prompt")
+    logprobs: TopLogprobs | None = told(
+        "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
+        "prompt's, which is then computed anew and kept for nobody"
+    )
 
-    def single_prompt(self) -> str | list[int]:
-        """The one prompt, as text or token ids.
-
-        Raises:
-            InvalidRequestError: the list holds several prompts.
-        """
-        prompts = self.prompt
-        if isinstance(prompts, str):
-            return prompts
-        ids = [part for part in prompts if isinstance(part, int)]
-        if ids:
-            return ids
-        if len(prompts) > 1:
-            raise InvalidRequestError("Several prompts in one request are not supported yet", param="prompt")
-        only = prompts[0]
-        assert not isinstance(only, int)
-        return only
+    def prompts(self) -> list[str | list[int]]:
+        """Each as text or token ids."""
+        given: Any = self.prompt
+        return list(given) if isinstance(given, list) and not isinstance(given[0], int) else [given]
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with this API's own default of 16 tokens."""
-        if self.max_tokens is not None:
-            return super().sampling_params(defaults)
-        return self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS}).sampling_params(defaults)
+        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too."""
+        fields = self if self.max_tokens is not None else self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS})
+        params = super(CompletionRequest, fields).sampling_params(defaults)
+        return replace(params, logprobs=self.logprobs, prompt_logprobs=self.logprobs if self.echo else None)
+
+    def client_field(self, engine_param: str) -> str:
+        """The engine has two fields for this API's one."""
+        return "logprobs" if engine_param == "prompt_logprobs" else super().client_field(engine_param)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.limits import MAX_DRAFT_LENGTH, MAX_TITLE_LENGTH
+from app.limits import MAX_DRAFT_LENGTH, MAX_PLACES, MAX_TITLE_LENGTH
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
@@ -62,6 +62,12 @@ class MessageChoice(RequestModel):
     """PUT of the head and POST of a fork: which message is meant."""
 
     message_id: str
+
+
+class PlacesWanted(RequestModel):
+    """POST of /api/places: of which conversations."""
+
+    conversation_ids: Annotated[list[str], Field(max_length=MAX_PLACES)]
 
 
 class DraftFields(RequestModel):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, from_json
 
 from engine.errors import InvalidRequestError
@@ -30,6 +30,15 @@ class RequestModel(BaseModel):
         fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
         fields |= {name: {"enum": [None, *values]} for name, values in cls.neutral.items()}
         return schema
+
+
+LONGEST_NAME: Final = 200
+"""Characters of a field's path that an error repeats: a client may have made it megabytes long."""
+
+
+def told(description: str) -> Any:
+    """A field that may be left out or null. description: what Ebb does with it, for the tables of docs/api.md."""
+    return Field(default=None, description=description)
 
 
 Model = TypeVar("Model", bound=RequestModel)
@@ -102,6 +111,8 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
     path = field_path(error["loc"])
+    if len(path) > LONGEST_NAME:
+        path = f"{path[:LONGEST_NAME]}..."
     match error["type"]:
         case "extra_forbidden":
             message = f"Unknown field {path}"
@@ -115,11 +126,12 @@ def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
 
 
 def field_path(location: tuple[int | str, ...]) -> str:
-    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", are no part of the path."""
+    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", and
+    "[key]" behind the name of a wrong key are no part of the path."""
     path = ""
     for part in location:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif not part.startswith("<"):
+        elif not part.startswith("<") and part != "[key]":
             path += f".{part}" if path else part
     return path

@@ -1,12 +1,23 @@
 """The sampling fields that every generating route shares."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from app.limits import MAX_STOP_LENGTH, MAX_STOP_STRINGS
-from app.schemas.parsing import RequestModel
+from app.limits import (
+    MAX_ALLOWED_TOKENS,
+    MAX_BAD_WORD_LENGTH,
+    MAX_BAD_WORDS,
+    MAX_BIASED_TOKENS,
+    MAX_STOP_LENGTH,
+    MAX_STOP_STRINGS,
+    MAX_STOP_TOKENS,
+    MAX_TOP_LOGPROBS,
+)
+from app.schemas.answer_forms import FormFields
+from app.schemas.parsing import RequestModel, told
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
@@ -20,27 +31,56 @@ StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
 StopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS), BeforeValidator(_as_list)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 TopP = Annotated[float, Field(gt=0, le=1)]
-TopK = Annotated[int, Field(ge=-1, le=1 << 31)]
+TopK = Annotated[int, Field(ge=-1, lt=1 << 31)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
+TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
+MinP = Annotated[float, Field(ge=0, le=1)]
+RepetitionPenalty = Annotated[float, Field(ge=0.01, le=10)]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Bias = Annotated[float, Field(ge=-100, le=100)]
+BiasedToken = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+LogitBias = Annotated[dict[BiasedToken, Bias], Field(max_length=MAX_BIASED_TOKENS)]
+StopTokens = Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS)]
+AllowedTokens = Annotated[list[TokenId], Field(min_length=1, max_length=MAX_ALLOWED_TOKENS)]
+BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_LENGTH)]
+BadWords = Annotated[list[BadWord], Field(max_length=MAX_BAD_WORDS)]
+TopLogprobs = Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
+_LISTS: Final = frozenset({"stop", "stop_token_ids", "logit_bias", "allowed_token_ids", "bad_words"})
 NO_DEFAULTS: Mapping[str, float] = {}
 
 
 class SamplingFields(RequestModel):
     """Each field may be left out or null: then the default of SamplingParams holds."""
 
-    temperature: Temperature | None = None
-    top_p: TopP | None = None
-    top_k: TopK | None = None
-    seed: Seed | None = None
-    stop: StopStrings | None = None
-    max_tokens: TokenCount | None = None
-    min_tokens: MinTokens | None = None
-    ignore_eos: bool | None = None
+    temperature: Temperature | None = told("0 takes the likeliest token")
+    top_p: TopP | None = told("keeps the likeliest tokens that together have this share; after `top_k`")
+    top_k: TopK | None = told("keeps so many of the likeliest tokens; 0 and -1: all")
+    min_p: MinP | None = told(
+        "leaves out what has less than this share of the likeliest token's probability; after `top_p`"
+    )
+    repetition_penalty: RepetitionPenalty | None = told(
+        "divides positive logits of tokens in the prompt or the answer, multiplies negative ones; 1: off"
+    )
+    presence_penalty: Penalty | None = told("taken off the logits of tokens that the answer has")
+    frequency_penalty: Penalty | None = told("taken off as often as the answer has the token")
+    logit_bias: LogitBias | None = told("a token id and what is added to its logit, before the penalties")
+    allowed_token_ids: AllowedTokens | None = told("no other token comes, nor one that ends the answer")
+    bad_words: BadWords | None = told(
+        "their tokens do not come one after the other, at the beginning of a text or behind a space"
+    )
+    seed: Seed | None = told("the same seed gives the same text: alone, in any batch, and after a restart")
+    stop: StopStrings | None = told("the answer ends before the first of them; a single string may be given alone")
+    stop_token_ids: StopTokens | None = told("end the answer, as the model's own do")
+    include_stop_str_in_output: bool | None = told("shows what ended the answer")
+    max_tokens: TokenCount | None = told("of the answer; left out: to the end of the window (completions: 16)")
+    min_tokens: MinTokens | None = told("nothing ends the answer before")
+    ignore_eos: bool | None = told("the model's own end tokens do not end the answer")
+    skip_special_tokens: bool | None = told("`false`: control tokens are in the text, by their names")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """What the engine gets. defaults: the model's, where the client leaves it open.
@@ -53,9 +93,11 @@ class SamplingFields(RequestModel):
             chosen["top_k"] = max(chosen["top_k"], 0)
         if "seed" in chosen:
             chosen["seed"] %= 1 << 64
-        if "stop" in chosen:
-            chosen["stop"] = tuple(chosen["stop"])
-        return SamplingParams(**chosen)
+        if "logit_bias" in chosen:
+            # Ids may be written in several ways, as in "7" and "07": the last one counts.
+            chosen["logit_bias"] = {int(token_id): bias for token_id, bias in chosen["logit_bias"].items()}.items()
+        lists = {name: tuple(chosen[name]) for name in _LISTS & chosen.keys()}
+        return SamplingParams(**chosen | lists)
 
 
 class ChatParams(SamplingFields):
@@ -67,28 +109,45 @@ class ChatParams(SamplingFields):
 class GenerationRequest(SamplingFields, UrgencyFields):
     """What every route has that generates an answer and keeps nothing."""
 
-    model: ModelName
-    stream: bool | None = None
+    model: Annotated[ModelName, Field(description="the one that is served")]
+    stream: bool | None = told("answers with server-sent events")
 
     def client_field(self, engine_param: str) -> str:
         """The client's name of a field that the engine refuses."""
         return engine_param
 
 
-class OpenAIRequest(GenerationRequest):
+class OpenAIRequest(GenerationRequest, FormFields):
     """What the two OpenAI generation routes have in common."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
-        {"user", "metadata", "parallel_tool_calls", "service_tier", "safety_identifier", "prompt_cache_key"}
+        {
+            "user",
+            "metadata",
+            "parallel_tool_calls",
+            "guided_decoding_backend",
+            "service_tier",
+            "safety_identifier",
+            "prompt_cache_key",
+        }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "n": (1,),
-        "frequency_penalty": (0, 0.0),
-        "presence_penalty": (0, 0.0),
-        "logit_bias": ({},),
     }
 
-    stream_options: "StreamOptions | None" = None
+    stream_options: "StreamOptions | None" = told(
+        "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
+    )
+
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """As SamplingFields, with the form that the answer must have."""
+        params, form = super().sampling_params(defaults), self.answer_form()
+        return params if form is None else replace(params, form=form[0])
+
+    def client_field(self, engine_param: str) -> str:
+        """The engine's form comes from one of several fields."""
+        form = self.answer_form() if engine_param == "form" else None
+        return form[1] if form is not None else super().client_field(engine_param)
 
     @property
     def include_usage(self) -> bool:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from app.schemas.chat_completions import ChatMessages
-from app.schemas.completions import TokenId
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import ModelName
+from app.schemas.sampling import ModelName, TokenId
 from engine.errors import InvalidRequestError
 
 

@@ -89,10 +89,11 @@ def conversation_of(row: Row) -> Conversation:
 
 def node_of(row: Row) -> TokenNode:
     """The columns of `message` that tell of its tokens."""
-    return TokenNode(row["id"], row["parent_id"], row["role"], _tokens(row))
+    return TokenNode(row["id"], row["parent_id"], row["role"], tokens_of(row))
 
 
-def _tokens(row: Row) -> MessageTokens:
+def tokens_of(row: Row) -> MessageTokens:
+    """The same without the tree."""
     return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
 
 
@@ -101,7 +102,7 @@ def message_of(row: Row) -> Message:
     values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
     for name in ("error", "usage", "params"):
         values[name] = None if values[name] is None else json.loads(values[name])
-    return Message(**values, tokens=_tokens(row))
+    return Message(**values, tokens=tokens_of(row))
 
 
 def dump(value: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.heads import HeadStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
 from app.storage.keys import KeyStore
@@ -35,6 +36,7 @@ class Store:
     runs: RunStore
     deletions: DeletionStore
     drafts: DraftStore
+    heads: HeadStore
     search: SearchStore
     imports: ImportStore
     items: ItemStore
@@ -65,6 +67,7 @@ class Store:
             runs=RunStore(database, tenant),
             deletions=DeletionStore(database, tenant),
             drafts=DraftStore(database, tenant),
+            heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
             imports=ImportStore(database, tenant),
             items=ItemStore(database, tenant),

@@ -14,6 +14,9 @@ from app.storage.rows import insert_conversation, insert_messages, message_of, n
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError
 
+PREVIEW_LENGTH = 120
+"""Of a message in the outline, in characters."""
+
 SIBLINGS_QUERY = """
     WITH RECURSIVE path(id, parent_id) AS (
       SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
@@ -37,12 +40,13 @@ NEWEST_LEAF_QUERY = """
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A message without what it says."""
+    """A message with no more of what it says than its beginning."""
 
     id: str
     parent_id: str | None
     role: Role
     status: MessageStatus
+    preview: str
     created_at: float
 
     def to_json(self) -> dict[str, Any]:
@@ -60,9 +64,9 @@ class TreeStore:
     async def outline(self, conversation_id: str) -> list[Outline]:
         """All of its messages; those that came first come first."""
         rows = await self._database.read(
-            "SELECT id, parent_id, role, status, created_at FROM shown_message "
+            "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
             "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id",
-            (conversation_id, self._tenant),
+            (PREVIEW_LENGTH, conversation_id, self._tenant),
         )
         return [Outline(**dict(row)) for row in rows]
 

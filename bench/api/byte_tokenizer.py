@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
+from models.tool_format import ToolFormat, find_tool_format
 
 END, SAID = 256, 257
 VOCABULARY = 258
@@ -38,6 +39,7 @@ class ByteChatFormat:
     """Role, newline, content, END. What `app.backend.PromptFormat` asks for."""
 
     thinking: Thinking | None = None
+    tools: ToolFormat = find_tool_format({}, "")
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """As most templates do, it takes a system message at the beginning only."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.api.fuzz_requests import Attempt, RequestMaker, operations
+from bench.api.fuzz_requests import ENDLESS, Attempt, RequestMaker, operations
 from bench.api.replay_server import replay_server
 from bench.api.schedule import clock
 from bench.api.stream_reader import Address
@@ -67,8 +67,9 @@ async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path) -> Fu
         before, began = await _counts(server), clock()
         command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json")
         how = ("--checks", "not_a_server_error", "--max-examples", f"{max_examples}", "--seed", f"{seed}")
+        which = ("--exclude-path", ENDLESS)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *command, *how, "--request-timeout", f"{ANSWER_SECONDS}", "--no-color",
+            sys.executable, *command, *how, *which, "--request-timeout", f"{ANSWER_SECONDS}", "--no-color",
             cwd=state, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
         said, _ = await process.communicate()

@@ -33,6 +33,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "NewMessage": [{"content": "When is high tide?"}, {"content": "And at night?", "parent_id": "MSG"}],
     "RetryFields": [{}, {"params": {"max_tokens": 2}}],
     "MessageChoice": [{"message_id": "MSG"}],
+    "PlacesWanted": [{"conversation_ids": ["CONV", "conv_that-is-not-there"]}, {"conversation_ids": []}],
     "DraftFields": [{"text": "When is"}],
     "ImportFile": [
         {

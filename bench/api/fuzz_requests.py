@@ -39,11 +39,15 @@ class Attempt:
     is_cut: bool = False
 
 
+ENDLESS: Final = "/api/live"
+"""Nobody waits for the end of its answer."""
+
+
 def operations(document: Mapping[str, Any]) -> list[Operation]:
-    """All that an OpenAPI document has."""
+    """All that an OpenAPI document has, and whose answer ends."""
     found = []
     for path, methods in document["paths"].items():
-        for method, described in methods.items():
+        for method, described in methods.items() if path != ENDLESS else ():
             schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             query = tuple(each["name"] for each in described.get("parameters", ()) if each["in"] == "query")
             found.append(Operation(method.upper(), path, query, schema.get("$ref", "").rpartition("/")[2]))

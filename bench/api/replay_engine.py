@@ -17,7 +17,7 @@ from cache_tiers.histogram import Histogram
 from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -42,27 +42,49 @@ class _Answer:
     said: int = 0
 
 
-class ReplayEngine:
-    """What `app.backend.Backend` asks for. step_seconds: between two tokens of a stream."""
+class NoPrefixes:
+    """There is no KV."""
 
-    def __init__(self, step_seconds: float = STEP_SECONDS) -> None:
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """Nothing is brought."""
+        del name, token_ids, tenant
+        return False
+
+    def leave(self, name: str) -> None:
+        """Nothing was."""
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        """Nowhere."""
+        del tenant
+        return [None] * len(prefixes)
+
+
+class ReplayEngine:
+    """What `app.backend.Backend` asks for."""
+
+    def __init__(self, step_seconds: float = STEP_SECONDS, words: Sequence[str] = (), window: int = WINDOW) -> None:
+        """step_seconds: between two tokens of a stream. words: the tokens of every answer, from the first one again
+        after the last; without them a token says its step.
+        """
         self.model_name = MODEL
         self.kv_fingerprint = MODEL
-        self.max_model_len = WINDOW
+        self.max_model_len = window
         self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
         self.redis_note = "off"
         self.is_broken = False
         self.sampling_defaults: dict[str, float] = {}
         self.tokenizer = ByteTokenizer()
         self.chat_format = ByteChatFormat()
+        self.prefixes = NoPrefixes()
         self._processor = Processor(
-            ModelLimits(VOCABULARY, WINDOW, WINDOW, self.config.block_size, ()),
+            ModelLimits(VOCABULARY, window, window, self.config.block_size, ()),
             KeyNamespace(MODEL, MODEL, "bfloat16", self.config.block_size, 1, 0, 1, b""),
             TenantSalts(b"secret"),
             prefix_cache=False,
             clock=clock,
         )
         self._step_seconds = step_seconds
+        self._words = words
         self._step = 0
         self._answers: dict[str, _Answer] = {}
         self._finished: Counter[str] = Counter()
@@ -83,6 +105,9 @@ class ReplayEngine:
         for request_id in list(self._answers):
             self.abort(request_id)
         await self._task
+
+    async def prepare(self, params: SamplingParams) -> None:
+        pass
 
     def generate(
         self,
@@ -115,7 +140,7 @@ class ReplayEngine:
             len(produced),
         )
         self._answers[name] = answer
-        self._say(answer, f" {self._step}")
+        self._say(answer)
         return stream
 
     def abort(self, request_id: str) -> None:
@@ -180,11 +205,11 @@ class ReplayEngine:
             # Of a server that was busy for more than a step, all that is due comes at once.
             while self._step < steps_until(clock(), self._step_seconds):
                 self._step += 1
-                text = f" {self._step}"
                 for answer in list(self._answers.values()):
-                    self._say(answer, text)
+                    self._say(answer)
 
-    def _say(self, answer: _Answer, text: str) -> None:
+    def _say(self, answer: _Answer) -> None:
+        text = self._words[answer.said % len(self._words)] if self._words else f" {self._step}"
         answer.said += 1
         self._tokens += 1
         stops = answer.request.sampling.stop

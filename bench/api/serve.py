@@ -1,13 +1,14 @@
 """`python -m bench.api.serve`: the real server, with an engine that replays tokens, in a process of its own."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from app.config import Settings
 from app.server import run_server
 from app.startup import Report, objects_that_stay
-from bench.api.replay_engine import MODEL, ReplayEngine
+from bench.api.replay_engine import MODEL, WINDOW, ReplayEngine
 from bench.api.schedule import STEP_SECONDS
 
 
@@ -15,10 +16,13 @@ def main() -> int:
     """The flags are those that `bench.server.EbbServer` gives to `ebb serve`."""
     parser = argparse.ArgumentParser(prog="python -m bench.api.serve", description=__doc__)
     parser.add_argument("--step-seconds", type=float, default=STEP_SECONDS)
+    parser.add_argument("--window", type=int, default=WINDOW, help="of the model, in tokens")
+    parser.add_argument("--words", type=Path, help="a file: its words are the tokens of every answer, again and again")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
     given = parser.parse_args()
+    words = re.findall(r"\s*\S+", given.words.read_text(encoding="utf-8")) if given.words else []
     settings = Settings(
         state_dir=given.state_dir,
         cache_dir=given.state_dir,
@@ -31,7 +35,7 @@ def main() -> int:
     def build(_: Report) -> tuple[ReplayEngine, str]:
         # As the real engine's builder does.
         with objects_that_stay():
-            return ReplayEngine(given.step_seconds), MODEL
+            return ReplayEngine(given.step_seconds, words, given.window), MODEL
 
     return run_server(settings, build)
 

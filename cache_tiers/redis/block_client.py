@@ -52,7 +52,8 @@ class BlockClientOptions:
 
 @dataclass(frozen=True, slots=True)
 class BlockClientStats:
-    """Counts of blocks since the start; memory in bytes (0: unknown, or no limit).
+    """Counts of blocks since the start; memory in bytes (0: unknown, or no limit). evicted_keys: by the server, since
+    its own start.
 
     state: "ok", or why Redis is left alone, for `retry_seconds` more. pending, lag_seconds: announced blocks that are
     not settled, and the age of the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the
@@ -63,6 +64,7 @@ class BlockClientStats:
     state: str
     used_bytes: int = 0
     limit_bytes: int = 0
+    evicted_keys: int = 0
     pending: int = 0
     lag_seconds: float = 0.0
     stored: int = 0
@@ -265,6 +267,7 @@ class RedisBlockClient:
                 state=self._breaker.describe(),
                 used_bytes=memory.used,
                 limit_bytes=memory.limit,
+                evicted_keys=memory.evicted_keys,
                 pending=self._ledger.pending,
                 lag_seconds=self._ledger.lag_seconds,
                 stored=self._ledger.stored,

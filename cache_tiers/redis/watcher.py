@@ -16,10 +16,11 @@ _INTERVAL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RedisMemory:
-    """From INFO memory, in bytes; 0 when unknown or, for `limit`, when there is none."""
+    """From INFO, in bytes; 0 when unknown or, for `limit`, when there is none. evicted_keys: since it began."""
 
     used: int = 0
     limit: int = 0
+    evicted_keys: int = 0
 
 
 class RedisWatcher:
@@ -65,12 +66,14 @@ class RedisWatcher:
             asked = time.monotonic()
             reply = self._connection.call(b"INFO", b"memory")
             self._meter.answered(time.monotonic() - asked)
+            # Several sections in one question are known to Redis 7 only.
+            counts = self._connection.call(b"INFO", b"stats")
         except (OSError, RedisError) as error:
             self._disconnect()
             self._breaker.trip(describe_fault(error))
             return
-        if isinstance(reply, bytes):
-            self._memory = _parse_memory(reply)
+        if isinstance(reply, bytes) and isinstance(counts, bytes):
+            self._memory = _parse_memory(reply + counts)
         self._breaker.close()
 
     def _disconnect(self) -> None:
@@ -86,4 +89,4 @@ def _parse_memory(info: bytes) -> RedisMemory:
         text = fields.get(name, b"0")
         return int(text) if text.isdigit() else 0
 
-    return RedisMemory(used=number(b"used_memory"), limit=number(b"maxmemory"))
+    return RedisMemory(used=number(b"used_memory"), limit=number(b"maxmemory"), evicted_keys=number(b"evicted_keys"))

@@ -47,6 +47,24 @@ class Model(ctypes.Structure):
     )
 
 
+class Adjustments(ctypes.Structure):
+    """What is done to a row's logits before a token is chosen."""
+
+    _fields_ = (
+        ("repetition", ctypes.c_float),
+        ("presence", ctypes.c_float),
+        ("frequency", ctypes.c_float),
+        ("num_biases", _INT),
+        ("bias_ids", _POINTER),
+        ("biases", _POINTER),
+        ("allowed", _POINTER),
+        ("seen_ids", _POINTER),
+        ("seen_counts", _POINTER),
+        ("num_seen", _POINTER),
+        ("room_for_seen", _INT),
+    )
+
+
 class RowSampling(ctypes.Structure):
     """How the next token of a row is chosen."""
 
@@ -54,10 +72,14 @@ class RowSampling(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("temperature", ctypes.c_float),
         ("top_p", ctypes.c_float),
+        ("min_p", ctypes.c_float),
         ("top_k", _INT),
         ("position", ctypes.c_uint32),
+        ("choice", ctypes.c_uint32),
         ("num_barred", _INT),
         ("first_barred", _INT),
+        ("mask", _POINTER),
+        ("adjustments", _POINTER),
     )
 
 

@@ -6,7 +6,7 @@ from engine.cpu.runner import NativeRunner, Started
 from engine.errors import EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
-from engine.worker.forward_pass import ForwardPass, step_output
+from engine.worker.forward_pass import NO_LOGPROBS, ForwardPass, step_output, told_logprobs
 from engine.worker.input_batch import ExpectedTokens, InputBatch
 from engine.worker.step_moves import PlannedTransfers, StepMoves
 
@@ -32,9 +32,12 @@ class NativeStep:
         try:
             for number in range(step.passes):
                 scheduled = batch.select(step.num_scheduled_tokens)
-                started = runner.start(scheduled, moves=self._moves(number))
-                sampling = [request.request_id for request in scheduled if request.sampling is not None]
-                self._passes.append((started, batch.expect(sampling)))
+                sampling = [
+                    (request.request_id, each) for request in scheduled if (each := request.sampling) is not None
+                ]
+                wanted = [i for i, (_, row) in enumerate(sampling) if row.num_logprobs is not None]
+                started = runner.start(scheduled, wanted, self._moves(number))
+                self._passes.append((started, batch.expect(name for name, _ in sampling)))
         except BaseException:
             # The kernels still use the arrays of those that were started.
             self._finish_all()
@@ -71,7 +74,12 @@ class NativeStep:
             except EngineError as error:
                 failure = failure or error
                 continue
-            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended))
+            told = (
+                told_logprobs(started.scheduled, computed.tokens, computed.logits)
+                if len(computed.logits)
+                else NO_LOGPROBS
+            )
+            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended, told))
             seconds += computed.move_seconds
         if failure is not None:
             raise failure

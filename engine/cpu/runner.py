@@ -24,7 +24,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """tokens: of each sampling request. logits: [wanted, vocab] float32, -inf where a token may not be chosen.
+    """tokens: of each sampling request. logits: [wanted, vocab] float32, as the model has them.
 
     started, ended: of the computation, on time.perf_counter. move_seconds: of each load, then of each store.
     """
@@ -52,11 +52,13 @@ class NativeRunner:
     ) -> Started:
         """Hand a pass to the kernels; it must be finished. Raises EngineError, and starts nothing then.
 
-        wanted: ascending indices, among sampling requests, of those whose logits to return.
+        wanted: ascending indices, among sampling requests, of those whose logits to return; those of the rows before
+        `prompt_targets` come behind them.
         """
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
         arrays.fill(scheduled, wanted, moves)
-        logits = torch.empty((len(wanted), self._model.vocab_size))
+        told = sum(len(request.prompt_targets) for request in scheduled)
+        logits = torch.empty((len(wanted) + told, self._model.vocab_size))
         arrays.input.logits = logits.data_ptr()
         self._model.kernels.submit(self._handle, arrays.input)
         return Started(scheduled, arrays, logits)
@@ -82,4 +84,14 @@ class NativeRunner:
         return self.finish(self.start(scheduled, wanted))
 
     def _new_arrays(self) -> StepArrays:
-        return StepArrays(self._kv_cache, sequences=32, rows=512, blocks=32, barred=32, moves=32)
+        return StepArrays(
+            self._kv_cache,
+            self._model.vocab_size,
+            sequences=32,
+            rows=512,
+            blocks=32,
+            barred=32,
+            moves=32,
+            masks=0,
+            adjusted=0,
+        )

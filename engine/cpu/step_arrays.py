@@ -7,8 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from engine.cpu import library
 from engine.cpu.library import Move, RowSampling, StepInput
 from engine.errors import EngineError
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.mask_words import Words
 from engine.sampling.sampler import SamplingRow
 from engine.worker.input_batch import ScheduledRequest
 from engine.worker.step_moves import Addresses, StepMoves
@@ -20,30 +23,48 @@ Ints = npt.NDArray[np.int32]
 
 _ROW_SAMPLING: Final = np.dtype(RowSampling)
 _MOVE: Final = np.dtype(Move)
+_ADJUSTMENTS: Final = np.dtype(library.Adjustments)
 _SEED_MASK: Final = (1 << 64) - 1
 
 
 class StepArrays:
-    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred, and
-    `moves` blocks moved.
+    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred,
+    `moves` blocks moved, `masks` rows with a mask, and `adjusted` rows with adjustments.
 
     `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape]. While the kernels
     have a step, nobody touches its arrays.
     """
 
-    def __init__(self, kv: torch.Tensor, *, sequences: int, rows: int, blocks: int, barred: int, moves: int) -> None:
+    def __init__(
+        self,
+        kv: torch.Tensor,
+        vocab_size: int,
+        *,
+        sequences: int,
+        rows: int,
+        blocks: int,
+        barred: int,
+        moves: int,
+        masks: int,
+        adjusted: int,
+    ) -> None:
         self._kv = kv
-        self._room = (sequences, rows, blocks, barred, moves)
+        self._vocab_size = vocab_size
+        self._room = (sequences, rows, blocks, barred, moves, masks, adjusted)
         self._token_ids = _ints(rows)
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
         self._block_tables = np.zeros((sequences, blocks), dtype=np.int32)
-        self._sample_rows = _ints(sequences)
-        self._sampling = np.zeros(sequences, dtype=_ROW_SAMPLING)
+        self._sample_rows = _ints(sequences + rows)
+        self._sampling = np.zeros(sequences + rows, dtype=_ROW_SAMPLING)
         self._barred = _ints(barred)
-        self._chosen = _ints(sequences)
-        self._logits_index = _ints(sequences)
+        self._chosen = _ints(sequences + rows)
+        self._logits_index = _ints(sequences + rows)
+        self._num_sampling = 0
         self._moves = np.zeros(moves, dtype=_MOVE)
+        self._adjustments = np.zeros(adjusted, dtype=_ADJUSTMENTS)
+        self._masks = np.zeros((masks, -(-vocab_size // 32)), dtype=np.uint32)
+        self._adjustments_at: int = self._adjustments.ctypes.data
         self.input = StepInput(
             table_width=blocks,
             token_ids=self._token_ids.ctypes.data,
@@ -62,22 +83,34 @@ class StepArrays:
 
     def with_room_for(self, scheduled: Sequence[ScheduledRequest], moves: StepMoves) -> "StepArrays":
         """Itself, or a larger one."""
+        rows = [request.sampling for request in scheduled if request.sampling is not None]
         needed = (
             len(scheduled),
             sum(len(request.token_ids) for request in scheduled),
             max((_num_blocks(request) for request in scheduled), default=0),
-            sum(len(request.sampling.barred_ids) for request in scheduled if request.sampling is not None),
+            sum(len(row.barred_ids) for row in rows),
             moves.count,
+            sum(row.mask is not None for row in rows),
+            sum(row.adjustments is not None for row in rows),
         )
         if all(want <= have for want, have in zip(needed, self._room, strict=True)):
             return self
-        sequences, rows, blocks, barred, room = (
-            have if want <= have else 2 * want for want, have in zip(needed, self._room, strict=True)
+        room = [have if want <= have else 2 * want for want, have in zip(needed, self._room, strict=True)]
+        return StepArrays(
+            self._kv,
+            self._vocab_size,
+            sequences=room[0],
+            rows=room[1],
+            blocks=room[2],
+            barred=room[3],
+            moves=room[4],
+            masks=room[5],
+            adjusted=room[6],
         )
-        return StepArrays(self._kv, sequences=sequences, rows=rows, blocks=blocks, barred=barred, moves=room)
 
     def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
-        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for.
+        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for; behind them
+        come those of the rows before `prompt_targets`, which are samples that nobody looks at.
 
         Raises EngineError for a row that draws without a seed.
         """
@@ -87,8 +120,10 @@ class StepArrays:
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
         token_ids: list[int] = []
         sample_rows: list[int] = []
+        told_rows: list[int] = []
         rows: list[SamplingRow] = []
         for i, request in enumerate(scheduled):
+            told_rows += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
             token_ids += request.token_ids
             count = _num_blocks(request)
             self._block_tables[i, :count] = request.block_ids[:count]
@@ -98,18 +133,31 @@ class StepArrays:
         self._token_ids[: len(token_ids)] = token_ids
         self._query_lens[: len(scheduled)] = [len(request.token_ids) for request in scheduled]
         self._context_lens[: len(scheduled)] = [request.context_len for request in scheduled]
-        self._sample_rows[: len(rows)] = sample_rows
+        samples = len(rows) + len(told_rows)
+        self._sample_rows[:samples] = sample_rows + told_rows
+        self._sampling[len(rows) : samples] = 0
         self._fill_sampling(rows)
         self._logits_index[: len(rows)] = -1
         self._logits_index[list(wanted)] = range(len(wanted))
-        self.input.sequences, self.input.samples = len(scheduled), len(rows)
+        self._logits_index[len(rows) : samples] = range(len(wanted), len(wanted) + len(told_rows))
+        self._num_sampling = len(rows)
+        self.input.sequences, self.input.samples = len(scheduled), samples
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
         barred: list[int] = []
+        masked = adjusted = 0
         self._sampling[: len(rows)] = 0
         for i, row in enumerate(rows):
             params, own = row.params, row.barred_ids
-            if params.temperature == 0 and not own:
+            mask = 0
+            if row.mask is not None:
+                mask = self._put_mask(masked, row.mask)
+                masked += 1
+            adjustments = 0
+            if row.adjustments is not None:
+                adjustments = self._put_adjustments(adjusted, row.adjustments)
+                adjusted += 1
+            if params.temperature == 0 and not (own or mask or adjustments):
                 continue
             if params.temperature > 0 and params.seed is None:
                 raise EngineError("a request reached the sampler without a seed")
@@ -118,13 +166,43 @@ class StepArrays:
                 seed,
                 params.temperature,
                 params.top_p,
+                params.min_p,
                 params.top_k,
                 row.position,
+                params.choice,
                 len(own),
                 len(barred),
+                mask,
+                adjustments,
             )
             barred += own
         self._barred[: len(barred)] = barred
+
+    def _put_mask(self, index: int, mask: Words) -> int:
+        """Its address. Here the mask has all of its words, and stays as long as the kernels read it."""
+        line = self._masks[index]
+        known = mask[: len(line)]
+        line[: len(known)], line[len(known) :] = known, 0
+        address: int = line.ctypes.data
+        return address
+
+    def _put_adjustments(self, index: int, how: Adjustments) -> int:
+        """Its address. What it points to stays as long as the request is in the step."""
+        params, seen = how.params, how.seen
+        self._adjustments[index] = (
+            params.repetition_penalty,
+            params.presence_penalty,
+            params.frequency_penalty,
+            len(how.biases),
+            how.bias_ids.ctypes.data,
+            how.biases.ctypes.data,
+            how.allowed.ctypes.data if how.allowed is not None else 0,
+            seen.ids.ctypes.data if seen is not None else 0,
+            seen.counts.ctypes.data if seen is not None else 0,
+            seen.num.ctypes.data if seen is not None else 0,
+            len(seen.ids) if seen is not None else 0,
+        )
+        return self._adjustments_at + index * _ADJUSTMENTS.itemsize
 
     def _fill_moves(self, moves: StepMoves) -> None:
         self.input.copies, self.input.loads = len(moves.copies), len(moves.loads)
@@ -141,7 +219,7 @@ class StepArrays:
 
     def chosen(self) -> list[int]:
         """The tokens of the step's sampling requests."""
-        tokens: list[int] = self._chosen[: self.input.samples].tolist()
+        tokens: list[int] = self._chosen[: self._num_sampling].tolist()
         return tokens
 
 

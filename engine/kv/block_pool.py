@@ -26,6 +26,7 @@ class BlockPool:
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
         self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict
+        self._num_evicted = 0
 
     @property
     def num_blocks(self) -> int:
@@ -47,6 +48,11 @@ class BlockPool:
         """Blocks that can be found by key."""
         return len(self._by_key)
 
+    @property
+    def num_evicted(self) -> int:
+        """Blocks that could be found by key and were given to a new owner, since the start."""
+        return self._num_evicted
+
     def allocate(self, count: int) -> list[KVCacheBlock]:
         """Take `count` blocks, the longest unused first. Raises IndexError if there are not enough."""
         if count > len(self._free):
@@ -57,6 +63,10 @@ class BlockPool:
         """The block that is found by `key`, if its token ids are equal too."""
         block = self._by_key.get(key)
         return block if block is not None and block.token_ids == tuple(token_ids) else None
+
+    def has(self, key: BlockKey) -> bool:
+        """Whether a block is found by `key`: a hint, since its token ids are not compared."""
+        return key in self._by_key
 
     def acquire(self, block: KVCacheBlock) -> None:
         """One more user."""
@@ -154,6 +164,7 @@ class BlockPool:
         block = self._free.pop_front()
         if block.key is not None:
             self._forget(block)
+            self._num_evicted += 1
         block.ref_count = 1
         return block
 

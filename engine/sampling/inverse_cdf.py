@@ -8,18 +8,25 @@ import numpy.typing as npt
 STRETCH: Final = 256
 
 
-def invert_cdf(masses: npt.NDArray[np.float32], u: float) -> int:
-    """Index i with masses[:i].sum() <= u * masses.sum() < masses[:i + 1].sum(), for u in [0, 1 - 2**-53].
+def invert_cdf(masses: npt.NDArray[np.float32], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Of each row of masses [R, n] the index i with masses[:i].sum() <= u * masses.sum() < masses[:i + 1].sum(), for
+    u [R] in [0, 1 - 2**-53].
 
     Never an index of mass 0. Sums are in float64: first over whole stretches, then inside the one that is hit, which
     is ten times faster than a running sum over a vocabulary.
     """
-    cumulative = np.cumsum(np.add.reduceat(masses, np.arange(0, len(masses), STRETCH), dtype=np.float64))
+    rows, size = masses.shape
+    stretches = np.zeros((rows, -(-size // STRETCH), STRETCH), dtype=np.float32)
+    stretches.reshape(rows, -1)[:, :size] = masses
+    cumulative = np.cumsum(stretches.sum(axis=2, dtype=np.float64), axis=1)
     # u takes at least half a unit in the last place off the total: the product rounds to less, so a stretch is hit.
-    target = u * cumulative[-1]
-    hit = int(np.searchsorted(cumulative, target, side="right"))
-    before = cumulative[hit - 1] if hit else 0.0
-    inside = masses[hit * STRETCH : (hit + 1) * STRETCH]
-    index = int(np.searchsorted(np.cumsum(inside, dtype=np.float64), target - before, side="right"))
+    target = u * cumulative[:, -1]
+    hit = (cumulative <= target[:, None]).sum(axis=1)
+    each = np.arange(rows)
+    before = np.where(hit > 0, cumulative[each, hit - 1], 0.0)
+    inside = stretches[each, hit]
+    index = (np.cumsum(inside, axis=1, dtype=np.float64) <= (target - before)[:, None]).sum(axis=1)
     # The two sums of one stretch may round apart: what would fall behind it belongs to its last mass.
-    return hit * STRETCH + min(index, int(np.flatnonzero(inside)[-1]))
+    last = STRETCH - 1 - np.argmax(inside[:, ::-1] > 0, axis=1)
+    found: npt.NDArray[np.int64] = hit * STRETCH + np.minimum(index, last)
+    return found

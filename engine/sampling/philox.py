@@ -3,31 +3,46 @@
 Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-_MASK: Final = 0xFFFFFFFF
-_MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
-_WEYL: Final = (0x9E3779B9, 0xBB67AE85)
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.uint64]
+
+_HALF: Final = np.uint64(32)
+_MASK: Final = np.uint64(0xFFFFFFFF)
+_MULTIPLIERS: Final = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+_WEYL: Final = (np.uint64(0x9E3779B9), np.uint64(0xBB67AE85))
 _ROUNDS: Final = 10
 
 
-def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Four 32-bit words from a 128-bit counter and a 64-bit key, both given as 32-bit words, lowest first."""
+def philox4x32(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Array]) -> tuple[Array, ...]:
+    """Four 32-bit words from a 128-bit counter and a 64-bit key, both given as 32-bit words, lowest first.
+
+    Every word is an array [n] of uint64 below 2**32, so that n numbers are made at once.
+    """
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(_ROUNDS):
         first = _MULTIPLIERS[0] * c0
         second = _MULTIPLIERS[1] * c2
-        c0, c1, c2, c3 = (second >> 32) ^ c1 ^ k0, second & _MASK, (first >> 32) ^ c3 ^ k1, first & _MASK
+        c0, c1, c2, c3 = (second >> _HALF) ^ c1 ^ k0, second & _MASK, (first >> _HALF) ^ c3 ^ k1, first & _MASK
         k0 = (k0 + _WEYL[0]) & _MASK
         k1 = (k1 + _WEYL[1]) & _MASK
     return c0, c1, c2, c3
 
 
-def uniform(seed: int, choice: int, position: int) -> float:
-    """A double in [0, 1) with 53 random bits, for the token at `position` of a request's choice number `choice`.
+def uniforms(seeds: Sequence[int], choices: Sequence[int], positions: Sequence[int]) -> npt.NDArray[np.float64]:
+    """[n] doubles in [0, 1) with 53 random bits: each for a token at a position of a request's answer number
+    `choice`.
 
-    seed: its low 64 bits count; position and choice: their low 32 bits.
+    seeds: their low 64 bits count; choices and positions: their low 32 bits.
     """
-    words = philox4x32((position & _MASK, choice & _MASK, 0, 0), (seed & _MASK, (seed >> 32) & _MASK))
-    return ((words[0] << 21) | (words[1] >> 11)) * 2.0**-53
+    keys = np.array([seed & 0xFFFFFFFFFFFFFFFF for seed in seeds], dtype=np.uint64)
+    counters = np.array([positions, choices], dtype=np.uint64) & _MASK
+    zero = np.zeros(len(keys), dtype=np.uint64)
+    words = philox4x32((counters[0], counters[1], zero, zero), (keys & _MASK, keys >> _HALF))
+    bits: Array = (words[0] << np.uint64(21)) | (words[1] >> np.uint64(11))
+    return bits.astype(np.float64) * 2.0**-53

@@ -1,4 +1,5 @@
-"""Chooses one token per row of logits. A row's choice depends on that row alone, never on the rest of the batch."""
+"""Chooses one token per row of logits, all rows at once. A row's choice depends on that row alone, never on the rest of
+the batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,44 +9,115 @@ import numpy.typing as npt
 import torch
 
 from engine.errors import EngineError
-from engine.sampling.candidates import likeliest
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.candidates import Filters
 from engine.sampling.inverse_cdf import invert_cdf
-from engine.sampling.philox import uniform
+from engine.sampling.mask_words import Words, allowed_ids
+from engine.sampling.philox import uniforms
 from engine.sampling_params import SamplingParams
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRow:
-    """position: index of the new token in the whole sequence; produced: tokens that the request has made so far."""
+    """position: index of the new token in the whole sequence; produced: tokens that the request has made so far.
+
+    mask: which ids may be chosen; None: any. adjustments: of the request. ends_of_phrases: ids that would complete what
+    may not be said.
+    """
 
     params: SamplingParams
     position: int
     produced: int
+    mask: Words | None = None
+    adjustments: Adjustments | None = None
+    ends_of_phrases: tuple[int, ...] = ()
+
+    @property
+    def num_logprobs(self) -> int | None:
+        """How many of the likeliest tokens to tell with this one; None: nothing of the kind."""
+        return self.params.logprobs
 
     @property
     def barred_ids(self) -> tuple[int, ...]:
-        """Ids that may not be chosen: those that end the answer, until min_tokens is reached."""
-        return self.params.stop_token_ids if self.produced < self.params.min_tokens else ()
+        """Ids that may not be chosen: those that end the answer, until min_tokens is reached, and ends of phrases."""
+        ends = self.params.ending_ids if self.produced < self.params.min_tokens else ()
+        return ends + self.ends_of_phrases
 
 
 class Sampler:
-    """Stateless. Order: min_tokens mask, temperature, top_k, top_p, then one uniform number through the inverse CDF."""
+    """Stateless. See `SamplingParams` for the order of what it does; at last one uniform number goes through the
+    inverse CDF."""
 
     def sample(self, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
         """logits [R, vocab] float32, overwritten; one token id per row. Greedy rows take the lowest id on ties.
 
-        Raises EngineError for a row that draws without a seed.
+        The tokens are added to what the rows' requests have seen. Raises EngineError for a row that draws without a
+        seed.
         """
-        for i, row in enumerate(rows):
-            if row.barred_ids:
-                logits[i, list(row.barred_ids)] = float("-inf")
+        _adjust(logits, rows)
+        _bar(logits, rows)
         drawn = [i for i, row in enumerate(rows) if row.params.temperature > 0]
         chosen = [int(token) for token in logits.argmax(dim=-1).tolist()] if len(drawn) < len(rows) else [0] * len(rows)
         if drawn:
-            probs = _probabilities(logits[drawn], [rows[i].params.temperature for i in drawn])
-            for i, line in zip(drawn, probs, strict=True):
-                chosen[i] = _draw(line, rows[i])
+            params = [rows[i].params for i in drawn]
+            probs = _probabilities(logits[drawn], [each.temperature for each in params])
+            tokens = _draw(probs, params, [rows[i].position for i in drawn])
+            for i, token in zip(drawn, tokens.tolist(), strict=True):
+                chosen[i] = token
+        for row, token in zip(rows, chosen, strict=True):
+            if row.adjustments is not None and row.adjustments.seen is not None:
+                row.adjustments.seen.add(token)
         return chosen
+
+
+def _adjust(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
+    """Biases and penalties. What is changed is gathered, changed, and put back: a few tokens of a few rows."""
+    adjusted = [(i, row.adjustments) for i, row in enumerate(rows) if row.adjustments is not None]
+    if biased := [(i, how) for i, how in adjusted if len(how.biases)]:
+        at = _places(logits, [i for i, _ in biased], [how.bias_ids for _, how in biased])
+        logits[at] += _like(logits, np.concatenate([how.biases for _, how in biased]))
+    if seen := [(i, how.params, how.seen) for i, how in adjusted if how.seen is not None]:
+        ids, counts = zip(*(each.known() for _, _, each in seen), strict=True)
+        at = _places(logits, [i for i, _, _ in seen], ids)
+        wished = [(p.repetition_penalty, p.frequency_penalty, p.presence_penalty) for _, p, _ in seen]
+        repeats = [len(each) for each in ids]
+        repetition, frequency, presence = _like(logits, np.repeat(np.array(wished), repeats, axis=0).T)
+        times = _like(logits, np.concatenate(counts))
+        values = logits[at]
+        values = torch.where(values > 0, values / repetition, values * repetition)
+        logits[at] = values - frequency * times - presence * (times > 0)
+
+
+def _bar(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
+    """-inf for what may not come."""
+    masks = [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]
+    masks += [(i, how.allowed) for i, row in enumerate(rows) if (how := row.adjustments) and how.allowed is not None]
+    if masks:
+        widest = max(len(mask) for _, mask in masks)
+        words = np.zeros((len(rows), widest), dtype=np.uint32)
+        words[[i for i, _ in masks]] = 0xFFFFFFFF
+        for i, mask in masks:
+            words[i, : len(mask)] &= mask
+            words[i, len(mask) :] = 0
+        at = sorted({i for i, _ in masks})
+        barred = torch.from_numpy(~allowed_ids(words[at], logits.shape[-1])).to(logits.device)
+        logits[at] = logits[at].masked_fill(barred, float("-inf"))
+    if own := [(i, row.barred_ids) for i, row in enumerate(rows) if row.barred_ids]:
+        ids = [np.array(each, dtype=np.int64) for _, each in own]
+        logits[_places(logits, [i for i, _ in own], ids)] = float("-inf")
+
+
+def _places(
+    logits: torch.Tensor, rows: Sequence[int], ids: Sequence[npt.NDArray[np.integer]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """An index of the logits of ids[k] in row rows[k], for all k."""
+    lines = torch.from_numpy(np.repeat(np.array(rows, dtype=np.int64), [len(each) for each in ids]))
+    columns = torch.from_numpy(np.concatenate(ids).astype(np.int64))
+    return lines.to(logits.device), columns.to(logits.device)
+
+
+def _like(logits: torch.Tensor, values: npt.NDArray[np.generic]) -> torch.Tensor:
+    return torch.from_numpy(values.astype(np.float32)).to(logits.device)
 
 
 def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArray[np.float32]:
@@ -56,12 +128,25 @@ def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArr
     return probs
 
 
-def _draw(probs: npt.NDArray[np.float32], row: SamplingRow) -> int:
-    params = row.params
-    if params.seed is None:
+def _draw(
+    probs: npt.NDArray[np.float32], params: Sequence[SamplingParams], positions: Sequence[int]
+) -> npt.NDArray[np.int64]:
+    """probs [n, vocab], of rows that draw."""
+    seeds = [each.seed for each in params if each.seed is not None]
+    if len(seeds) < len(params):
         raise EngineError("a request reached the sampler without a seed")
-    u = uniform(params.seed, 0, row.position)
-    if params.top_k == 0 and params.top_p >= 1:
-        return invert_cdf(probs, u)
-    kept = likeliest(probs, params.top_k, params.top_p)
-    return int(kept[invert_cdf(probs[kept], u)])
+    u = uniforms(seeds, [each.choice for each in params], positions)
+    top_k = np.array([each.top_k for each in params])
+    top_p = np.array([each.top_p for each in params])
+    min_p = np.array([each.min_p for each in params])
+    filtered = (top_k > 0) | (top_p < 1)
+    tokens = np.zeros(len(params), dtype=np.int64)
+    if filtered.any():
+        filters = Filters(top_k[filtered], top_p[filtered], min_p[filtered])
+        tokens[filtered] = filters.draw(probs[filtered], u[filtered])
+    if not filtered.all():
+        masses, least = probs[~filtered], min_p[~filtered, None].astype(np.float32)
+        if least.any():
+            masses = np.where(masses >= least * masses.max(axis=1, keepdims=True), masses, np.float32(0))
+        tokens[~filtered] = invert_cdf(masses, u[~filtered])
+    return tokens

@@ -1,8 +1,10 @@
 """How large a piece of a prompt may be while others stream: a chunk lengthens the step that everybody waits for."""
 
+from engine.request import Request
 from engine.scheduling.output import SchedulerOutput
 
 SMALLEST_CHUNK = 16
+LONGEST_TOLD_CHUNK = 64
 AUTO_STRETCH = 2.0
 _NEWEST = 0.2
 _LONGER = 0.05
@@ -61,6 +63,12 @@ def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, ro
         return room
     target = target_seconds or AUTO_STRETCH * alone
     return min(room, max(SMALLEST_CHUNK, int((target - alone) / cost.token_seconds)))
+
+
+def longest_chunk(request: Request) -> int:
+    """How many tokens of it one step may hold, whatever the time: logits of a whole row are kept for each that is to be
+    told of, and a megabyte is soon full of them."""
+    return LONGEST_TOLD_CHUNK if request.sampling.prompt_logprobs is not None else request.num_pending_tokens
 
 
 def share_of_running_prompt(prompt_tokens: int, *, others_wait: bool) -> int:

@@ -21,13 +21,16 @@ def passes_within(most: int, pass_seconds: float | None, longest_seconds: float)
 
 
 def passes_of_step(most: int, running: Iterable[Request], blocks: BlockManager) -> int:
-    """At most `most`; 1 unless all who run only decode, have begun, want that many tokens more, and find room for them.
+    """At most `most`; 1 unless all who run only decode, have begun, want that many tokens more, find room for them, and
+    can go on before they know them.
 
     To be asked when nobody waits: who comes in meanwhile waits for all passes.
     """
     passes, missing = most, 0
     for request in running:
         passes = min(passes, request.num_wanted_tokens)
+        if request.needs_known_tokens:
+            return 1
         if request.num_pending_tokens != 1 or request.num_produced_tokens < FIRST_TOKENS or passes <= 1:
             return 1
         missing += blocks.num_blocks_for(request.num_computed_tokens + passes) - len(request.blocks)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
+from engine.outputs import TokenLogprobs
 from engine.sampling_params import SamplingParams
 
 
@@ -27,11 +28,13 @@ class NewRequestData:
 
 @dataclass(frozen=True, slots=True)
 class CachedRequestData:
-    """A request that the worker already holds: only what changed."""
+    """A request that the worker already holds: only what changed. new_token_ids: those behind its last one that
+    nobody had to sample."""
 
     request_id: str
     new_block_ids: tuple[int, ...]
     num_computed_tokens: int
+    new_token_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class SchedulerOutput:
     done after it.
     passes: how often the forward pass is made, each over the tokens of the one before; more than once only where
     everybody decodes.
+    masks: by request that samples in this step, which ids may come, in the words of `TokenMask`; the others are free.
+    is_awaited: the next step can only be put together when the tokens of this one are known.
     A request samples a token in this step when its computed tokens reach all of its known tokens.
     """
 
@@ -56,11 +61,21 @@ class SchedulerOutput:
     loads: tuple[TransferJob, ...] = ()
     stores: tuple[TransferJob, ...] = ()
     passes: int = 1
+    masks: Mapping[str, bytes] = field(default_factory=dict)
+    is_awaited: bool = False
 
     @property
     def total_tokens(self) -> int:
         """Rows of a forward pass; 0 means that only blocks move."""
         return sum(self.num_scheduled_tokens.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLogprobs:
+    """Of a chunk of a prompt: of the tokens behind position `start`, one after the other."""
+
+    start: int
+    tokens: tuple[TokenLogprobs, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,7 @@ class ModelRunnerOutput:
     started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
     clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the
     worker began with the step, when it had handed it to the model, and when the result was whole; on the same clock.
+    logprobs: of the sampled tokens, prompt_logprobs: of chunks; of the requests that want them.
     """
 
     step_id: int
@@ -80,6 +96,8 @@ class ModelRunnerOutput:
     received: float = 0.0
     prepared: float = 0.0
     sent: float = 0.0
+    logprobs: Mapping[str, tuple[TokenLogprobs, ...]] = field(default_factory=dict)
+    prompt_logprobs: Mapping[str, PromptLogprobs] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:

@@ -12,11 +12,11 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
-from engine.outputs import FinishReason
+from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import StepCost, prompt_tokens_beside, share_of_running_prompt
+from engine.scheduling.chunking import StepCost, longest_chunk, prompt_tokens_beside, share_of_running_prompt
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
@@ -49,6 +49,7 @@ class TokenUpdate:
     request: Request
     token_id: int | None
     finish_reason: FinishReason | None
+    logprobs: TokenLogprobs | None = None
 
 
 class Scheduler:
@@ -76,6 +77,7 @@ class Scheduler:
         self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
+        self._num_prefilled = 0
 
     # Requests come and go
 
@@ -163,6 +165,11 @@ class Scheduler:
         """Requests in the queue that ran before. It looks at every request."""
         return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
 
+    @property
+    def num_prefilled(self) -> int:
+        """Prompt tokens computed by steps that have ended; again where a preemption lost them."""
+        return self._num_prefilled
+
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
         return len(self._states) > 0
@@ -189,7 +196,17 @@ class Scheduler:
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
         new, cached = tuple(draft.new), tuple(draft.cached)
         return SchedulerOutput(
-            next(self._step_ids), new, cached, draft.counts, dropped, copies, loads, stores, draft.passes
+            next(self._step_ids),
+            new,
+            cached,
+            draft.counts,
+            dropped,
+            copies,
+            loads,
+            stores,
+            draft.passes,
+            draft.masks,
+            draft.is_awaited,
         )
 
     def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
@@ -227,6 +244,8 @@ class Scheduler:
                 break
             if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
                 continue
+            if not request.may_be_sampled:
+                continue
             if count > 1:
                 count = min(count, self._tokens_of_prompt(request, draft.budget))
             if count <= 0:
@@ -242,7 +261,7 @@ class Scheduler:
     def _tokens_of_prompt(self, request: Request, budget: SchedulingBudget) -> int:
         others_wait = len(self._queue) > 0 and self._states.num_holding < self.limits.max_num_seqs
         share = share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait)
-        return self._until_answer(request, min(budget.tokens, share))
+        return self._until_answer(request, min(budget.tokens, share, longest_chunk(request)))
 
     def _until_answer(self, request: Request, count: int) -> int:
         """At most `count`: a long chunk should not be under way when Redis answers that it has the prompt."""
@@ -260,7 +279,8 @@ class Scheduler:
                 continue
             self._pace.note(draft.now, others_wait=len(self._queue) > 0)
             if request.status is RequestStatus.RUNNING:
-                count = min(request.num_pending_tokens, budget.tokens, budget.prompt_tokens)
+                most = min(budget.tokens, budget.prompt_tokens, longest_chunk(request))
+                count = min(request.num_pending_tokens, most)
                 count = max(1, self._until_answer(request, count))
                 grown = self.blocks.grow(request, request.num_computed_tokens + count)
                 assert grown is not None
@@ -296,23 +316,32 @@ class Scheduler:
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)
             if request is not None:
-                updates += self._update_request(request, count, result.sampled_token_ids.get(request_id, ()))
+                if chunk := result.prompt_logprobs.get(request_id):
+                    request.prompt_logprobs[chunk.start :] = chunk.tokens
+                token_ids = result.sampled_token_ids.get(request_id, ())
+                updates += self._update_request(request, count, token_ids, result.logprobs.get(request_id, ()))
         return updates
 
-    def _update_request(self, request: Request, count: int, token_ids: tuple[int, ...]) -> list[TokenUpdate]:
+    def _update_request(
+        self, request: Request, count: int, token_ids: tuple[int, ...], logprobs: tuple[TokenLogprobs, ...]
+    ) -> list[TokenUpdate]:
         request.steps_in_flight -= 1
         request.samples_in_flight -= len(token_ids)
         updates: list[TokenUpdate] = []
         reason = None
-        for token_id in token_ids:
-            request.output_token_ids.append(token_id)
+        produced = list(token_ids)
+        for index, token_id in enumerate(produced):
+            request.append_token(token_id)
             reason = reason_to_end(request, token_id)
-            updates.append(TokenUpdate(request, token_id, reason))
+            updates.append(TokenUpdate(request, token_id, reason, logprobs[index] if index < len(logprobs) else None))
             if reason is not None:
                 # What later passes computed behind its end is nobody's.
                 break
+            if len(updates) == len(token_ids):
+                produced += request.forced_tokens()
         if request.status is RequestStatus.RUNNING:
-            request.num_confirmed_tokens += count + max(0, len(updates) - 1)
+            self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
+            request.num_confirmed_tokens += count + max(0, min(len(updates), len(token_ids)) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:
                 self.tiering.offer(request, published)

@@ -11,7 +11,7 @@ from engine.scheduling.output import CachedRequestData, NewRequestData
 class StepDraft:
     """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order.
 
-    passes: forward passes; a request that decodes computes a token in each.
+    passes: forward passes; a request that decodes computes a token in each. masks, is_awaited: see SchedulerOutput.
     """
 
     now: float
@@ -20,6 +20,8 @@ class StepDraft:
     counts: dict[str, int] = field(default_factory=dict)
     new: list[NewRequestData] = field(default_factory=list)
     cached: list[CachedRequestData] = field(default_factory=list)
+    masks: dict[str, bytes] = field(default_factory=dict)
+    is_awaited: bool = False
 
     def add_new(self, request: Request, count: int) -> None:
         """The worker does not know it; its blocks hold room for `count` more tokens."""
@@ -35,13 +37,16 @@ class StepDraft:
             )
         )
         request.known_to_worker = True
+        request.untold_token_ids.clear()
         self._take(request, count)
 
     def add_cached(self, request: Request, count: int, num_blocks_before: int) -> None:
         """The worker knows it with its first `num_blocks_before` blocks."""
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
-        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens))
+        untold = tuple(request.untold_token_ids)
+        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, untold))
+        request.untold_token_ids.clear()
         self._take(request, count)
 
     def _take(self, request: Request, count: int) -> None:
@@ -52,4 +57,10 @@ class StepDraft:
         if request.started is None:
             request.started = self.now
         if request.num_pending_tokens + self.passes == 1:
+            if request.needs_known_tokens:
+                assert self.passes == 1, "tokens that must be known one by one are in a step of several passes"
+                assert not request.samples_in_flight, "a token is chosen before the one that it follows is known"
+                self.is_awaited = True
+            if request.mask is not None:
+                self.masks[request.request_id] = request.mask.words()
             request.samples_in_flight += self.passes

@@ -12,6 +12,7 @@ from engine.kv.block_manager import BlockManager
 from engine.kv.stored_tails import StoredTail, StoredTails
 from engine.outputs import KVReceipt, ReuseEnd
 from engine.request import Request, RequestStatus
+from engine.scheduling.foresight import Foresight
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
 from engine.scheduling.output import SchedulerOutput
 from engine.scheduling.prefill_cost import PrefillCost
@@ -95,6 +96,7 @@ class Tiering:
         self._restoring: dict[str, _Restoring] = {}
         self._asked: dict[str, _Asked] = {}
         self._tails = StoredTails(most=MOST_TAILS, least=max(1, blocks.block_size // 8))
+        self.foresight = Foresight(tiers, blocks.pool, self._tails, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
 
@@ -110,6 +112,7 @@ class Tiering:
 
     def arrived(self, request: Request) -> None:
         """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
+        self.foresight.arrived(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
@@ -325,6 +328,7 @@ class Tiering:
         request."""
         erased = set(keys)
         self._tails.erase(keys)
+        self.foresight.erase(keys)
         for restoring in self._restoring.values():
             restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
         self.tiers.erase(keys)
@@ -332,6 +336,7 @@ class Tiering:
     def poll(self) -> list[tuple[Request, LoadOutcome]]:
         """Requests whose load ended, with what arrived published and in their block tables."""
         ended = []
+        self.foresight.forget_lapsed()
         for outcome in self.tiers.poll_loads():
             now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)

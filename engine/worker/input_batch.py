@@ -1,7 +1,7 @@
 """What the worker remembers of its requests, and how one step's rows are made of it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,9 @@ import torch
 
 from engine.attention.backend import AttentionMetadata
 from engine.errors import EngineError
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.bad_phrases import ends_of_phrases
+from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
@@ -26,6 +29,7 @@ class RequestState:
     block_ids: list[int]
     num_computed_tokens: int
     sampling: SamplingParams
+    adjustments: Adjustments | None
     expected_of: int = 0
 
 
@@ -34,7 +38,8 @@ class ScheduledRequest:
     """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
 
     ~i in place of the last token stands for sample i of the pass before. block_ids may be longer than they need.
-    sampling: None unless the last token samples one.
+    sampling: None unless the last token samples one. prompt_targets: the ids that follow its first tokens, and whose
+    logprobs are wanted, with `num_prompt_logprobs` of the likeliest.
     """
 
     request_id: str
@@ -42,6 +47,8 @@ class ScheduledRequest:
     context_len: int
     block_ids: list[int]
     sampling: SamplingRow | None
+    prompt_targets: Sequence[int] = ()
+    num_prompt_logprobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class StepInput:
     """T rows of all scheduled requests in batch order; the last rows of `sampling_ids`' requests sample a token.
 
     input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows; sampling_ids and sampling_rows
-    have R entries too.
+    have R entries too. told_rows: int64, of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
@@ -58,6 +65,8 @@ class StepInput:
     logits_rows: torch.Tensor
     sampling_ids: tuple[str, ...]
     sampling_rows: tuple[SamplingRow, ...]
+    told_rows: torch.Tensor
+    scheduled: Sequence[ScheduledRequest]
 
 
 class ExpectedTokens:
@@ -78,11 +87,13 @@ class ExpectedTokens:
 class InputBatch:
     """Requests by id. Owned by the model thread."""
 
-    def __init__(self, block_size: int, device: torch.device) -> None:
+    def __init__(self, block_size: int, vocab_size: int, device: torch.device) -> None:
         self._block_size = block_size
+        self._vocab_size = vocab_size
         self._device = device
         self._requests: dict[str, RequestState] = {}
         self._passes = 0
+        self._masks: Mapping[str, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -95,18 +106,22 @@ class InputBatch:
             self._add(new)
         for cached in step.cached_requests:
             self._advance(cached)
+        self._masks = step.masks
 
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
             raise EngineError(f"request {new.request_id} is already in the batch")
+        tokens, prompt_len = list(new.token_ids), new.prompt_len
+        adjustments = Adjustments.of(new.sampling, tokens, prompt_len, self._vocab_size)
         self._requests[new.request_id] = RequestState(
-            list(new.token_ids), new.prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling
+            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
         state = self._state(cached.request_id)
         state.block_ids.extend(cached.new_block_ids)
         state.num_computed_tokens = cached.num_computed_tokens
+        state.token_ids.extend(cached.new_token_ids)
 
     def _state(self, request_id: str) -> RequestState:
         try:
@@ -123,9 +138,25 @@ class InputBatch:
             self._check(request_id, state, end)
             row = None
             if end == len(state.token_ids):
-                row = SamplingRow(state.sampling, position=end, produced=end - state.prompt_len)
-            selected.append(ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row))
+                row = self._sampling_row(request_id, state)
+            request = ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row)
+            if state.sampling.prompt_logprobs is not None:
+                targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
+                told = state.sampling.prompt_logprobs
+                request = replace(request, prompt_targets=targets, num_prompt_logprobs=told)
+            selected.append(request)
         return selected
+
+    def _sampling_row(self, request_id: str, state: RequestState) -> SamplingRow:
+        tokens, params, mask = state.token_ids, state.sampling, self._masks.get(request_id)
+        return SamplingRow(
+            params,
+            position=len(tokens),
+            produced=len(tokens) - state.prompt_len,
+            mask=words_from_bytes(mask) if mask is not None else None,
+            adjustments=state.adjustments,
+            ends_of_phrases=ends_of_phrases(params.bad_word_ids, tokens) if params.has_bad_phrases else (),
+        )
 
     def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
         """The same as rows of one flat batch."""
@@ -135,7 +166,10 @@ class InputBatch:
         sampling: list[tuple[str, int, SamplingRow]] = []
         seq_lens: list[int] = []
         tables: list[list[int]] = []
-        for request in self.select(num_scheduled_tokens):
+        told: list[int] = []
+        scheduled = self.select(num_scheduled_tokens)
+        for request in scheduled:
+            told += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
             token_ids += request.token_ids
             end = request.context_len + len(request.token_ids)
             span = np.arange(request.context_len, end)
@@ -157,6 +191,8 @@ class InputBatch:
             logits_rows=torch.tensor([row for _, row, _ in sampling], dtype=torch.int64, device=self._device),
             sampling_ids=tuple(request_id for request_id, _, _ in sampling),
             sampling_rows=tuple(row for _, _, row in sampling),
+            told_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
+            scheduled=scheduled,
         )
 
     def _check(self, request_id: str, state: RequestState, end: int) -> None:

@@ -9,7 +9,7 @@ from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.worker.decode_graphs import DecodeGraphs
 from engine.worker.device import Device
-from engine.worker.forward_pass import ForwardPass
+from engine.worker.forward_pass import NO_LOGPROBS, ForwardPass, told_logprobs
 from engine.worker.input_batch import InputBatch
 from models.interface import CausalLM
 from models.parallel import ALONE, RankGroup
@@ -47,16 +47,24 @@ class ModelRunner:
             context = self._attention.begin_step(step.attention)
             hidden = self._model.forward(step.input_ids, step.positions, context)
         sampled: dict[str, int] = {}
+        wanted: list[torch.Tensor] = []
         if step.sampling_ids:
             rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]
-            tokens = self._sample(rows, step.sampling_rows)
+            tokens, wanted = self._sample(rows, step.sampling_rows)
             sampled = batch.expect(step.sampling_ids).fill(tokens)
+        if len(step.told_rows) and self._ranks.rank == 0:
+            wanted.append(self._model.compute_logits(hidden[step.told_rows]))
+        told = told_logprobs(step.scheduled, list(sampled.values()), torch.cat(wanted)) if wanted else NO_LOGPROBS
         self._device.synchronize()
-        return ForwardPass(sampled, started, time.perf_counter())
+        return ForwardPass(sampled, started, time.perf_counter(), told)
 
-    def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
-        """hidden [R, hidden]; every rank needs the tokens for its next pass."""
-        tokens = [0] * len(rows)
+    def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> tuple[list[int], list[torch.Tensor]]:
+        """hidden [R, hidden]; every rank needs the tokens for its next pass. Also the logits of rows that want to know
+        how likely their tokens were, as the model has them; none on other ranks than the first."""
+        tokens, wanted = [0] * len(rows), list[torch.Tensor]()
         if self._ranks.rank == 0:
-            tokens = self._sampler.sample(self._model.compute_logits(hidden), rows)
-        return self._ranks.agree(tokens)
+            logits = self._model.compute_logits(hidden)
+            if told := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
+                wanted.append(logits[told])
+            tokens = self._sampler.sample(logits, rows)
+        return self._ranks.agree(tokens), wanted

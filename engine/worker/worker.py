@@ -65,7 +65,7 @@ class Worker:
         self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | NativeRunner | None = None
-        self._batch = InputBatch(config.block_size, self._device.torch_device)
+        self._batch: InputBatch | None = None
 
     def describe(self) -> LoadedModel:
         """What the scheduler's side must know, of this rank's part; raises EngineError before `load`."""
@@ -100,6 +100,7 @@ class Worker:
             # torch only copies and samples now; a second thread of it would spin on a core that the step needs.
             torch.set_num_threads(1)
         self._model = packed or model
+        self._batch = InputBatch(self._config.block_size, self._model.vocab_size, self._device.torch_device)
 
     def kv_layout(self) -> BlockLayout:
         """The shape of one block of this model's KV."""
@@ -193,12 +194,12 @@ class Worker:
         Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
         must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
         """
-        if self._cache is None or self._runner is None:
+        if self._cache is None or self._runner is None or self._batch is None:
             raise EngineError("the KV cache is not allocated")
         received = time.perf_counter()
         self._batch.update(step)
         if isinstance(self._runner, ModelRunner):
-            return self._execute(step, self._runner, self._cache, received)
+            return self._execute(step, self._runner, self._batch, self._cache, received)
         return NativeStep(step, self._runner, self._batch, self._cache, received).collect
 
     @property
@@ -211,7 +212,7 @@ class Worker:
         return self.submit(step)()
 
     def _execute(
-        self, step: SchedulerOutput, runner: ModelRunner, cache: CacheEngine, received: float
+        self, step: SchedulerOutput, runner: ModelRunner, batch: InputBatch, cache: CacheEngine, received: float
     ) -> Callable[[], ModelRunnerOutput]:
         """Computed when it returns; copies beside the computation may still be under way."""
         cache.copy_within(step.copies)
@@ -219,7 +220,7 @@ class Worker:
         prepared = time.perf_counter()
         passes: list[ForwardPass] = []
         if step.num_scheduled_tokens:
-            passes = [runner.run(self._batch, step.num_scheduled_tokens) for _ in range(step.passes)]
+            passes = [runner.run(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
         stores = cache.start(step.stores)
         return lambda: step_output(step, passes, loads() + stores(), received=received, prepared=prepared)
 

@@ -4,8 +4,9 @@ What a message says can never become a control token: whoever writes "<|im_end|>
 """
 
 import datetime
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,14 +19,25 @@ from models.errors import ChatFormatError
 from models.folder import ModelFolder
 from models.text_tokenizer import TextTokenizer
 from models.thinking import ThinkingMode, find_thinking
+from models.tool_calls import ToolCall
+from models.tool_format import find_tool_format
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. role: "system", "user" or "assistant"."""
+    """One turn. role: "system", "user", "assistant", or "tool": what came of a call. tool_calls: the assistant's.
+
+    The very first one may be of "tools": a JSON list of what the model may call, as OpenAI's clients describe it.
+    """
 
     role: str
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All that it says, its calls in no model's way."""
+        return self.content + "".join(call.name + call.arguments for call in self.tool_calls)
 
 
 class ChatFormat:
@@ -49,6 +61,7 @@ class ChatFormat:
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
         self.thinking = find_thinking(tokenizer.control_tokens, template or "")
+        self.tools = find_tool_format(tokenizer.control_tokens, template or "")
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
 
@@ -82,7 +95,7 @@ class ChatFormat:
 
         It ends at the last control token before the question. Raises as `render`.
         """
-        mark = _unused_character([message.content for message in messages])
+        mark = _unused_character([message.text for message in messages])
         shielded, frame = self._shield([*messages, Message("user", mark)], avoid=mark)
         before, found, _ = self._text(shielded, None).rpartition(mark)
         ends = [hit.end() for hit in self._control.finditer(before)]
@@ -109,8 +122,8 @@ class ChatFormat:
         said = len(messages) - num_new
         if said < 1 or messages[said - 1].role != "assistant":
             raise ChatFormatError("a conversation can only be extended after an answer")
-        mark = _unused_character([message.content for message in messages])
-        marked = [*messages[: said - 1], replace(messages[said - 1], content=mark), *messages[said:]]
+        mark = _unused_character([message.text for message in messages])
+        marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
         shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
         before, found, after = self._text(shielded, thinking).rpartition(mark)
         if not found or mark in before:
@@ -136,22 +149,54 @@ class ChatFormat:
     def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
-        turns = [{"role": message.role, "content": message.content} for message in messages]
-        told = {} if thinking is None else {"enable_thinking": thinking != "off"}
+        told: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking != "off"}
+        if messages and messages[0].role == "tools":
+            told["tools"] = json.loads(messages[0].content)
+            messages = messages[1:]
+        turns = [_turn(message) for message in messages]
         try:
             return self._template.render(messages=turns, add_generation_prompt=True, **told, **self._variables)
         except jinja2.TemplateError as error:
             raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
 
     def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
-        """Put a stand-in for every control token's text in the contents, and return the character that frames it."""
-        if not any(self._control.search(message.content) for message in messages):
-            return list(messages), None
-        frame = _unused_character([*(message.content for message in messages), avoid])
-        return [
-            replace(message, content=self._control.sub(lambda hit: self._stand_in(hit[0], frame), message.content))
-            for message in messages
-        ], frame
+        """Put a stand-in for every control token's text in the contents, and return the character that frames it.
+
+        What the template does not know of tools is written into the contents here, around what was shielded.
+        """
+        if not any(self._control.search(message.text) for message in messages):
+            return self._with_tools(messages, str), None
+        frame = _unused_character([*(message.text for message in messages), avoid])
+        return self._with_tools(
+            messages, lambda text: self._control.sub(lambda hit: self._stand_in(hit[0], frame), text)
+        ), frame
+
+    def _with_tools(self, messages: Sequence[Message], clean: Callable[[str], str]) -> list[Message]:
+        """With `clean` contents. Of tools only what the template writes itself is left as it is."""
+        if self.tools.in_template:
+            return [
+                Message(
+                    message.role,
+                    clean(message.content),
+                    tuple(ToolCall(clean(call.name), clean(call.arguments)) for call in message.tool_calls),
+                )
+                for message in messages
+            ]
+        written = list[Message]()
+        for message in messages:
+            content = clean(message.content)
+            if message.role == "tools":
+                written.append(Message("system", clean(self.tools.system(message.content))))
+            elif message.role == "system" and written and messages[0].role == "tools" and len(written) == 1:
+                written[0] = Message("system", f"{content}\n\n{written[0].content}")
+            elif message.role == "tool":
+                written.append(Message(self.tools.result_role, self.tools.result.format(result=content)))
+            elif message.tool_calls:
+                between = "\n" if content and not self.tools.is_list else ""
+                written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
+            else:
+                written.append(replace(message, content=content))
+        return written
 
     def _stand_in(self, control_text: str, frame: str) -> str:
         return f"{frame}{self._tokenizer.control_tokens[control_text]}{frame}"
@@ -173,6 +218,17 @@ class ChatFormat:
         return ids + self._plain(text[start:], frame)
 
 
+def _turn(message: Message) -> dict[str, Any]:
+    """As templates expect it."""
+    turn: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        turn["tool_calls"] = [
+            {"type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
+            for call in message.tool_calls
+        ]
+    return turn
+
+
 def _unused_character(texts: Sequence[str]) -> str:
     """A private-use character that none of the texts contains."""
     used = set().union(*texts)
@@ -181,12 +237,18 @@ def _unused_character(texts: Sequence[str]) -> str:
 
 def _compile(template: str) -> jinja2.Template:
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    # Templates are written for a tojson that escapes nothing for HTML.
+    environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
     try:
         return environment.from_string(template)
     except jinja2.TemplateError as error:
         raise ChatFormatError(f"the chat template is not valid: {error}") from error
+
+
+def _to_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def _raise_exception(message: str) -> NoReturn:

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, ConsoleMessage, Request, async_playwri
 
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
-from tests.e2e.server_process import ebb_serve
+from tests.e2e.server_process import ServerProcess, ebb_process
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STATIC = Path(__file__).parents[2] / "app" / "static"
@@ -36,13 +36,21 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of `ebb serve` with the default model; all tests of the session share it."""
+def server_process(
+    chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    """`ebb serve` with the default model; all tests of the session share it. Whoever kills it starts it again."""
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     flags = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
-    with ebb_serve(tmp_path_factory.mktemp("e2e"), *flags) as url:
-        yield url
+    with ebb_process(tmp_path_factory.mktemp("e2e"), *flags) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def server(server_process: ServerProcess) -> str:
+    """The address of the server."""
+    return server_process.url
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

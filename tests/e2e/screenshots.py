@@ -52,7 +52,9 @@ async def prepare(chat: ChatPage) -> str:
 
 
 async def resume(chat: ChatPage, conversation: str) -> None:
-    """The next turn, on a server that was started meanwhile."""
+    """The next turn, on a server that was started meanwhile. Somebody looks at its numbers, which are kept then."""
+    watching = await chat.page.context.new_page()
+    await watching.goto("/live")
     await chat.page.goto(f"/c/{conversation}")
     await chat.send(SECOND)
     await chat.page.get_by_test_id("receipt").nth(1).wait_for(timeout=ANSWER_MS)

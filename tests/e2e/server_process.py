@@ -14,50 +14,81 @@ from tests.waiting import until
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
 SERVE = (sys.executable, "-c", "from app.cli import main; raise SystemExit(main())", "serve")
-ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+) answers")
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)) answers")
+
+
+class ServerProcess:
+    """One process at a time, always at the same address, with its chats in `state_dir`. url: once it was started."""
+
+    def __init__(self, state_dir: Path, *flags: str) -> None:
+        self.url = ""
+        self._port = "0"
+        self._state_dir = state_dir
+        self._flags = flags
+        self._log = state_dir / "serve.log"
+
+    def start(self) -> None:
+        """Returns when it is ready to answer."""
+        # No title changes while a test looks at it.
+        place = ("--port", self._port, "--state-dir", str(self._state_dir / "state"), "--chat-titles", "first-words")
+        command = [*SERVE, *place, *self._flags]
+        with self._log.open("wb") as output:
+            self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
+        try:
+            found = until(self._address, timeout=START_SECONDS)
+            self.url, self._port = found[1], found[2]
+            until(self._is_ready, timeout=START_SECONDS)
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """kill -9: it gets no chance to save anything."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Let it end by itself. Raises subprocess.TimeoutExpired if it does not."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def _address(self) -> re.Match[str] | None:
+        self._check_alive()
+        return ADDRESS.search(self._log.read_text())
+
+    def _is_ready(self) -> bool:
+        self._check_alive()
+        try:
+            with urllib.request.urlopen(f"{self.url}/ready", timeout=5):
+                return True
+        except OSError:
+            return False
+
+    def _check_alive(self) -> None:
+        assert self._process.poll() is None, f"ebb serve ended:\n{self._log.read_text()}"
+
+
+@contextmanager
+def ebb_process(state_dir: Path, *flags: str) -> Iterator[ServerProcess]:
+    """A server that is ready; it is stopped at the end."""
+    server = ServerProcess(state_dir, *flags)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 @contextmanager
 def ebb_serve(state_dir: Path, *flags: str) -> Iterator[str]:
-    """The address of a server that is ready, with its chats in `state_dir`; it is stopped at the end."""
-    log = state_dir / "serve.log"
-    # No title changes while a test looks at it.
-    titles = ("--chat-titles", "first-words")
-    command = [*SERVE, "--port", "0", "--state-dir", str(state_dir / "state"), *titles, *flags]
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
-    try:
-        url = until(lambda: _address(process, log), timeout=START_SECONDS)
-        until(lambda: _is_ready(process, log, url), timeout=START_SECONDS)
-        yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
+    """The address of a server that is ready; it is stopped at the end."""
+    with ebb_process(state_dir, *flags) as server:
+        yield server.url
 
 
 def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
-
-
-def _address(process: "subprocess.Popen[bytes]", log: Path) -> str | None:
-    _check_alive(process, log)
-    found = ADDRESS.search(log.read_text())
-    return found.group(1) if found else None
-
-
-def _is_ready(process: "subprocess.Popen[bytes]", log: Path, url: str) -> bool:
-    _check_alive(process, log)
-    try:
-        with urllib.request.urlopen(f"{url}/ready", timeout=5):
-            return True
-    except OSError:
-        return False
-
-
-def _check_alive(process: "subprocess.Popen[bytes]", log: Path) -> None:
-    assert process.poll() is None, f"ebb serve ended:\n{log.read_text()}"

@@ -33,8 +33,9 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
         await chat.page.request.post("/api/import", data=showcase(title, archived))
     resumed = await chat.open_new_chat(tokens=2, title="Our week at sea")
-    await chat.send("The tide is out.")
+    await chat.send("The tide is out, and we wait. " * 12)
     await chat.expect_status("incomplete")
+    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
 
     for view in Views(chat, resumed).all():
         await chat.page.emulate_media(color_scheme="light")
@@ -52,6 +53,16 @@ async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overf
     assert await violations(chat, ALL) == []
     await chat.chats.get_by_text("Tides and tables", exact=True).first.tap()
     await expect(chat.page.locator(".katex").first).to_be_visible()
+    assert not await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    assert await violations(chat, ALL) == []
+    await chat.button("Branches of this chat").tap()
+    await expect(chat.page.get_by_role("treeitem").first).to_be_visible()
+    assert await violations(chat, ALL) == []
+    await chat.page.keyboard.press("Escape")
+    await chat.button("Open the list of chats").tap()
+    await chat.page.get_by_role("link", name="Live").tap()
+    await chat.page.get_by_text("The charts as a table").tap()
+    await expect(chat.page.get_by_role("cell").first).to_be_visible()
     assert not await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     assert await violations(chat, ALL) == []
 

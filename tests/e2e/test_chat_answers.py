@@ -169,3 +169,28 @@ async def test_a_finished_answer_can_be_asked_for_again(chat: ChatPage) -> None:
     second = (await chat.stored(conversation))["messages"][-1]
     assert second["id"] != first["id"]
     assert second["parent_id"] == first["parent_id"]
+
+
+async def test_the_live_page_shows_an_answer_being_made_and_leads_back_to_it(chat: ChatPage) -> None:
+    page = chat.page
+    await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("How deep is the sea, and how wide?")
+    await chat.until_writing()
+
+    await page.keyboard.press("Control+Shift+L")
+    await expect(page).to_have_url(re.compile("/live$"))
+    generated = page.get_by_role("img", name="Generated")
+    await expect(generated).to_have_accessible_name(re.compile(r"Generated [1-9]"), timeout=ANSWER_MS)
+    for tier in ("Device memory", "CPU memory", "Redis"):
+        await expect(page.get_by_role("region", name=tier)).to_contain_text(re.compile(r"\d MiB of \d+ MiB"))
+    drawn = "element => element.querySelector('canvas').toDataURL()"
+    before = await generated.evaluate(drawn)
+    await page.wait_for_function("([e, before]) => e.querySelector('canvas').toDataURL() !== before",
+                                 arg=[await generated.element_handle(), before])  # fmt: skip
+    await page.get_by_text("The charts as a table").click()
+    await expect(page.get_by_role("row", name="Requests: Running").get_by_role("cell").last).to_have_text("1")
+
+    await page.go_back()
+    await chat.expect_status("in_progress")
+    await page.keyboard.press("Escape")
+    await chat.expect_status("cancelled")

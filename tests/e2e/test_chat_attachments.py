@@ -1,17 +1,18 @@
-"""Text files are sent inside a message, folded in what the page shows of it."""
+"""Text files, and the text of PDFs, are sent inside a message, folded in what the page shows of it."""
 
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from tests.e2e.chat_page import ChatPage
+from tests.e2e.pdf_files import chinese, latin, pdf_of
 
 
 async def test_a_text_file_goes_with_the_message_and_anything_else_is_refused(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
-    chooser = chat.page.get_by_label("Attach text files").first
+    chooser = chat.page.get_by_label("Attach text files or PDFs").first
     await chooser.set_input_files({"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"})
-    await expect(chat.page.get_by_text("photo.png is no text file.")).to_be_visible()
+    await expect(chat.page.get_by_text("photo.png is no text file and no PDF.")).to_be_visible()
     await chooser.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": b"day,wind\r\nmonday,4\r\n"})
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_contain_text(re.compile(r"log\.csv\s*\d+ tokens"))
@@ -28,3 +29,32 @@ async def test_a_text_file_goes_with_the_message_and_anything_else_is_refused(ch
     await expect(chat.questions.get_by_text("monday,4")).to_be_visible()
     question = (await chat.stored(conversation))["messages"][0]["content"]
     assert question == 'Which day?\n\n<file name="log.csv">\nday,wind\nmonday,4\n</file>'
+
+
+REFUSED = {
+    "scan.pdf": (pdf_of(b""), "scan.pdf has no text in it"),
+    "locked.pdf": (pdf_of(latin("Secret"), locked=True), "locked.pdf is locked with a password"),
+    "broken.pdf": (b"%PDF-1.7 and nothing", "broken.pdf is damaged"),
+}
+
+
+def pdf(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "application/pdf", "buffer": content}
+
+
+async def test_the_text_of_a_pdf_goes_with_the_message(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    chooser = chat.page.get_by_label("Attach text files or PDFs").first
+    for name, (content, why) in REFUSED.items():
+        await chooser.set_input_files(pdf(name, content))
+        await expect(chat.page.get_by_text(why)).to_be_visible()
+    await chooser.set_input_files(pdf("tides.pdf", pdf_of(latin("High water at six."), chinese("潮汐"))))
+    files = chat.page.get_by_role("list", name="Files of this message")
+    await expect(files).to_have_text(re.compile(r"^\s*tides\.pdf\s*\d+ tokens\s*$"))
+
+    await chat.composer.fill("When?")
+    await chat.composer.press("Enter")
+    await chat.expect_status("incomplete")
+
+    question = (await chat.stored(conversation))["messages"][0]["content"]
+    assert question == 'When?\n\n<file name="tides.pdf">\nHigh water at six.\n\n潮汐\n</file>'

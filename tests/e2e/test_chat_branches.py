@@ -35,6 +35,20 @@ async def test_an_edited_question_is_a_version_that_one_can_leave_and_come_back_
     first = (await chat.stored(conversation))["messages"][0]
     assert first["content"] == "Name a fish."
 
+    await chat.button("Branches of this chat").click()
+    rows = chat.page.get_by_role("treeitem")
+    await expect(rows).to_have_count(4)
+    await expect(chat.page.get_by_role("treeitem", selected=True)).to_have_count(2)
+    await expect(rows.nth(1)).to_be_focused()
+    await chat.page.keyboard.press("ArrowDown")
+    await expect(rows.nth(2)).to_be_focused()
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.questions).to_have_text(["Name a bird."])
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
+    await chat.button("Branches of this chat").click()
+    await rows.get_by_text("Name a fish.").click()
+    await expect(chat.questions).to_have_text(["Name a fish."])
+
 
 async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)

@@ -14,7 +14,8 @@ async def test_a_draft_is_there_in_another_tab_until_it_is_sent(chat: ChatPage, 
         await chat.composer.press_sequentially("half a th")
 
     other = await new_page()
-    await other.page.goto(f"/c/{conversation}")
+    async with other.page.expect_request(f"**/{conversation}/warm"):
+        await other.page.goto(f"/c/{conversation}")
     await expect(other.composer).to_have_value("half a th")
     await other.composer.press_sequentially("ought")
     await other.composer.press("Enter")

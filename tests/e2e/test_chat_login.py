@@ -40,6 +40,12 @@ async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: P
         await expect(chat.answers).to_have_count(1)
         await expect(chat.chats.first).to_have_text("Hello.")
 
+        await expect(chat.page.get_by_role("link", name="Live")).to_have_count(0)
+        await chat.page.keyboard.press("Control+Shift+L")
+        await expect(chat.page.get_by_text("a key of scope admin")).to_be_visible()
+        await chat.page.go_back()
+        await expect(chat.answers).to_have_count(1)
+
         stranger = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
         await stranger.page.goto(chat.page.url)
         await expect(stranger.button("Log in")).to_be_visible()

@@ -19,6 +19,7 @@ class Views:
             self.empty,
             self.answer,
             self.branch,
+            self.tree,
             self.editing,
             self.resumed,
             self.receipt,
@@ -28,6 +29,7 @@ class Views:
             self.settings,
             self.appearance,
             self.keys,
+            self.live,
             self.deleting,
             self.trouble,
         ]
@@ -42,6 +44,11 @@ class Views:
 
     async def branch(self) -> None:
         await self._showcase()
+
+    async def tree(self) -> None:
+        await self._showcase()
+        await self._chat.button("Branches of this chat").click()
+        await self._chat.page.get_by_role("treeitem").first.wait_for()
 
     async def editing(self) -> None:
         await self._showcase()
@@ -87,6 +94,10 @@ class Views:
     async def keys(self) -> None:
         await self._showcase()
         await self._chat.page.keyboard.press("Control+/")
+
+    async def live(self) -> None:
+        await self._chat.page.goto("/live")
+        await self._chat.page.get_by_role("img", name="Hit rate").wait_for()
 
     async def deleting(self) -> None:
         await self.menu()

@@ -36,13 +36,14 @@ async def test_editing_any_question_makes_a_branch_beside_it(http: aiohttp.Clien
     assert await contents(http, conversation) == ["one", "two, better"]
 
 
-async def test_the_tree_names_every_message_and_no_text(http: aiohttp.ClientSession) -> None:
+async def test_the_tree_names_every_message_and_how_it_begins(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")
     await all_events(await http.post(f"/api/messages/{answer['id']}/retry"))
     tree = await read(http, f"/api/conversations/{conversation}/tree")
     assert [message["role"] for message in tree["messages"]] == ["user", "assistant", "assistant"]
-    assert set(tree["messages"][0]) == {"id", "parent_id", "role", "status", "created_at"}
+    assert set(tree["messages"][0]) == {"id", "parent_id", "role", "status", "preview", "created_at"}
+    assert tree["messages"][0]["preview"] == "one"
     assert tree["head_id"] == tree["messages"][-1]["id"]
     assert (await http.get("/api/conversations/conv_none/tree")).status == 404
 

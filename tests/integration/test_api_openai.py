@@ -230,7 +230,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
 @row(
     "openai",
     "chat.completions.create(...)",
-    "a field is wrong, or not supported (`n`, `tools`, `logprobs`): `BadRequestError` with it in `param`",
+    "a field is wrong, or not supported (`n`): `BadRequestError` with it in `param`",
 )
 @pytest.mark.parametrize(
     ("fields", "param"),
@@ -243,9 +243,9 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         ({"stop": ["x"] * 17}, "stop"),
         ({"temperature": -1}, "temperature"),
         ({"n": 3}, "n"),
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"logprobs": True}, "logprobs"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"response_format": {"type": "xml"}}, "response_format.type"),
+        ({"top_logprobs": 3}, "top_logprobs"),
     ],
     ids=[
         "window",
@@ -258,7 +258,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         "n",
         "tools",
         "response_format",
-        "logprobs",
+        "top_logprobs",
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

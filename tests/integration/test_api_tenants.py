@@ -25,6 +25,7 @@ SECRET = "periwinkle"
 
 OPEN = {
     ("GET", "/"),
+    ("GET", "/live"),
     ("GET", "/c/{id}"),
     ("GET", "/assets"),
     ("GET", "/{name}"),
@@ -37,6 +38,7 @@ OPEN = {
 }
 ADMIN: dict[Call, Any] = {
     ("GET", "/metrics"): None,
+    ("GET", "/api/live"): None,
     ("GET", "/api/admin/keys"): None,
     ("POST", "/api/admin/keys"): {"name": "carol"},
     ("DELETE", "/api/admin/keys/{id}"): None,
@@ -57,6 +59,8 @@ OWN: dict[Call, Any] = {
     ("POST", "/api/conversations/{id}/fork"): {"message_id": "{message}"},
     ("GET", "/api/conversations/{id}/draft"): None,
     ("PUT", "/api/conversations/{id}/draft"): {"text": "Bob's"},
+    ("POST", "/api/conversations/{id}/warm"): None,
+    ("DELETE", "/api/conversations/{id}/warm"): None,
     ("GET", "/api/conversations/{id}/export"): None,
     ("GET", "/api/conversations/{id}/export?format=markdown"): None,
     ("POST", "/api/messages/{message}/retry"): {},
@@ -98,6 +102,7 @@ SHARED: dict[Call, Any] = {
     ("POST", "/api/conversations"): {},
     ("GET", "/api/draft"): None,
     ("PUT", "/api/draft"): {"text": "Bob's"},
+    ("POST", "/api/places"): {"conversation_ids": []},
     ("GET", "/api/search"): None,
     ("GET", "/api/export"): None,
     ("POST", "/api/import"): {"format": "ebb-conversations", "format_version": 1, "conversations": []},
@@ -260,6 +265,9 @@ async def test_ids_in_bodies_lead_to_nothing_of_another_tenant(everybody: People
         assert (await bob.post(path, json=body)).status == status, path
     assert (await bob.put(f"/api/conversations/{mine}/head", json={"message_id": names["message"]})).status == 404
     assert (await bob.delete(f"/v1/conversations/{mine}/items/{names['message']}")).status == 404
+    places = await bob.post("/api/places", json={"conversation_ids": [names["id"], mine]})
+    assert await places.json() == {"data": [{"conversation_id": mine, "place": None}]}
+    assert {tenant for tenant, _ in everybody.engine.prefixes.asked} == {"bob"}
     assert await all_rows(everybody.server.services) == before
 
 

@@ -83,6 +83,34 @@ async def test_openai_clients_get_thoughts_apart_and_can_turn_them_off(api: Api)
         assert raw.choices[0].text == THOUGHT + ANSWER
 
 
+async def test_what_is_answered_behind_a_thought_has_its_form_and_may_be_a_call(api: Api) -> None:
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        asked: dict[str, Any] = {"model": "smollm2", "messages": QUESTION, "temperature": 0, "max_tokens": 80}
+        efforts: list[tuple[Any, str | None]] = [("high", THOUGHT), ("none", None)]
+        for mode, thought in efforts:
+            chosen = await client.chat.completions.create(
+                **asked, reasoning_effort=mode, extra_body={"guided_choice": ["hello hello", "no"]}
+            )
+            choice = chosen.choices[0]
+            assert (choice.message.content, choice.finish_reason) == ("hello hello", "stop")
+            assert (choice.message.model_extra or {}).get("reasoning_content") == thought
+        parameters = {"type": "object", "properties": {"city": {"enum": ["北京"]}}, "required": ["city"]}
+        function = {"name": "weather", "parameters": {**parameters, "additionalProperties": False}}
+        tools: list[Any] = [{"type": "function", "function": function}]
+        called = await client.chat.completions.create(
+            **asked, tools=tools, tool_choice="required", parallel_tool_calls=False
+        )
+        message, [call] = called.choices[0].message, called.choices[0].message.tool_calls or []
+        assert called.choices[0].finish_reason == "tool_calls"
+        assert message.model_extra == {"reasoning_content": THOUGHT}
+        assert call.type == "function"
+        assert (call.function.name, call.function.arguments) == ("weather", '{"city": "北京"}')
+        result = {"role": "tool", "tool_call_id": call.id, "content": "21"}
+        sent = [*QUESTION, message.model_dump(exclude_none=True), result]
+        again = await client.chat.completions.create(**{**asked, "messages": sent}, tools=tools)
+        assert again.choices[0].message.content == ANSWER
+
+
 @pytest.mark.parametrize("mode", ["slow", "off"])
 async def test_a_conversation_keeps_thoughts_apart_and_never_shows_them_to_the_model(
     api: Api, mode: ThinkingMode

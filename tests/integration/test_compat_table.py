@@ -6,6 +6,8 @@ from types import ModuleType
 import pytest
 
 from tests.integration import (
+    test_api_forms,
+    test_api_logprobs,
     test_api_openai,
     test_compat_anthropic,
     test_compat_keys,
@@ -20,7 +22,11 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 @pytest.mark.parametrize(
     ("document", "heading", "modules"),
     [
-        ("api.md", "### Chat completions, completions and models", [test_api_openai, test_compat_langchain]),
+        (
+            "api.md",
+            "### Chat completions, completions and models",
+            [test_api_openai, test_api_logprobs, test_api_forms, test_compat_langchain],
+        ),
         ("api.md", "### Messages", [test_compat_anthropic]),
         ("api.md", "### Models that think", [test_compat_thinking]),
         ("keys.md", "## What clients get", [test_compat_keys]),

@@ -1,11 +1,14 @@
 """The native step chooses the tokens that the sampler of the torch model chooses from the same logits."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.mask_words import Words, words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.input_batch import ScheduledRequest
@@ -29,6 +32,15 @@ WAYS = {
     "top_p of very many": SamplingParams(temperature=2.0, top_p=0.999),
     "top_p of one": SamplingParams(top_p=1e-6),
     "top_k, then top_p": SamplingParams(top_k=20, top_p=0.7),
+    "min_p": SamplingParams(min_p=0.3),
+    "top_k, top_p and min_p": SamplingParams(top_k=20, top_p=0.9, min_p=0.5),
+    "penalties, arg max": SamplingParams(
+        temperature=0.0, repetition_penalty=1.5, presence_penalty=0.2, frequency_penalty=0.3
+    ),
+    "penalties": SamplingParams(repetition_penalty=0.5, presence_penalty=-1.0, frequency_penalty=-2.0, top_k=5),
+    "biases, arg max": SamplingParams(temperature=0.0, logit_bias=((2499, 1.0), (5, -100.0), (77, 1.25))),
+    "allowed ids": SamplingParams(allowed_token_ids=(1, 31, 32, 2498), bad_word_ids=((31,), (1, 2))),
+    "bad ids, arg max": SamplingParams(temperature=0.0, bad_word_ids=tuple((i,) for i in range(0, VOCAB, 2))),
 }
 
 
@@ -37,22 +49,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", hidden=128, heads=2, kv_heads=1, vocab=VOCAB)
 
 
-def requests(rig: NativeRig, params: SamplingParams, seeds: range) -> list[ScheduledRequest]:
+def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words | None = None) -> list[ScheduledRequest]:
     """One token each, of sequences that differ, at positions and seeds that differ."""
     made = []
     for seed in seeds:
-        with_seed = SamplingParams(
-            temperature=params.temperature,
-            top_p=params.top_p,
-            top_k=params.top_k,
-            min_tokens=params.min_tokens,
-            stop_token_ids=params.stop_token_ids,
-            seed=(seed << 40) + 17 * seed,
-        )
-        row = SamplingRow(with_seed, position=3 + seed, produced=0)
+        with_seed = replace(params, seed=(seed << 40) + 17 * seed, choice=seed % 3)
         token = 11 + 37 * seed % (VOCAB - 11)
+        adjustments = Adjustments.of(with_seed, [token, 2000, 2000, seed], 2, VOCAB)
+        row = SamplingRow(with_seed, position=3 + seed, produced=0, mask=mask, adjustments=adjustments)
         made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, row))
     return made
+
+
+def seen(rows: list[SamplingRow]) -> list[tuple[list[int], list[int]]]:
+    """What the penalties of each row know."""
+    known = [row.adjustments.seen for row in rows if row.adjustments is not None]
+    return [(each.ids.tolist(), each.counts.tolist()) for each in known if each is not None]
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
@@ -61,30 +73,56 @@ def test_a_row_gets_the_token_that_torch_would_draw(
     folder: Path, kernels: KernelsFor, size: Size, params: SamplingParams, instruction_set: str
 ) -> None:
     count = size.pick(small=40, full=400)
-    rig = NativeRig(kernels(instruction_set), folder, num_blocks=count)
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=2 * count)
     scheduled = requests(rig, params, range(count))
     computed = rig.runners[2].compute(scheduled, range(count))
     tokens = computed.tokens
-    rows = [request.sampling for request in scheduled if request.sampling is not None]
+    rows = [request.sampling for request in requests(rig, params, range(count)) if request.sampling is not None]
     assert tokens == Sampler().sample(computed.logits, rows)
+    assert seen([request.sampling for request in scheduled if request.sampling is not None]) == seen(rows)
     if params.min_tokens:
         assert not set(tokens) & set(STOPS)
     if params.temperature >= 1 and params.top_p > 0.5:
         assert len(set(tokens)) > 1
 
 
+@pytest.mark.parametrize("way", ["arg max", "all tokens", "top_k", "top_p", "before the end is allowed"])
+def test_a_mask_leaves_the_tokens_that_torch_would_choose(
+    folder: Path, kernels: KernelsFor, size: Size, way: str
+) -> None:
+    count = size.pick(small=40, full=400)
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=count + 1)
+    allowed = [7, 31, 32, 100, 1777, 2498, 2499]
+    masked = requests(rig, WAYS[way], range(count), words_of_ids(allowed, VOCAB))
+    free = requests(rig, WAYS["arg max"], range(count, count + 1))
+    computed = rig.runners[2].compute([*masked, *free], range(count + 1))
+    rows = [request.sampling for request in (*masked, *free) if request.sampling is not None]
+    assert set(computed.tokens[:count]) <= set(allowed)
+    assert computed.tokens == Sampler().sample(computed.logits, rows)
+    assert len(set(computed.tokens)) > 2
+
+
+def test_what_a_mask_does_not_reach_may_not_come(folder: Path, kernels: KernelsFor) -> None:
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
+    short = words_of_ids([3], 64)
+    scheduled = requests(rig, WAYS["arg max"], range(1), short) + requests(rig, WAYS["all tokens"], range(1, 2), short)
+    assert rig.runners[2].compute(scheduled).tokens == [3, 3]
+
+
 def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, kernels: KernelsFor) -> None:
     ways = list(WAYS.values())
-    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=len(ways))
-    scheduled = [requests(rig, params, range(i, i + 1))[0] for i, params in enumerate(ways)]
-    together = rig.runners[2].compute(scheduled).tokens
-    assert rig.runners[1].compute(scheduled).tokens == together
-    assert [rig.runners[2].compute([request]).tokens[0] for request in scheduled] == together
+    rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=3 * len(ways))
+
+    def scheduled() -> list[ScheduledRequest]:
+        return [requests(rig, params, range(i, i + 1))[0] for i, params in enumerate(ways)]
+
+    together = rig.runners[2].compute(scheduled()).tokens
+    assert rig.runners[1].compute(scheduled()).tokens == together
+    assert [rig.runners[2].compute([request]).tokens[0] for request in scheduled()] == together
 
 
-def test_a_barred_token_has_no_logit(folder: Path, kernels: KernelsFor) -> None:
+def test_logits_are_handed_out_as_the_model_has_them(folder: Path, kernels: KernelsFor) -> None:
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
     free, barred = requests(rig, WAYS["arg max"], range(1)), requests(rig, WAYS["before the end is allowed"], range(1))
     expected = rig.runners[2].compute(free, [0]).logits
-    expected[0, list(STOPS)] = float("-inf")
     assert torch.equal(rig.runners[2].compute(barred, [0]).logits, expected)

@@ -38,6 +38,10 @@ def test_bytes_verified_blocks_and_phases_follow_the_tokens_through_all_tiers(mo
         assert from_cpu.kv.blocks_verified == 0
         assert from_cpu.kv.phases.lookup == 0, "what lies in CPU memory needs no question"
         assert from_cpu.kv.phases.load > 0
+        stats = llm.engine.stats()
+        assert stats.copied_up_blocks == 6
+        assert stats.copied_down_blocks >= 6
+        assert stats.evicted_blocks >= 6
     with LLM(config) as llm:
         from_redis = answer(llm, PROMPT, 2).usage
         assert (from_redis.kv.cpu_bytes, from_redis.kv.redis_bytes) == (0, 6 * block_nbytes)

@@ -88,6 +88,8 @@ def test_what_was_used_last_survives_the_eviction_its_beginning_longest(rig: Rig
         rig.put([name])
     left = [rig.store.contains(name) for name in first]
     assert left == sorted(left, reverse=True), "a chain goes from its end"
+    stats = rig.store.stats()
+    assert stats.cpu_evicted_blocks == 620 - stats.cpu_used_bytes // BLOCK
 
 
 def test_a_block_that_is_being_read_is_not_evicted(rig: Rig) -> None:

@@ -219,6 +219,10 @@ def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) ->
         rig.put(keys(range(100)))
         rig.until_stats(lambda stats: stats.redis_used_bytes > 100 * BLOCK)
         assert rig.store.stats().cpu_capacity_bytes == POOL
+        assert rig.store.stats().redis_evicted_keys == 0
+        with server.client() as client:
+            client.config_set("maxmemory", 50 * BLOCK)
+        rig.until_stats(lambda stats: stats.redis_evicted_keys > 0)
     finally:
         server.kill()
 

@@ -29,7 +29,7 @@ from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
-from tests.model.toys import BelievedCost, ToyStore, ToyWorker, expected_output
+from tests.model.toys import BelievedCost, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
 
 BLOCK = 4
@@ -83,6 +83,7 @@ class SchedulerLife(RuleBasedStateMachine):
         priority=st.integers(-1, 1),
         timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
         keep_kv=st.booleans(),
+        masked=st.booleans(),
     )
     def add(
         self,
@@ -93,6 +94,7 @@ class SchedulerLife(RuleBasedStateMachine):
         priority: int,
         timeout: float,
         keep_kv: bool,
+        masked: bool = False,
     ) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
@@ -109,6 +111,7 @@ class SchedulerLife(RuleBasedStateMachine):
             deadline=self.now + timeout,
             start_by=self.now + self.queue_timeout,
             keeps_kv=keep_kv,
+            mask=ToyMask() if masked else None,
         )
         self.scheduler.add_request(request)
         self.live[request.request_id] = request
@@ -118,6 +121,21 @@ class SchedulerLife(RuleBasedStateMachine):
     def go_on(self, again: int, tail: list[int], keep_kv: bool) -> None:
         history = self.finished_prompts[again % len(self.finished_prompts)]
         self.add((history + tail)[:30], 3, False, "a", 0, inf, keep_kv)
+
+    @rule(which=st.integers(0, 3), tenant=st.sampled_from(sorted(WEIGHTS)), name=st.sampled_from("xyz"))
+    @precondition(lambda self: self.finished_prompts or self.live)
+    def foresee(self, which: int, tenant: str, name: str) -> None:
+        """Somebody may go on with it, and may not."""
+        prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
+        history = prompts[which % len(prompts)]
+        keys = extend_keys(ROOT, history, BLOCK)
+        assert self.scheduler.tiering is not None
+        self.scheduler.tiering.foresight.expect(name, tenant, keys, tuple(history[len(keys) * BLOCK :]))
+
+    @rule(name=st.sampled_from("xyz"))
+    def leave(self, name: str) -> None:
+        assert self.scheduler.tiering is not None
+        self.scheduler.tiering.foresight.forget(name)
 
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)
@@ -160,7 +178,8 @@ class SchedulerLife(RuleBasedStateMachine):
                 self._ended(self.live.pop(update.request.request_id))
 
     def _ended(self, request: Request) -> None:
-        expected = expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+        mask = ToyMask() if request.mask is not None else None
+        expected = expected_output(request.prompt_token_ids, request.sampling, VOCAB, mask)
         assert request.output_token_ids == expected
         receipt = request.receipt
         assert receipt is not None

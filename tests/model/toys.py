@@ -15,19 +15,45 @@ from engine.scheduling.prefill_cost import PrefillCost
 Slots = list[int | None]
 
 
-def next_token(token_ids: Sequence[int], vocab: int) -> int:
-    """The toy model: a function of the whole context."""
+def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None) -> int:
+    """The toy model: a function of the whole context. mask: as of a SchedulerOutput."""
     digest = hashlib.sha256(repr(tuple(token_ids)).encode()).digest()
-    return int.from_bytes(digest[:4], "little") % vocab
+    words = int.from_bytes(mask, "little") if mask is not None else -1
+    allowed = [token for token in range(vocab) if words >> token & 1]
+    return allowed[int.from_bytes(digest[:4], "little") % len(allowed)]
 
 
-def expected_output(prompt: Sequence[int], sampling: SamplingParams, vocab: int) -> list[int]:
-    """What the toy model answers with no cache, no batch and no preemption."""
+class ToyMask:
+    """A TokenMask: after an even id an odd one, and so on."""
+
+    def __init__(self) -> None:
+        self._wants_odd = False
+
+    def accept(self, token_id: int) -> None:
+        assert token_id % 2 == self._wants_odd, "a token came that the mask does not allow, or one was left out"
+        self._wants_odd = not self._wants_odd
+
+    def words(self) -> bytes:
+        return (b"\xaa" if self._wants_odd else b"\x55") * 8
+
+    def forced(self) -> tuple[int, ...]:
+        return ()
+
+    is_ready = True
+    failure: str | None = None
+
+
+def expected_output(
+    prompt: Sequence[int], sampling: SamplingParams, vocab: int, mask: ToyMask | None = None
+) -> list[int]:
+    """What the toy model answers with no cache, no batch and no preemption. mask: a new one."""
     tokens, produced = list(prompt), list[int]()
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
-        produced.append(next_token(tokens, vocab))
+        produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None))
+        if mask is not None:
+            mask.accept(produced[-1])
         tokens.append(produced[-1])
-        if produced[-1] in sampling.stop_token_ids and len(produced) > sampling.min_tokens:
+        if produced[-1] in sampling.ending_ids and len(produced) > sampling.min_tokens:
             break
     return produced
 
@@ -58,6 +84,7 @@ class ToyWorker:
             computed[new.request_id] = new.num_computed_tokens
         for cached in output.cached_requests:
             self.requests[cached.request_id].blocks += cached.new_block_ids
+            self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
         for copy in output.copies:
             self.device[copy.target_id] = list(self.device[copy.source_id])
@@ -65,7 +92,8 @@ class ToyWorker:
         sampled: dict[str, tuple[int, ...]] = {}
         for number in range(output.passes):
             for request_id, count in output.num_scheduled_tokens.items():
-                token = self._forward(self.requests[request_id], computed[request_id] + number, count)
+                mask = output.masks.get(request_id)
+                token = self._forward(self.requests[request_id], computed[request_id] + number, count, mask)
                 if token is not None:
                     sampled[request_id] = (*sampled.get(request_id, ()), token)
         results += [self._copy(job, load=False) for job in output.stores]
@@ -78,7 +106,7 @@ class ToyWorker:
             self.host[job.host_offset] = list(self.device[job.block_id])
         return TransferResult(job.job_id, 0.0)
 
-    def _forward(self, request: _Known, start: int, count: int) -> int | None:
+    def _forward(self, request: _Known, start: int, count: int, mask: bytes | None) -> int | None:
         size = self.block_size
         end = start + count
         assert end <= len(request.token_ids), "scheduled beyond the known tokens"
@@ -89,7 +117,7 @@ class ToyWorker:
         assert seen == request.token_ids[:end], "a request attended to KV that is not its own"
         if end < len(request.token_ids):
             return None
-        request.token_ids.append(next_token(request.token_ids, self.vocab))
+        request.token_ids.append(next_token(request.token_ids, self.vocab, mask))
         return request.token_ids[-1]
 
 
@@ -194,7 +222,7 @@ class ToyStore:
         del self.look_ups[handle]
         there = self.redis if self.redis_up else {}
         found = next((i for i, key in enumerate(pending.keys) if key not in there), len(pending.keys))
-        self.known.update(pending.keys[:found])
+        self.known.update(key for key in pending.keys if key in there)
         return found
 
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:

@@ -16,7 +16,7 @@ def new(
 
 
 def batch_with(*requests: NewRequestData) -> InputBatch:
-    batch = InputBatch(4, torch.device("cpu"))
+    batch = InputBatch(4, 1000, torch.device("cpu"))
     batch.update(SchedulerOutput(1, new_requests=requests))
     return batch
 

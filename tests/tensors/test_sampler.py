@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from engine.errors import EngineError
-from engine.sampling.candidates import HEAD, likeliest
+from engine.sampling.candidates import HEAD
 from engine.sampling.inverse_cdf import STRETCH, invert_cdf
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
@@ -105,24 +105,22 @@ def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(mass: float, g
     masses = np.concatenate(
         (empty, np.array([mass], dtype=np.float32), empty, np.array([mass], dtype=np.float32), empty)
     )
-    assert invert_cdf(masses, 0.0) == gap
-    assert invert_cdf(masses, 0.5 - 2**-53) == gap
-    assert invert_cdf(masses, 0.5) == 2 * gap + 1
-    assert invert_cdf(masses, 1 - 2**-53) == 2 * gap + 1
+    ends = np.array([0.0, 0.5 - 2**-53, 0.5, 1 - 2**-53])
+    assert invert_cdf(np.tile(masses, (4, 1)), ends).tolist() == [gap, gap, 2 * gap + 1, 2 * gap + 1]
 
 
 def test_the_inverse_cdf_equals_a_running_sum_over_a_whole_vocabulary() -> None:
     masses = torch.softmax(4 * torch.randn(5000, generator=torch.Generator().manual_seed(1)), -1).numpy()
     running = np.cumsum(masses, dtype=np.float64)
-    for i in range(500):
-        u = i / 500
-        assert invert_cdf(masses, u) == np.searchsorted(running, u * running[-1], side="right")
+    u = np.arange(500) / 500
+    expected = np.searchsorted(running, u * running[-1], side="right")
+    assert invert_cdf(np.tile(masses, (500, 1)), u).tolist() == expected.tolist()
 
 
 def test_among_equals_the_lowest_ids_are_kept() -> None:
-    probs = np.array([0.1, 0.2, 0.2, 0.3, 0.2], dtype=np.float32)
-    assert sorted(likeliest(probs, top_k=3, top_p=1.0)) == [1, 2, 3]
-    assert sorted(likeliest(probs, top_k=0, top_p=0.45)) == [1, 3]
+    shares = [0.1, 0.2, 0.2, 0.3, 0.2]
+    assert set(draws(shares, SamplingParams(top_k=3, seed=19), 200)) == {1, 2, 3}
+    assert set(draws(shares, SamplingParams(top_p=0.45, seed=19), 200)) == {1, 3}
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-40])
@@ -141,6 +139,8 @@ def test_a_choice_does_not_depend_on_the_rest_of_the_batch() -> None:
         SamplingParams(seed=4, top_p=0.99999),
         SamplingParams(seed=5, top_k=40),
         SamplingParams(seed=6, top_k=40, top_p=0.5),
+        SamplingParams(seed=7, min_p=0.1),
+        SamplingParams(seed=8, min_p=0.1, top_p=0.9),
     ]
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(42, vocab, generator=generator)

@@ -13,7 +13,7 @@ from pathlib import Path
 from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -21,6 +21,7 @@ from engine.urgency import NORMAL, Urgency
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
+from models.tool_format import ToolFormat, find_tool_format
 
 START, END, WORDS = 256, 257, 300
 ANSWER_WORDS = 12
@@ -59,6 +60,7 @@ class FakeChatFormat:
     """START role newline content END, for each message."""
 
     thinking: Thinking | None = None
+    tools: ToolFormat = find_tool_format({}, "")
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         if any(message.role == "system" for message in messages[1:]):
@@ -98,6 +100,11 @@ def text_of(ids: Sequence[int]) -> str:
     ).decode()  # fmt: skip
 
 
+def fake_logprobs(token_id: int, count: int) -> TokenLogprobs:
+    """The token is the likeliest, and those behind it in the vocabulary follow."""
+    return TokenLogprobs(token_id, -0.5, tuple((token_id + place, -0.5 - place) for place in range(count)))
+
+
 @dataclass(eq=False)
 class FakeStream:
     request_id: str
@@ -133,6 +140,26 @@ class FakeStream:
                 return
 
 
+class FakePrefixes:
+    """Remembers what it was told. `place`: where it says that everything of which it is asked is."""
+
+    def __init__(self) -> None:
+        self.place: Place | None = None
+        self.warmed: dict[str, tuple[str, list[int]]] = {}
+        self.asked: list[tuple[str, list[int]]] = []
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        self.warmed[name] = (tenant, list(token_ids))
+        return True
+
+    def leave(self, name: str) -> None:
+        self.warmed.pop(name, None)
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+        self.asked += [(tenant, list(token_ids)) for token_ids in prefixes]
+        return [self.place] * len(prefixes)
+
+
 class FakeEngine:
     """See the module."""
 
@@ -146,6 +173,7 @@ class FakeEngine:
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.sampling_defaults: dict[str, float] = {}
+        self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []
@@ -198,6 +226,9 @@ class FakeEngine:
             self.abort(request_id)
         self._wake.set()
         await self._task
+
+    async def prepare(self, params: SamplingParams) -> None:
+        pass
 
     def generate(
         self,
@@ -325,6 +356,10 @@ class FakeEngine:
             self._put(stream, RequestOutput(stream.request_id, text, (token_id,)))
 
     def _put(self, stream: FakeStream, output: RequestOutput) -> None:
+        if (count := stream.params.logprobs) is not None:
+            output = replace(output, logprobs=tuple(fake_logprobs(id_, count) for id_ in output.token_ids))
+        if (count := stream.params.prompt_logprobs) is not None and not stream.produced:
+            output = replace(output, prompt_logprobs=tuple(fake_logprobs(id_, count) for id_ in stream.prompt[1:]))
         stream.text += output.text
         stream.produced += output.token_ids
         stream.put(output)

@@ -48,3 +48,10 @@ def test_thought_tokens_are_counted_without_their_marks() -> None:
     for id_ in (BEGIN, 1, 2, END, 3):
         answer.push(id_)
     assert answer.num_thought == 2
+
+
+def test_control_tokens_are_shown_by_their_names_where_that_is_wanted() -> None:
+    answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING, describe=lambda ids: f"<{ids[0]}>")
+    answer = answers.begin([1], skip_special=False)
+    said = [answer.push(id_) for id_ in (BEGIN, 1, END, 3, OTHER, 2)]
+    assert "".join(piece.text for piece in said if not piece.is_thought) == " c<102>b"

@@ -15,7 +15,7 @@ def test_a_released_prefix_is_found_until_its_room_is_needed() -> None:
     assert pool.find(A, (1, 2)) is block
     pool.allocate(2)
     assert pool.find(A, (1, 2)) is None
-    assert evicted == [A]
+    assert (evicted, pool.num_evicted) == ([A], 1)
 
 
 def test_blocks_without_a_prefix_are_given_away_before_any_prefix() -> None:
@@ -86,6 +86,7 @@ def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
     pool.check()
     assert (pool.find(A, (1,)), pool.find(B, (2,)), evicted) == (None, None, [A, B])
     assert pool.allocate(1) == [free]
+    assert pool.num_evicted == 0
     pool.release([used])
     pool.check()
 

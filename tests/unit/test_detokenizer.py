@@ -75,3 +75,9 @@ def test_what_was_held_back_comes_when_nothing_follows() -> None:
     matcher = StopStrings(("stop",))
     assert matcher.push("do not sto") == ("do not ", None)
     assert matcher.flush() == "sto"
+
+
+def test_the_stop_string_is_shown_where_that_is_wanted() -> None:
+    stop = StopStrings(("END", "x"), include=True)
+    assert stop.push("aE") == ("a", None)
+    assert stop.push("NDb") == ("END", "END")

@@ -3,14 +3,16 @@ import random
 
 import pytest
 
-from models.pangu.tool_calls import END, START, Parsed, ToolCall, ToolCallParser
+from models.tool_calls import Parsed, ToolCall, ToolCallParser
+
+START, END = "[unused11]", "[unused12]"
 
 WEATHER = ToolCall("weather", '{"city": "北京", "days": 2}')
 CALLS = json.dumps([{"name": "weather", "arguments": {"city": "北京", "days": 2}}, {"name": "now"}])
 
 
 def parsed(*pieces: str) -> Parsed:
-    parser = ToolCallParser()
+    parser = ToolCallParser(START, END)
     parts = [*(parser.push(piece) for piece in pieces), parser.finish()]
     return Parsed("".join(part.text for part in parts), tuple(call for part in parts for call in part.calls))
 
@@ -34,7 +36,7 @@ def test_it_does_not_matter_how_the_text_was_cut() -> None:
 
 
 def test_text_comes_as_soon_as_it_can_be_no_call() -> None:
-    parser = ToolCallParser()
+    parser = ToolCallParser(START, END)
     assert parser.push("a [unused").text == "a "
     assert parser.push("9] b").text == "[unused9] b"
     assert parser.push(f"{START}[").text == ""

@@ -1,6 +1,6 @@
-import pytest
+import numpy as np
 
-from engine.sampling.philox import philox4x32, uniform
+from engine.sampling.philox import Array, philox4x32, uniforms
 
 # The known answers that Random123 publishes for philox4x32-10 (counter, key, result).
 KNOWN_ANSWERS = [
@@ -10,15 +10,27 @@ KNOWN_ANSWERS = [
 ]
 
 
-def words(text: str) -> tuple[int, ...]:
-    return tuple(int(word, 16) for word in text.split())
+def words(texts: tuple[str, ...]) -> list[Array]:
+    """Word by word, of all texts at once."""
+    numbers = [[int(word, 16) for word in text.split()] for text in texts]
+    return [np.array(each, dtype=np.uint64) for each in zip(*numbers, strict=True)]
 
 
-@pytest.mark.parametrize(("counter", "key", "expected"), KNOWN_ANSWERS)
-def test_it_gives_the_published_answers(counter: str, key: str, expected: str) -> None:
-    c0, c1, c2, c3 = words(counter)
-    k0, k1 = words(key)
-    assert philox4x32((c0, c1, c2, c3), (k0, k1)) == words(expected)
+def uniform(seed: int, choice: int, position: int) -> float:
+    return float(uniforms([seed], [choice], [position])[0])
+
+
+def test_it_gives_the_published_answers() -> None:
+    counters, keys, expected = (words(texts) for texts in zip(*KNOWN_ANSWERS, strict=True))
+    c0, c1, c2, c3 = counters
+    k0, k1 = keys
+    given = philox4x32((c0, c1, c2, c3), (k0, k1))
+    assert [word.tolist() for word in given] == [word.tolist() for word in expected]
+
+
+def test_many_numbers_at_once_are_the_same_numbers() -> None:
+    seeds, choices, positions = [1, 2, -3], [0, 1, 0], [5, 6, 7]
+    assert uniforms(seeds, choices, positions).tolist() == list(map(uniform, seeds, choices, positions))
 
 
 def test_a_uniform_number_is_a_pure_function_of_seed_choice_and_position() -> None:
@@ -35,7 +47,7 @@ def test_a_negative_seed_means_its_low_64_bits() -> None:
 
 
 def test_uniform_numbers_stay_below_one_and_spread_evenly() -> None:
-    numbers = [uniform(42, 0, position) for position in range(20_000)]
+    numbers = uniforms([42] * 20_000, [0] * 20_000, range(20_000)).tolist()
     assert min(numbers) >= 0.0
     assert max(numbers) < 1.0
     counts = [0] * 20

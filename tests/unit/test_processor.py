@@ -35,6 +35,16 @@ def processor() -> Processor:
         (SamplingParams(min_tokens=-1), "min_tokens"),
         (SamplingParams(min_tokens=9, max_tokens=8), "min_tokens"),
         (SamplingParams(stop=("x",) * 17), "stop"),
+        (SamplingParams(min_p=float("nan")), "min_p"),
+        (SamplingParams(repetition_penalty=0.0), "repetition_penalty"),
+        (SamplingParams(presence_penalty=2.1), "presence_penalty"),
+        (SamplingParams(frequency_penalty=float("inf")), "frequency_penalty"),
+        (SamplingParams(logit_bias=((1, 101.0),)), "logit_bias"),
+        (SamplingParams(logit_bias=((100, 1.0),)), "logit_bias"),
+        (SamplingParams(allowed_token_ids=(100,)), "allowed_token_ids"),
+        (SamplingParams(allowed_token_ids=(2, 5), stop_token_ids=(5,), min_tokens=1), "allowed_token_ids"),
+        (SamplingParams(stop_token_ids=(-1,)), "stop_token_ids"),
+        (SamplingParams(bad_words=("",)), "bad_words"),
         (SamplingParams(stop=("",)), "stop"),
     ],
 )
@@ -68,11 +78,11 @@ def test_what_is_left_open_is_resolved(processor: Processor) -> None:
     sampling = processor.process("r", [1] * 10, SamplingParams(), "local").sampling
     assert sampling.max_tokens == 38
     assert sampling.seed is not None
-    assert sampling.stop_token_ids == (2, 3)
+    assert sampling.ending_ids == (2, 3)
 
 
 def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
-    assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.stop_token_ids == ()
+    assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.ending_ids == ()
 
 
 def test_deadlines_count_from_the_arrival() -> None:

@@ -14,6 +14,7 @@ def test_a_prompt_larger_than_the_step_is_computed_in_chunks() -> None:
         output, _ = rig.step()
         counts.append(output.num_scheduled_tokens[request.request_id])
     assert counts == [8, 8, 4]
+    assert rig.scheduler.num_prefilled == 20
     assert request.output_token_ids == expected_output(range(20), request.sampling, VOCAB)
 
 
@@ -79,6 +80,7 @@ def test_a_second_turn_computes_only_what_is_new() -> None:
     assert second.receipt is not None
     assert second.receipt.device == 13
     assert second.receipt.computed == 17 - 13
+    assert rig.scheduler.num_prefilled == 10 + 4, "tokens of answers are none of the prompt's"
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 

@@ -34,11 +34,10 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
         ({"messages": [USER, {"role": "user", "content": 5}]}, "messages[1].content"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content"),
         ({"messages": [{**USER, "colour": "red"}]}, "messages[0].colour"),
-        ({"messages": [{**USER, "tool_calls": [{"id": "1"}]}]}, "messages[0].tool_calls"),
+        ({"messages": [{**USER, "tool_calls": [{"id": "1"}]}]}, "messages[0].tool_calls[0].function"),
         ({"messages": ["hi"]}, "messages[0]"),
         ({"messages": []}, "messages"),
         ({"messages": "hi"}, "messages"),
@@ -66,10 +65,28 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"stream": "yes"}, "stream"),
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
         ({"n": 2}, "n"),
-        ({"tools": [{"type": "function"}]}, "tools"),
-        ({"logprobs": True}, "logprobs"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"presence_penalty": 0.5}, "presence_penalty"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function"),
+        ({"tool_choice": "any"}, "tool_choice"),
+        ({"structured_outputs": {"xml": 1}}, "structured_outputs.xml"),
+        ({"guided_choice": []}, "guided_choice"),
+        ({"logprobs": 1}, "logprobs"),
+        ({"top_logprobs": 21}, "top_logprobs"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        ({"presence_penalty": 2.5}, "presence_penalty"),
+        ({"frequency_penalty": -2.1}, "frequency_penalty"),
+        ({"repetition_penalty": 0}, "repetition_penalty"),
+        ({"min_p": 1.1}, "min_p"),
+        ({"logit_bias": {"5": 101}}, "logit_bias.5"),
+        ({"logit_bias": {"five": 1}}, "logit_bias.five"),
+        ({"logit_bias": [5]}, "logit_bias"),
+        ({"allowed_token_ids": []}, "allowed_token_ids"),
+        ({"allowed_token_ids": [-1]}, "allowed_token_ids[0]"),
+        ({"stop_token_ids": [10**12]}, "stop_token_ids[0]"),
+        ({"stop_token_ids": [1] * 129}, "stop_token_ids"),
+        ({"bad_words": "word"}, "bad_words"),
+        ({"bad_words": [""]}, "bad_words[0]"),
+        ({"include_stop_str_in_output": 1}, "include_stop_str_in_output"),
+        ({"skip_special_tokens": "no"}, "skip_special_tokens"),
         ({"frobnicate": 1}, "frobnicate"),
     ],
 )
@@ -92,10 +109,11 @@ def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_fiel
         ({"prompt": [1, -2]}, "prompt[1]"),
         ({"prompt": [1, "x"]}, "prompt[1]"),
         ({"prompt": [True]}, "prompt[0]"),
-        ({"echo": True}, "echo"),
+        ({"echo": 1}, "echo"),
+        ({"prompt": ["x"] * 129}, "prompt"),
         ({"suffix": "end"}, "suffix"),
-        ({"logprobs": 3}, "logprobs"),
-        ({"logprobs": 0}, "logprobs"),
+        ({"logprobs": 21}, "logprobs"),
+        ({"logprobs": True}, "logprobs"),
         ({"best_of": 2}, "best_of"),
         ({"messages": []}, "messages"),
     ],
@@ -124,6 +142,27 @@ def test_a_completion_request_with_one_wrong_field_is_refused_by_the_name_of_tha
 )
 def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
     assert refused(ChatCompletionRequest, body).code == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ({"role": "user"}, "messages[0].content"),
+        ({"role": "user", "content": "x", "tool_call_id": "1"}, "messages[0].tool_call_id"),
+        (
+            {"role": "user", "content": "x", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+            "messages[0].tool_calls",
+        ),
+        (
+            {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "[1]"}}]},
+            "messages[0].tool_calls[0].function.arguments",
+        ),
+    ],
+)
+def test_a_message_says_what_its_role_may_say(message: dict[str, Any], param: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        chat(messages=[message]).turns()
+    assert caught.value.param == param
 
 
 def test_fields_that_ask_for_nothing_are_accepted() -> None:
@@ -190,6 +229,21 @@ def test_a_negative_seed_is_its_own_seed() -> None:
     assert all(seed is not None and 0 <= seed < 1 << 64 for seed in seeds)
 
 
+@pytest.mark.parametrize("model", [ChatCompletionRequest, CompletionRequest])
+@pytest.mark.parametrize(
+    "value", ["1e309", "-1e309", "NaN", "1" + "0" * 4000, '"\\ud800"', "[" * 10_000 + "]" * 10_000]
+)
+def test_no_field_takes_what_is_no_number_in_its_range(model: type[RequestModel], value: str) -> None:
+    for name, schema in model.model_json_schema()["properties"].items():
+        if any(kind.get("type") in ("integer", "number") for kind in schema.get("anyOf", ())):
+            refused(model, f'{{"model": "m", "prompt": "x", "messages": [], "{name}": {value}}}'.encode())
+
+
+def test_an_error_does_not_repeat_a_name_of_megabytes() -> None:
+    error = refused(ChatCompletionRequest, {"model": "m", "messages": [USER], "x" * 3_000_000: 1})
+    assert len(error.message) < 300
+
+
 def test_the_newer_name_of_max_tokens_wins() -> None:
     request = chat(max_tokens=5, max_completion_tokens=7)
     assert request.sampling_params().max_tokens == 7
@@ -204,14 +258,28 @@ def test_a_completion_without_max_tokens_makes_sixteen() -> None:
     ("prompt", "single"), [("a", "a"), (["a"], "a"), ([1, 2], [1, 2]), ([[1, 2]], [1, 2]), ([0], [0]), ("", "")]
 )
 def test_a_prompt_is_text_or_token_ids_with_or_without_a_list_around(prompt: Any, single: str | list[int]) -> None:
-    assert completion(prompt=prompt).single_prompt() == single
+    assert completion(prompt=prompt).prompts() == [single]
 
 
-@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2]]])
-def test_several_prompts_are_refused(prompt: Any) -> None:
+@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2, 3]]])
+def test_several_prompts_may_come_at_once(prompt: Any) -> None:
+    assert completion(prompt=prompt).prompts() == prompt
+
+
+def test_a_chat_that_wants_the_likeliest_tokens_says_that_it_wants_logprobs() -> None:
+    assert chat(logprobs=True, top_logprobs=3).sampling_params().logprobs == 3
+    assert chat(logprobs=True).sampling_params().logprobs == 0
+    assert chat(logprobs=False).sampling_params().logprobs is None
     with pytest.raises(InvalidRequestError) as caught:
-        completion(prompt=prompt).single_prompt()
-    assert caught.value.param == "prompt"
+        chat(top_logprobs=3).sampling_params()
+    assert caught.value.param == "top_logprobs"
+
+
+def test_with_echo_a_completion_wants_the_prompts_logprobs_too() -> None:
+    assert completion(logprobs=2, echo=True).sampling_params().prompt_logprobs == 2
+    assert completion(logprobs=2).sampling_params().prompt_logprobs is None
+    assert completion(echo=True).sampling_params().prompt_logprobs is None
+    assert completion(logprobs=0).sampling_params().logprobs == 0
 
 
 def test_a_message_without_a_parent_follows_the_head_and_a_null_parent_does_not() -> None:

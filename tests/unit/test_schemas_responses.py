@@ -37,7 +37,7 @@ USER = {"role": "user", "content": "hi"}
         ({"max_tokens": 5}, "max_tokens"),
         ({"temperature": 3}, "temperature"),
         ({"metadata": {"k": 5}}, "metadata.k"),
-        ({"metadata": {"k" * 65: "v"}}, f"metadata.{'k' * 65}.[key]"),
+        ({"metadata": {"k" * 65: "v"}}, f"metadata.{'k' * 65}"),
         ({"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}}, "text.format.type"),
         ({"reasoning": {"depth": 3}}, "reasoning.depth"),
         ({"truncation": "auto"}, "truncation"),

@@ -53,6 +53,7 @@ async def test_each_message_of_a_path_knows_those_beside_it(store: Store, conver
     assert [(each.id, each.parent_id) for each in outline] == [
         (each.id, each.parent_id) for each in (first, answer, edited, other, *left, *right)
     ]
+    assert [each.preview for each in outline[:3:2]] == ["one", "one, better"]
 
 
 async def test_to_show_a_branch_is_to_show_the_newest_leaf_below(store: Store, conversation: Conversation) -> None:

@@ -8,9 +8,11 @@ import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
+import { Places } from "./stores/places.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
+import { Warmth } from "./stores/warmth";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
@@ -25,6 +27,8 @@ export interface Ebb {
   chat: Chat;
   drafts: Drafts;
   notices: Notices;
+  places: Places;
+  warmth: Warmth;
 }
 
 export function createEbb(): Ebb {
@@ -33,6 +37,7 @@ export function createEbb(): Ebb {
   const health = new HealthStore(api);
   const router = new Router();
   const tabs = new Tabs();
+  const places = new Places(api);
   const conversations = new Conversations(api, () => tabs.tell());
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
@@ -51,6 +56,8 @@ export function createEbb(): Ebb {
     chat,
     drafts: new Drafts(api),
     notices: new Notices(),
+    places,
+    warmth: new Warmth(api, (id) => void places.look([id])),
   };
 }
 

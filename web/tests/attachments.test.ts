@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { joined, MAX_BYTES, readText, split } from "../src/services/attachments";
+import { joined, MAX_BYTES, MAX_PDF_BYTES, readFile, split } from "../src/services/attachments";
 
 describe("files inside a message", () => {
   const files = [
@@ -14,9 +14,11 @@ describe("files inside a message", () => {
   });
 
   it("must be text, and not too much of it", async () => {
-    expect(await readText(new File(["a\r\nb\n"], "a.txt"))).toEqual({ name: "a.txt", text: "a\nb" });
-    await expect(readText(new File([new Uint8Array([0xff, 0xfe, 0x00])], "b.bin"))).rejects.toThrow(TypeError);
-    await expect(readText(new File(["a\0b"], "c.bin"))).rejects.toThrow(TypeError);
-    await expect(readText(new File([new Uint8Array(MAX_BYTES + 1)], "d.txt"))).rejects.toThrow(RangeError);
+    expect(await readFile(new File(["a\r\nb\n"], "a.txt"))).toEqual({ name: "a.txt", text: "a\nb" });
+    const refused = (parts: BlobPart[], type: string) => expect(readFile(new File(parts, "a", { type }))).rejects;
+    await refused([new Uint8Array([0xff, 0xfe, 0x00])], "").toThrow("noText");
+    await refused(["a\0b"], "text/plain").toThrow("noText");
+    await refused([new Uint8Array(MAX_BYTES + 1)], "text/plain").toThrow("tooBig");
+    await refused([new Uint8Array(MAX_PDF_BYTES + 1)], "application/pdf").toThrow("tooBigPdf");
   });
 });

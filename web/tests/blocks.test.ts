@@ -1,3 +1,4 @@
+import type { Tokens } from "marked";
 import { describe, expect, it } from "vitest";
 
 import { BlockSplitter } from "../src/services/blocks";
@@ -57,6 +58,17 @@ describe("a growing answer", () => {
     expect(after.slice(0, 2)).toHaveLength(2);
     expect(after[0]).toBe(before[0]);
     expect(after[1]).toBe(before[1]);
+  });
+
+  it("keeps them at its end as well, unless a link is defined there that they use", () => {
+    const splitter = new BlockSplitter();
+    const before = splitter.update("one\n\ntwo\n\nthr");
+    const after = splitter.finish("one\n\ntwo\n\nthree");
+    expect([after[0], after[1]].map((block, index) => block === before[index])).toEqual([true, true]);
+    expect(after[2]!.raw).toBe("three");
+
+    const [linked] = splitter.finish("see [it]\n\ntwo\n\n[it]: https://example.org");
+    expect((linked as Tokens.Paragraph).tokens.map(({ type }) => type)).toEqual(["text", "link"]);
   });
 
   it("starts anew when the text was replaced", () => {

@@ -83,6 +83,11 @@ export class FakeApi extends Api {
     return next(this.followed);
   }
 
+  override live(lastEventId: string | null): Promise<Response> {
+    this.cursors.push(lastEventId);
+    return next(this.followed);
+  }
+
   override cancelRun(runId: string): Promise<Message> {
     this.cancelled.push(runId);
     return Promise.resolve(message({ status: "cancelled", content: "part" }));

@@ -28,6 +28,19 @@ describe("following a run", () => {
     expect(run.losses()).toBe(4);
   });
 
+  it("takes its connection for dead when the network goes", async () => {
+    const api = new FakeApi();
+    const silent = new Wire().send(0, "delta", { text: "one " });
+    api.followed = [new Wire().send(1, "done", { message: message({ status: "complete" }) }).response];
+
+    const run = follow(api, silent.response);
+    await expect.poll(run.text).toBe("one ");
+    dispatchEvent(new Event("offline"));
+
+    expect(await run.end).toBe("finished");
+    expect(api.cursors).toEqual(["run_1:0.0"]);
+  });
+
   it("without a cursor begins with the snapshot", async () => {
     const api = new FakeApi();
     const wire = new Wire()

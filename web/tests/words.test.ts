@@ -28,6 +28,7 @@ describe("shortcuts", () => {
     expect(key({ key: "k", ctrlKey: true })).toBe("search");
     expect(key({ key: "K", metaKey: true })).toBe("search");
     expect(key({ key: "O", ctrlKey: true, shiftKey: true })).toBe("new");
+    expect(key({ key: "L", ctrlKey: true, shiftKey: true })).toBe("live");
     expect(key({ key: "k" })).toBeNull();
     expect(key({ key: "b", ctrlKey: true, shiftKey: true })).toBeNull();
   });

@@ -284,10 +284,9 @@ private:
         void choose(int i) {
             Best best;
             for (ThreadScratch& scratch : engine.scratch_) best.update(scratch.best.data()[i]);
-            float* drawn_from = engine.head_rows_[i].drawn_from;
-            input.chosen[i] = drawn_from == nullptr
-                                  ? best.id
-                                  : own.sampler.draw(drawn_from, model.vocab, best.logit, input.sampling[i]);
+            float* all = engine.head_rows_[i].all;
+            input.chosen[i] =
+                all == nullptr ? best.id : own.sampler.choose(all, model.vocab, best, input.sampling[i]);
         }
     };
 
@@ -312,19 +311,19 @@ private:
 
     void prepare_head(const StepInput& step) {
         const ptrdiff_t vocab = model_.vocab;
-        const auto draws = [&](int i) { return step.sampling[i].temperature > 0; };
-        size_t drawn = 0;
-        for (int i = 0; i < step.samples; ++i) drawn += draws(i);
-        drawn_from_.reserve(drawn * vocab);
-        if (drawn > 0)
+        const auto needs_all = [&](int i) { return Sampler::needs_all(step.sampling[i]); };
+        size_t whole = 0;
+        for (int i = 0; i < step.samples; ++i) whole += needs_all(i);
+        whole_rows_.reserve(whole * vocab);
+        if (whole > 0)
             for (ThreadScratch& scratch : scratch_) scratch.sampler.reserve(model_.vocab);
         head_rows_.clear();
-        float* next = drawn_from_.data();
+        float* next = whole_rows_.data();
         for (int i = 0; i < step.samples; ++i) {
             const int wanted = step.logits_index[i];
             head_rows_.push_back({step.barred + step.sampling[i].first_barred, step.sampling[i].num_barred,
-                                  wanted < 0 ? nullptr : step.logits + wanted * vocab, draws(i) ? next : nullptr});
-            if (draws(i)) next += vocab;
+                                  wanted < 0 ? nullptr : step.logits + wanted * vocab, needs_all(i) ? next : nullptr});
+            if (needs_all(i)) next += vocab;
         }
     }
 
@@ -335,7 +334,7 @@ private:
     Buffer<float> residual_, qkv_, partial_values_;
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
-    Buffer<float> drawn_from_;  // [rows that draw][vocab]
+    Buffer<float> whole_rows_;  // [rows that are not just an arg max][vocab]
     std::vector<HeadRow> head_rows_;
     std::vector<int32_t> last_chosen_;  // of the step before; none if it failed
     std::atomic<size_t> next_task_{0};

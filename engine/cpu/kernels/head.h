@@ -32,12 +32,13 @@ struct Best {
 // Columns that are multiplied at once.
 constexpr int kHeadColumns = 4 * kPanel;
 
-// What becomes of one row's logits besides its best: the ids that get -inf, and two places for a copy [vocab], or null.
+// What becomes of one row's logits besides its best: the ids that get -inf, and places for a copy [vocab] from before and
+// after that, or null.
 struct HeadRow {
     const int32_t* barred;
     int num_barred;
     float* logits;
-    float* drawn_from;
+    float* all;
 };
 
 // Columns [first_panel, end_panel) of the head. piece: scratch [num_rows][kHeadColumns]; best, rows [num_rows].
@@ -49,13 +50,13 @@ inline void compute_logits(Left hidden, int num_rows, const Weights& head, int v
         multiply(hidden, num_rows, head, first, columns, {piece, kHeadColumns});
         for (int row = 0; row < num_rows; ++row) {
             float* logits = piece + row * kHeadColumns;
+            if (rows[row].logits != nullptr) std::copy_n(logits, known, rows[row].logits + first);
             for (int i = 0; i < rows[row].num_barred; ++i) {
                 const int column = rows[row].barred[i] - first;
                 if (column >= 0 && column < known) logits[column] = -std::numeric_limits<float>::infinity();
             }
             best[row].update(logits, known, first);
-            for (float* copy : {rows[row].logits, rows[row].drawn_from})
-                if (copy != nullptr) std::copy_n(logits, known, copy + first);
+            if (rows[row].all != nullptr) std::copy_n(logits, known, rows[row].all + first);
         }
     }
 }

@@ -38,15 +38,34 @@ struct Model {
     const float* sin;
 };
 
+// What is done to a row's logits before a token is chosen; made once for each request.
+struct Adjustments {
+    float repetition;  // 1: off
+    float presence;    // 0: off
+    float frequency;   // 0: off
+    int32_t num_biases;
+    const int32_t* bias_ids;  // [num_biases], each id once
+    const float* biases;      // [num_biases], added to the logits of these ids
+    const uint32_t* allowed;  // a mask as in RowSampling, or null
+    int32_t* seen_ids;        // [room_for_seen]: the ids of prompt and answer, each once, or null
+    int32_t* seen_counts;     // [room_for_seen]: how often they are in the answer
+    int32_t* num_seen;        // [1]; the chosen token is added to these three
+    int32_t room_for_seen;
+};
+
 // How the next token of a row is chosen.
 struct RowSampling {
     uint64_t seed;
     float temperature;  // 0: the arg max
     float top_p;        // 1: off
+    float min_p;        // 0: off
     int32_t top_k;      // 0: off
-    uint32_t position;  // of the new token in its sequence: with the seed it names the random number
+    uint32_t position;  // of the new token in its sequence: with seed and choice it names the random number
+    uint32_t choice;    // number of the answer among those to one request
     int32_t num_barred;
     int32_t first_barred;  // where its ids begin in StepInput.barred
+    const uint32_t* mask;  // bit i % 32 of word i / 32: whether id i may come; null: any
+    const Adjustments* adjustments;  // null: none
 };
 
 // Copy one block.
@@ -71,7 +90,7 @@ struct StepInput {
     const int32_t* barred;        // ids that a row may not choose, row after row
     int32_t* chosen;              // [samples], written; of equal largest logits the lowest id
     const int32_t* logits_index;  // [samples]: which row of `logits` to fill, or -1
-    float* logits;                // [rows that want them, vocab], written; -inf where barred
+    float* logits;                // [rows that want them, vocab], written: as the model has them
     bf16* kv;                     // the first block
     uint64_t block_size;          // elements from one block to the next
     Move* moves;                  // first the copies, then the loads, then the stores

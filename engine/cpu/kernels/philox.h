@@ -1,4 +1,4 @@
-// Philox4x32-10: random numbers as a pure function of a seed and a position, so an answer can go on at any token.
+// Philox4x32-10: random numbers as a pure function of a seed, a choice and a position, so an answer can go on at any token.
 //
 // Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011. engine/sampling/philox.py is the
 // same in Python.
@@ -8,11 +8,11 @@
 
 namespace ebb {
 
-// A double in [0, 1) with 53 random bits, for the token at `position`.
-inline double uniform(uint64_t seed, uint32_t position) {
+// A double in [0, 1) with 53 random bits, for the token at `position` of a request's answer number `choice`.
+inline double uniform(uint64_t seed, uint32_t choice, uint32_t position) {
     constexpr uint32_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57}, kWeyl[] = {0x9E3779B9, 0xBB67AE85};
     constexpr int kRounds = 10;
-    uint32_t counter[4] = {position, 0, 0, 0};
+    uint32_t counter[4] = {position, choice, 0, 0};
     uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
     for (int round = 0; round < kRounds; ++round) {
         const uint64_t first = static_cast<uint64_t>(kMultipliers[0]) * counter[0];

@@ -1,12 +1,15 @@
-// A token drawn from one row of logits: temperature, then top_k, then top_p, then one uniform number.
+// A token chosen from one row of logits: biases, penalties and masks, then temperature, top_k, top_p, min_p, and one
+// uniform number.
 //
-// One thread draws a whole row, in one order, so a row's token depends on that row alone.
+// One thread chooses from a whole row, in one order, so a row's token depends on that row alone.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "head.h"
 #include "interface.h"
 #include "philox.h"
 #include "vec.h"
@@ -20,16 +23,72 @@ public:
         likeliest_.reserve(vocab);
     }
 
-    // values [vocab]: logits, overwritten; highest: the largest of them.
+    // Whether the largest logit alone does not say which token it is.
+    static bool needs_all(const RowSampling& sampling) {
+        return sampling.temperature > 0 || sampling.mask != nullptr || sampling.adjustments != nullptr;
+    }
+
+    // values [vocab]: logits, overwritten; best: the largest of them.
+    int choose(float* values, int vocab, Best best, const RowSampling& sampling) {
+        const Adjustments* adjustments = sampling.adjustments;
+        if (adjustments != nullptr) adjust(*adjustments, values, vocab);
+        if (sampling.mask != nullptr) apply_mask(sampling.mask, values, vocab);
+        if (adjustments != nullptr || sampling.mask != nullptr) {
+            best = Best{};
+            best.update(values, vocab, 0);
+        }
+        const bool has_choice = best.logit > -std::numeric_limits<float>::infinity();
+        const int token = sampling.temperature > 0 && has_choice ? draw(values, vocab, best.logit, sampling) : best.id;
+        if (adjustments != nullptr && adjustments->seen_ids != nullptr) remember(*adjustments, token);
+        return token;
+    }
+
+private:
+    static void adjust(const Adjustments& how, float* values, int vocab) {
+        for (int i = 0; i < how.num_biases; ++i) values[how.bias_ids[i]] += how.biases[i];
+        if (how.seen_ids != nullptr) {
+            for (int i = 0; i < *how.num_seen; ++i) {
+                float& value = values[how.seen_ids[i]];
+                const int count = how.seen_counts[i];
+                value = value > 0 ? value / how.repetition : value * how.repetition;
+                value -= how.frequency * static_cast<float>(count);
+                if (count > 0) value -= how.presence;
+            }
+        }
+        if (how.allowed != nullptr) apply_mask(how.allowed, values, vocab);
+    }
+
+    static void remember(const Adjustments& how, int token) {
+        int32_t* const end = how.seen_ids + *how.num_seen;
+        int32_t* const place = std::find(how.seen_ids, end, token);
+        if (place != end) {
+            ++how.seen_counts[place - how.seen_ids];
+        } else if (*how.num_seen < how.room_for_seen) {
+            *place = token;
+            how.seen_counts[(*how.num_seen)++] = 1;
+        }
+    }
+
+    static void apply_mask(const uint32_t* mask, float* values, int vocab) {
+        for (int first = 0; first < vocab; first += 32) {
+            const uint32_t word = mask[first / 32];
+            if (word == ~uint32_t{0}) continue;
+            const int count = std::min(32, vocab - first);
+            for (int i = 0; i < count; ++i)
+                if ((word >> i & 1) == 0) values[first + i] = -std::numeric_limits<float>::infinity();
+        }
+    }
+
+    // highest: the largest of values.
     int draw(float* values, int vocab, float highest, const RowSampling& sampling) {
-        const double total = to_weights(values, vocab, highest, sampling.temperature);
-        const double u = uniform(sampling.seed, sampling.position);
-        if (sampling.top_k == 0 && sampling.top_p >= 1) return at_mass(values, vocab, u * total);
+        const bool all = sampling.top_k == 0 && sampling.top_p >= 1;
+        const double total = to_weights(values, vocab, highest, sampling.temperature, all ? sampling.min_p : 0.f);
+        const double u = uniform(sampling.seed, sampling.choice, sampling.position);
+        if (all) return at_mass(values, vocab, u * total);
         const size_t kept = keep_likeliest(values, vocab, total, sampling);
         return among_likeliest(kept, u);
     }
 
-private:
     // Sums are made of these, so that one row has one order of addition.
     static constexpr int kStretch = 256;
 
@@ -38,8 +97,9 @@ private:
         int id;
     };
 
-    // values = e^((values - highest) / temperature); returns their sum. What is 2^-126 of the likeliest or less is 0.
-    double to_weights(float* values, int vocab, float highest, float temperature) {
+    // values = e^((values - highest) / temperature); returns their sum. What is 2^-126 of the likeliest or less is 0, and
+    // what is less than `least`.
+    double to_weights(float* values, int vocab, float highest, float temperature, float least) {
         constexpr float kLeast = -87.f;
         sums_.clear();
         double total = 0;
@@ -49,7 +109,8 @@ private:
             int i = first;
             for (; i + kLanes <= end; i += kLanes) {
                 const Vec x = (load(values + i) - highest) / temperature;
-                const Vec weight = x > kLeast ? exp(x) : Vec{};
+                Vec weight = x > kLeast ? exp(x) : Vec{};
+                weight = weight >= least ? weight : Vec{};
                 store(values + i, weight);
                 stretch += weight;
             }
@@ -57,6 +118,7 @@ private:
             for (; i < end; ++i) {
                 const float x = (values[i] - highest) / temperature;
                 values[i] = x > kLeast ? exp(x) : 0.f;
+                if (values[i] < least) values[i] = 0;
                 sum_of_stretch += values[i];
             }
             sums_.push_back(sum_of_stretch);
@@ -80,9 +142,17 @@ private:
         return last;
     }
 
-    // Fills likeliest_, in order, and returns how many of it top_k and top_p keep. Most rows need a few hundred of the
-    // vocabulary, so only those are sorted; where they are not enough, more are taken.
+    // Fills likeliest_, in order, and returns how many of it top_k, top_p and min_p keep.
     size_t keep_likeliest(const float* weights, int vocab, double total, const RowSampling& sampling) {
+        size_t kept = head_of_mass(weights, vocab, total, sampling);
+        // The likeliest has weight 1.
+        while (kept > 1 && likeliest_[kept - 1].weight < sampling.min_p) --kept;
+        return kept;
+    }
+
+    // The same of top_k and top_p. Most rows need a few hundred of the
+    // vocabulary, so only those are sorted; where they are not enough, more are taken.
+    size_t head_of_mass(const float* weights, int vocab, double total, const RowSampling& sampling) {
         for (const float floor : {0x1p-10f, 0x1p-20f, 0.f}) {
             collect_above(floor, weights, vocab);
             const size_t most = sampling.top_k > 0 ? sampling.top_k : static_cast<size_t>(vocab);

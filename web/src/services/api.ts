@@ -3,6 +3,7 @@ import type {
   Conversation,
   ConversationChanges,
   ConversationPage,
+  ConversationTree,
   ConversationWithMessages,
   Draft,
   Found,
@@ -11,6 +12,7 @@ import type {
   Login,
   Message,
   NewMessage,
+  Place,
   ReuseReport,
 } from "./types";
 
@@ -56,6 +58,10 @@ export class Api {
     return this.json(`/api/conversations/${encodeURIComponent(id)}`, signal ? { signal } : {});
   }
 
+  tree(id: string): Promise<ConversationTree> {
+    return this.json(`/api/conversations/${encodeURIComponent(id)}/tree`);
+  }
+
   createConversation(changes: ConversationChanges): Promise<Conversation> {
     return this.json("/api/conversations", body("POST", changes));
   }
@@ -95,11 +101,14 @@ export class Api {
     return this.json(path, { ...body("PUT", { message_id: messageId }), signal });
   }
 
+  /** Samples of the whole server, behind the event `lastEventId`; without one, what is kept of the last minutes first. */
+  live(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    return this.follow("/api/live", lastEventId, signal);
+  }
+
   /** Follows a run after the event `lastEventId`; without one the stream begins with a snapshot. 204: nothing more. */
   runEvents(runId: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
-    return this.request(`/api/runs/${encodeURIComponent(runId)}/events`, { headers, signal, cache: "no-store" });
+    return this.follow(`/api/runs/${encodeURIComponent(runId)}/events`, lastEventId, signal);
   }
 
   cancelRun(runId: string): Promise<Message> {
@@ -125,6 +134,24 @@ export class Api {
     return this.json(draftPath(conversationId), body("PUT", { text }));
   }
 
+  /** Where the KV of chats is, of those that there are. */
+  async places(conversationIds: readonly string[]): Promise<[string, Place][]> {
+    const init = body("POST", { conversation_ids: conversationIds });
+    const { data } = await this.json<{ data: { conversation_id: string; place: Place }[] }>("/api/places", init);
+    return data.map(({ conversation_id, place }) => [conversation_id, place]);
+  }
+
+  /** Says that somebody may ask something there soon; whether its KV is being brought up. */
+  async warm(conversationId: string): Promise<boolean> {
+    const path = `/api/conversations/${encodeURIComponent(conversationId)}/warm`;
+    return (await this.json<{ warming: boolean }>(path, { method: "POST" })).warming;
+  }
+
+  /** Takes that back. */
+  async leave(conversationId: string): Promise<void> {
+    await this.request(`/api/conversations/${encodeURIComponent(conversationId)}/warm`, { method: "DELETE" });
+  }
+
   /** How many tokens a text has for the model. */
   async countTokens(text: string): Promise<number> {
     const init = body("POST", { prompt: text, add_special_tokens: false });
@@ -134,6 +161,12 @@ export class Api {
   /** Conversations of a file, as its text. */
   importFile(text: string): Promise<Imported> {
     return this.json("/api/import", { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
+  }
+
+  private follow(path: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (lastEventId !== null) headers["Last-Event-ID"] = lastEventId;
+    return this.request(path, { headers, signal, cache: "no-store" });
   }
 
   private async json<T>(path: string, init: RequestInit = {}): Promise<T> {

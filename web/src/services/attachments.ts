@@ -1,10 +1,19 @@
-/** A file of text that is sent inside a message. */
+/** A file that is sent as text inside a message. */
 export interface Attachment {
   name: string;
   text: string;
 }
 
+/** Of text. */
 export const MAX_BYTES = 512 * 1024;
+export const MAX_PDF_BYTES = 32 * 1024 * 1024;
+
+/** Why a file cannot go with a message. */
+export class UnreadableFileError extends Error {
+  constructor(readonly reason: "tooBig" | "tooBigPdf" | "noText" | "scanned" | "encrypted" | "broken") {
+    super(reason);
+  }
+}
 
 const FILES = /(?:^|\n\n)<file name="([^"\n]*)">\n([\s\S]*?)\n<\/file>(?=$|\n\n<file name=")/g;
 
@@ -27,11 +36,26 @@ export function split(content: string): { text: string; files: Attachment[] } {
   return { text: content.slice(0, first), files };
 }
 
-/** Reads a file. Rejects with a RangeError if it is too big, with a TypeError if it is no text in UTF-8. */
-export async function readText(file: File): Promise<Attachment> {
-  if (file.size > MAX_BYTES) throw new RangeError(file.name);
-  const bytes = await file.arrayBuffer();
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  if (text.includes("\0")) throw new TypeError(file.name);
+/** The text of a text file or of a PDF. Rejects with an UnreadableFileError. */
+export async function readFile(file: File): Promise<Attachment> {
+  const text = file.type === "application/pdf" ? await readPdf(file) : await readText(file);
   return { name: file.name, text: text.replace(/\r\n?/g, "\n").replace(/\n+$/, "") };
+}
+
+async function readText(file: File): Promise<string> {
+  if (file.size > MAX_BYTES) throw new UnreadableFileError("tooBig");
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new UnreadableFileError("noText");
+  }
+  if (text.includes("\0")) throw new UnreadableFileError("noText");
+  return text;
+}
+
+async function readPdf(file: File): Promise<string> {
+  if (file.size > MAX_PDF_BYTES) throw new UnreadableFileError("tooBigPdf");
+  const { textOfPdf } = await import("./pdf");
+  return textOfPdf(new Uint8Array(await file.arrayBuffer()), MAX_BYTES);
 }

@@ -5,6 +5,9 @@ import { lex } from "./markdown";
 /** A text that may still continue as the next item of the list before it. */
 const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
 
+/** What a line that gives a link its address begins with. */
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
+
 /**
  * Cuts a growing Markdown text into blocks so that only its end is parsed again: blocks before the last blank line
  * can no longer change and keep their identity, the tail is lexed anew at each update.
@@ -24,6 +27,13 @@ export class BlockSplitter {
       if (token.type !== "space") this.finished.push(token);
     }
     return [...this.finished, ...tail.slice(cut).filter((token) => token.type !== "space")];
+  }
+
+  /** The blocks of `text`, which grows no more; those that were finished are the same objects here as well. */
+  finish(text: string): Token[] {
+    if (!DEFINITION.test(text)) return this.update(text);
+    // A link may be defined after the blocks that use it.
+    return lex(text.replace(/\r\n?/g, "\n")).filter(({ type }) => type !== "space");
   }
 
   private reset(): void {

@@ -25,6 +25,19 @@ export function bytes(value: number): string {
   return `${whole(Math.round(value / 1024))} KiB`;
 }
 
+/** A rate or a mean: with one digit where it is small. */
+export function quantity(value: number): string {
+  return value < 10 ? oneDigit(value) : whole(Math.round(value));
+}
+
+export function bytesPerSecond(value: number): string {
+  return value < 1024 ? `${whole(Math.round(value))} B/s` : `${bytes(value)}/s`;
+}
+
+export function percent(share: number): string {
+  return new Intl.NumberFormat(language.current, { style: "percent" }).format(share);
+}
+
 /** Where tokens came from, the nearest first. */
 export const DEPTHS = ["device", "cpu", "redis", "computed"] as const;
 

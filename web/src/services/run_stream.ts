@@ -1,7 +1,8 @@
-import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type { EventSourceMessage } from "eventsource-parser";
 
 import type { Api } from "./api";
-import { ApiError, UnreachableError } from "./errors";
+import { ApiError } from "./errors";
+import { backOff, readMessages } from "./event_stream";
 import type { Conversation, ErrorBody, Message } from "./types";
 
 /**
@@ -25,9 +26,6 @@ export interface RunObserver {
 }
 
 const KINDS = new Set(["run", "snapshot", "delta", "done", "error"]);
-/** The server pings every 15 s; a connection that is silent for longer than this is dead. */
-const SILENCE_MS = 40_000;
-const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000];
 
 /**
  * Follows a run to its end. `first` is the response of the request that started it, or null to attach to a run that
@@ -63,62 +61,11 @@ export async function followRun(
     }
     response = null;
     observer.lost();
-    await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, signal);
+    await backOff(failures++, signal);
   }
 }
 
 function decode(message: EventSourceMessage): RunEvent | null {
   if (message.event === undefined || !KINDS.has(message.event)) return null;
   return { ...(JSON.parse(message.data) as object), kind: message.event } as RunEvent;
-}
-
-async function* readMessages(response: Response, signal: AbortSignal): AsyncGenerator<EventSourceMessage> {
-  if (response.body === null) throw new UnreachableError();
-  const ready: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (message) => ready.push(message) });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  try {
-    for (;;) {
-      const { done, value } = await orSilence(reader.read(), signal);
-      if (done) return;
-      parser.feed(value);
-      yield* ready.splice(0);
-    }
-  } finally {
-    reader.cancel().catch(() => undefined);
-  }
-}
-
-function orSilence<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => settle(() => reject(new UnreachableError())), SILENCE_MS);
-    const onAbort = () => settle(() => reject(signal.reason));
-    const settle = (finish: () => void) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      finish();
-    };
-    signal.addEventListener("abort", onAbort);
-    read.then(
-      (value) => settle(() => resolve(value)),
-      (error) => settle(() => reject(error)),
-    );
-  });
-}
-
-/** Waits `ms`, or less where the browser says that the network is back. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = (finish: () => void) => () => {
-      clearTimeout(timer);
-      removeEventListener("online", onOnline);
-      signal.removeEventListener("abort", onAbort);
-      finish();
-    };
-    const onOnline = done(resolve);
-    const onAbort = done(() => reject(signal.reason));
-    const timer = setTimeout(done(resolve), ms);
-    addEventListener("online", onOnline);
-    signal.addEventListener("abort", onAbort);
-  });
 }

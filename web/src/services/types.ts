@@ -4,6 +4,9 @@ export type Role = "system" | "user" | "assistant";
 
 export type MessageStatus = "in_progress" | "complete" | "incomplete" | "cancelled" | "failed";
 
+/** The lowest tier that the next turn of a chat has to turn to; null: nothing is kept of it. */
+export type Place = "device" | "cpu" | "redis" | null;
+
 export interface ErrorBody {
   message: string;
   type?: string | null;
@@ -108,6 +111,22 @@ export interface NewMessage {
   parent_id?: string | null;
 }
 
+/** A message with no more of what it says than its beginning. */
+export interface Outline {
+  id: string;
+  parent_id: string | null;
+  role: Role;
+  status: MessageStatus;
+  preview: string;
+  created_at: number;
+}
+
+/** Every message of every branch, oldest first. */
+export interface ConversationTree {
+  head_id: string | null;
+  messages: Outline[];
+}
+
 /** Whether the server demands keys, and who is logged in. */
 export interface Login {
   demands_keys: boolean;
@@ -182,4 +201,32 @@ export interface Health {
   model: ModelHealth | null;
   starting: string | null;
   tiers?: { device?: TierHealth; cpu?: TierHealth; redis?: TierHealth } | null;
+}
+
+export type Tier = "device" | "cpu" | "redis";
+
+/** One tier now. Rates are per second, null where none is known yet; a tier that is off has its state only. */
+export interface TierSample {
+  state: string;
+  used_bytes?: number;
+  /** 0: no limit. */
+  capacity_bytes?: number;
+  /** Of the last minute; null where nothing was asked. */
+  hit_rate?: number | null;
+  bytes_in_per_second?: number | null;
+  bytes_out_per_second?: number | null;
+  evictions_per_second?: number | null;
+}
+
+/** The whole server in one second; `at` is in Unix seconds. */
+export interface LiveSample {
+  at: number;
+  requests: { running: number; waiting: number; preempted: number; loading: number; following: number };
+  /** Requests in a step, on average; null where no step was made. */
+  batch_size: number | null;
+  generated_tokens_per_second: number | null;
+  prompt_tokens_per_second: Record<Tier | "computed", number | null>;
+  /** Of the way to Redis; null where there is none. */
+  breaker: "closed" | "open" | "half-open" | null;
+  tiers: Record<Tier, TierSample>;
 }

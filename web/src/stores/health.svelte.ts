@@ -21,11 +21,13 @@ export class HealthStore {
     const wake = () => void (document.visibilityState === "visible" && this.poll());
     document.addEventListener("visibilitychange", wake);
     addEventListener("online", wake);
+    addEventListener("offline", wake);
     void this.poll();
     return () => {
       clearTimeout(this.timer);
       document.removeEventListener("visibilitychange", wake);
       removeEventListener("online", wake);
+      removeEventListener("offline", wake);
     };
   }
 

@@ -9,6 +9,9 @@ export class Session {
   /** Whose chats these are, where there is something to log out of. */
   readonly tenant = $derived(this.current?.demands_keys ? (this.current.principal?.tenant ?? null) : null);
 
+  /** Whether the numbers of the whole server are somebody else's business. While that is not known, the server says. */
+  readonly isUser = $derived(this.current?.principal?.scope === "user");
+
   constructor(
     private readonly api: Api,
     /** Begins anew with nothing of whoever was here before. */

@@ -1,6 +1,6 @@
-/** How many messages are drawn when a chat is opened, and by how many more at a time. */
-const AT_FIRST = 40;
-const STEP = 20;
+/** How many messages are drawn when a chat is opened, and by how many more at a time: no more than fit a frame or two. */
+const AT_FIRST = 20;
+const STEP = 4;
 
 /** Which messages of a long chat are drawn: the last ones, and earlier ones as they are looked for. */
 export class MessageWindow {

@@ -39,6 +39,7 @@ export const en = {
     unpin: "Unpin",
     archive: "Archive",
     unarchive: "Take out of the archive",
+    places: { device: "Hot: kept in device memory", cpu: "Warm: kept in CPU memory", redis: "Cold: kept in Redis" },
     exportJson: "Export as JSON",
     exportMarkdown: "Export as Markdown",
     exportAll: "Export all chats",
@@ -77,11 +78,19 @@ export const en = {
   },
 
   attachments: {
-    attach: "Attach text files",
+    attach: "Attach text files or PDFs",
     list: "Files of this message",
     remove: (name: string) => `Remove ${name}`,
-    tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
-    noText: (name: string) => `${name} is no text file.`,
+    reading: "Reading the file…",
+    notRead: (name: string) => `${name} was not read.`,
+    unreadable: {
+      tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
+      tooBigPdf: (name: string) => `${name} is too big: at most 32 MiB.`,
+      noText: (name: string) => `${name} is no text file and no PDF.`,
+      scanned: (name: string) => `${name} has no text in it, only pictures of pages.`,
+      encrypted: (name: string) => `${name} is locked with a password. Save a copy without one and attach that.`,
+      broken: (name: string) => `${name} is damaged and cannot be read.`,
+    },
   },
 
   conversation: {
@@ -129,6 +138,12 @@ export const en = {
     previous: "Previous version",
     next: "Next version",
     notShown: "The other version was not shown.",
+  },
+
+  tree: {
+    title: "Branches of this chat",
+    note: "Filled is what is shown. Choose a message to show its branch.",
+    empty: "(empty)",
   },
 
   markdown: {
@@ -234,6 +249,57 @@ export const en = {
     devices: { cpu: "this machine's CPU", cuda: "this machine's GPU", npu: "an NPU" } as Record<string, string>,
     memory: "Memory for conversations",
     places: { device: "on the device", cpu: "in CPU memory", redis: "in Redis" },
+  },
+
+  live: {
+    title: "Live",
+    open: "Live numbers of the server",
+    lead: "What the whole server does, second by second. The charts show up to five minutes.",
+    states: {
+      connecting: "Connecting…",
+      live: "Live",
+      away: "The server does not answer. The numbers stand still, and go on by themselves.",
+    },
+    starting: "The numbers come as soon as the model is ready.",
+    refused: "These are the numbers of the whole server.",
+    refusedTodo: "Log in with a key of scope admin to see them.",
+    notLoaded: "This page could not be loaded.",
+    generated: "Generated",
+    prompts: "Prompts",
+    running: "Running",
+    waiting: "Waiting",
+    batch: "Batch size",
+    tokensPerSecond: "tokens/s",
+    requests: "Requests",
+    requestsUnit: "requests",
+    blocks: "blocks/s",
+    perStep: "per step",
+    names: { device: "Device", cpu: "CPU", computed: "Computed" },
+    secondsAgo: (seconds: number) => `−${seconds} s`,
+    minutesAgo: (minutes: number) => `−${minutes} min`,
+    now: "now",
+    used: (used: string, capacity: string) => `${used} of ${capacity}`,
+    usedOnly: (used: string) => `${used}, no limit`,
+    occupancy: "Occupancy",
+    hitRate: "Hit rate",
+    hitRateNote: "Of the prompt tokens that a tier was asked for in a minute",
+    evictions: "Evictions",
+    blocksPerSecond: (blocks: string) => `${blocks} blocks/s`,
+    in: "In",
+    out: "Out",
+    traffic: (tier: string) => `${tier}, in and out`,
+    breaker: "Breaker",
+    breakers: { closed: "closed", open: "open: left alone", "half-open": "half open: being tried" },
+    off: {
+      cpu: "CPU memory keeps no blocks.",
+      redis: "There is no Redis.",
+    },
+    offTodo: {
+      cpu: "Give it room with --cpu-kv-memory, and what leaves the device stays near.",
+      redis: "Install redis-server or valkey-server on this machine, or name one with --redis-url, and start Ebb again: conversations then come back after a restart, too.",
+    },
+    table: "The charts as a table",
+    column: { what: "Number", now: "Now", mean: "Mean", most: "Most" },
   },
 
   server: {

@@ -40,6 +40,7 @@ export const zh: Words = {
     unpin: "取消置顶",
     archive: "归档",
     unarchive: "移出归档",
+    places: { device: "热：保存在设备内存中", cpu: "温：保存在 CPU 内存中", redis: "冷：保存在 Redis 中" },
     exportJson: "导出为 JSON",
     exportMarkdown: "导出为 Markdown",
     exportAll: "导出全部对话",
@@ -76,11 +77,19 @@ export const zh: Words = {
   },
 
   attachments: {
-    attach: "添加文本文件",
+    attach: "添加文本文件或 PDF",
     list: "此消息的文件",
     remove: (name) => `移除 ${name}`,
-    tooBig: (name) => `${name} 太大：最多 512 KiB 文本。`,
-    noText: (name) => `${name} 不是文本文件。`,
+    reading: "正在读取文件…",
+    notRead: (name) => `${name} 未能读取。`,
+    unreadable: {
+      tooBig: (name) => `${name} 太大：最多 512 KiB 文本。`,
+      tooBigPdf: (name) => `${name} 太大：最多 32 MiB。`,
+      noText: (name) => `${name} 不是文本文件，也不是 PDF。`,
+      scanned: (name) => `${name} 中没有文字，只有页面的图像。`,
+      encrypted: (name) => `${name} 有密码保护。请另存一份无密码的副本再添加。`,
+      broken: (name) => `${name} 已损坏，无法读取。`,
+    },
   },
 
   conversation: {
@@ -128,6 +137,12 @@ export const zh: Words = {
     previous: "上一版",
     next: "下一版",
     notShown: "未能显示另一个版本。",
+  },
+
+  tree: {
+    title: "此对话的分支",
+    note: "实心表示当前显示的分支。选择一条消息即可显示它所在的分支。",
+    empty: "（空）",
   },
 
   markdown: {
@@ -229,6 +244,57 @@ export const zh: Words = {
     devices: { cpu: "本机 CPU", cuda: "本机 GPU", npu: " NPU " },
     memory: "用于对话的内存",
     places: { device: "在设备上", cpu: "在 CPU 内存中", redis: "在 Redis 中" },
+  },
+
+  live: {
+    title: "实时",
+    open: "服务器实时数据",
+    lead: "整个服务器每秒在做什么。图表最多显示五分钟。",
+    states: {
+      connecting: "正在连接……",
+      live: "实时",
+      away: "服务器没有应答。数据暂停，恢复后会自动继续。",
+    },
+    starting: "模型就绪后即显示数据。",
+    refused: "这是整个服务器的数据。",
+    refusedTodo: "请用 admin 权限的密钥登录后查看。",
+    notLoaded: "未能加载此页面。",
+    generated: "生成",
+    prompts: "提示词",
+    running: "运行中",
+    waiting: "等待中",
+    batch: "批大小",
+    tokensPerSecond: "token/秒",
+    requests: "请求",
+    requestsUnit: "个请求",
+    blocks: "块/秒",
+    perStep: "每步",
+    names: { device: "设备", cpu: "CPU", computed: "重新计算" },
+    secondsAgo: (seconds) => `−${seconds} 秒`,
+    minutesAgo: (minutes) => `−${minutes} 分钟`,
+    now: "现在",
+    used: (used, capacity) => `${used} / ${capacity}`,
+    usedOnly: (used) => `${used}，无上限`,
+    occupancy: "占用",
+    hitRate: "命中率",
+    hitRateNote: "一分钟内向该层查询的提示词 token 中命中的比例",
+    evictions: "淘汰",
+    blocksPerSecond: (blocks) => `${blocks} 块/秒`,
+    in: "写入",
+    out: "读出",
+    traffic: (tier) => `${tier}：写入与读出`,
+    breaker: "熔断器",
+    breakers: { closed: "闭合", open: "断开：暂不使用", "half-open": "半开：正在试探" },
+    off: {
+      cpu: "CPU 内存不保存缓存块。",
+      redis: "没有 Redis。",
+    },
+    offTodo: {
+      cpu: "用 --cpu-kv-memory 给它空间，离开设备的内容就留在近处。",
+      redis: "请在本机安装 redis-server 或 valkey-server，或用 --redis-url 指定一个，然后重新启动 Ebb：重启后对话的缓存也能恢复。",
+    },
+    table: "以表格显示图表",
+    column: { what: "数值", now: "现在", mean: "平均", most: "最大" },
   },
 
   server: {

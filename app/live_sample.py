@@ -1,0 +1,82 @@
+"""One sample of the whole server: what is now, and rates, which are differences of two readings of one clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.backend import Backend
+from app.figures import Tier, TierFigures, requests_by_state, tier_figures
+from app.tier_words import breaker_state, tier_words
+from engine.stats import EngineStats
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was counted since the start, at `at` seconds of a monotonic clock.
+
+    prompts: tokens by where their KV came from; "computed" ones count as they are computed, the others when their
+    request ends. batched: requests in all steps together.
+    """
+
+    at: float
+    generated: int
+    prompts: Mapping[str, int]
+    steps: int
+    batched: float
+    tiers: Mapping[Tier, TierFigures]
+
+    @classmethod
+    def of(cls, stats: EngineStats, at: float) -> "Reading":
+        """The engine's histograms go on counting; this does not."""
+        prompts = {
+            "device": stats.device_tokens,
+            "cpu": stats.cpu_tokens,
+            "redis": stats.redis_tokens,
+            "computed": stats.prefilled_tokens,
+        }
+        sizes = stats.batch_sizes
+        return cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
+
+
+def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> dict[str, Any]:
+    """As the stream tells it; a tier that is off has its state only.
+
+    now: of `stats`. Rates are since `before` and hit rates since `earlier`: None where no time has passed, or nothing
+    was asked.
+    """
+    seconds = now.at - before.at
+    words = tier_words(engine, stats)
+    return {
+        "requests": requests_by_state(stats),
+        "batch_size": _ratio(now.batched - before.batched, now.steps - before.steps),
+        "generated_tokens_per_second": _rate(now.generated, before.generated, seconds),
+        "prompt_tokens_per_second": {
+            source: _rate(count, before.prompts[source], seconds) for source, count in now.prompts.items()
+        },
+        "breaker": breaker_state(stats.tiers) if "redis" in now.tiers and stats.tiers is not None else None,
+        "tiers": {
+            tier: {"state": words[tier], **_tier(figures, before.tiers[tier], earlier.tiers[tier], seconds)}
+            for tier, figures in now.tiers.items()
+        }
+        | {tier: {"state": state} for tier, state in words.items() if tier not in now.tiers},
+    }
+
+
+def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> dict[str, float | None]:
+    return {
+        "used_bytes": now.used_bytes,
+        "capacity_bytes": now.capacity_bytes,
+        "hit_rate": _ratio(now.found_tokens - earlier.found_tokens, now.asked_tokens - earlier.asked_tokens),
+        "bytes_in_per_second": _rate(now.bytes_in, before.bytes_in, seconds),
+        "bytes_out_per_second": _rate(now.bytes_out, before.bytes_out, seconds),
+        "evictions_per_second": _rate(now.evicted, before.evicted, seconds),
+    }
+
+
+def _rate(now: int, before: int, seconds: float) -> float | None:
+    # A Redis that was started anew counts from zero again.
+    return round(max(0, now - before) / seconds, 2) if seconds > 0 else None
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole > 0 else None

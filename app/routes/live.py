@@ -1,0 +1,34 @@
+"""GET /api/live: what happens on the whole server, as it happens."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.authentication import principal_of
+from app.event_stream import EventStream
+from app.services import Services, server_services
+
+
+async def follow_live(request: Request) -> Response:
+    """Events: a sample of the server's numbers each second, after the client's cursor; without one, what is kept
+    first."""
+    services = server_services(request)
+    return EventStream(_frames(request, services), headers={})
+
+
+async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
+    """It goes on for as long as who asked may see it: a key can be revoked meanwhile."""
+    after = services.live.cursor(request.headers.get("last-event-id", ""))
+    async with aclosing(services.live.follow(after)) as frames:
+        async for frame in frames:
+            await services.ring.refresh()
+            principal = principal_of(request.headers, services.ring)
+            if principal is None or principal.scope != "admin":
+                return
+            yield frame
+
+
+routes = [Route("/api/live", follow_live)]

@@ -1,0 +1,35 @@
+"""Where the KV of conversations is, and what is to be brought up while somebody types."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.request_body import read_body
+from app.schemas.conversations import PlacesWanted
+from app.services import services_of
+
+
+async def get_places(request: Request) -> Response:
+    """The lowest tier that the next turn of each conversation has to turn to; what is not there is left out."""
+    fields = await read_body(request, PlacesWanted)
+    places = await services_of(request).chat_prefixes.places(fields.conversation_ids)
+    return JSONResponse({"data": [{"conversation_id": name, "place": place} for name, place in places.items()]})
+
+
+async def warm_conversation(request: Request) -> Response:
+    """Somebody opens it, or types in it: its KV may come as far as CPU memory."""
+    warming = await services_of(request).chat_prefixes.warm(request.path_params["id"])
+    return JSONResponse({"warming": warming}, 202)
+
+
+async def leave_conversation(request: Request) -> Response:
+    """Somebody left it: nothing more is brought up for it."""
+    await services_of(request).chat_prefixes.leave(request.path_params["id"])
+    return Response(status_code=204)
+
+
+routes = [
+    Route("/api/places", get_places, methods=["POST"]),
+    Route("/api/conversations/{id}/warm", warm_conversation, methods=["POST"]),
+    Route("/api/conversations/{id}/warm", leave_conversation, methods=["DELETE"]),
+]

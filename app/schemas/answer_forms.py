@@ -1,0 +1,137 @@
+"""The form that an answer must have, as OpenAI's and vLLM's clients ask for it."""
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from app.schemas.parsing import RequestModel, told
+from engine.errors import InvalidRequestError
+from engine.grammar.form import AnswerForm
+
+MAX_CHOICES = 1000
+MAX_FORM_CHARACTERS = 1 << 16
+
+JsonSchema = dict[str, Any] | bool
+FormText = Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]
+Choices = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]],
+    Field(min_length=1, max_length=MAX_CHOICES),
+]
+
+ANY_OBJECT = AnswerForm("json", '{"type":"object"}')
+
+
+class NamedSchema(RequestModel):
+    """OpenAI's wrapper of a schema. It is always kept to, strict or not."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    description: str | None = None
+    schema_: JsonSchema = Field(alias="schema")
+    strict: bool | None = None
+
+
+class TextFormat(RequestModel):
+    """Any text."""
+
+    type: Literal["text"]
+
+
+class ObjectFormat(RequestModel):
+    """Any JSON object."""
+
+    type: Literal["json_object"]
+
+
+class SchemaFormat(RequestModel):
+    """JSON of a schema."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+
+
+def _kind(value: object) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return {"text": "<text>", "json_object": "<object>"}.get(str(kind), "<schema>")
+
+
+ResponseFormat = Annotated[
+    Annotated[TextFormat, Tag("<text>")]
+    | Annotated[ObjectFormat, Tag("<object>")]
+    | Annotated[SchemaFormat, Tag("<schema>")],
+    Discriminator(_kind),
+]
+
+
+class StructuredOutputs(RequestModel):
+    """vLLM's field: one of the first five. White space is compact whatever `disable_any_whitespace` says."""
+
+    json_: Annotated[JsonSchema | FormText | None, Field(alias="json")] = None
+    regex: FormText | None = None
+    choice: Choices | None = None
+    grammar: FormText | None = None
+    json_object: bool | None = None
+    disable_any_whitespace: bool | None = None
+    disable_fallback: bool | None = None
+
+
+class FormFields(RequestModel):
+    """The fields of a request, of which one may say a form."""
+
+    response_format: ResponseFormat | None = told("`json_object`, or `json_schema` with its `schema`; `text` is any")
+    structured_outputs: StructuredOutputs | None = told(
+        "what the answer must be: `json`, `regex`, `choice`, `grammar` or `json_object`, as clients of vLLM say it"
+    )
+    guided_json: JsonSchema | FormText | None = told("older name of `structured_outputs.json`")
+    guided_regex: FormText | None = told("older name of `structured_outputs.regex`")
+    guided_choice: Choices | None = told("older name of `structured_outputs.choice`")
+    guided_grammar: FormText | None = told("older name of `structured_outputs.grammar`")
+
+    def answer_form(self) -> tuple[AnswerForm, str] | None:
+        """The form, and the client's name of where it stands; None if any text will do.
+
+        Raises:
+            InvalidRequestError: two fields say one.
+        """
+        given = [*self._openai_forms(), *self._vllm_forms()]
+        if len(given) > 1:
+            param = given[1][1]
+            raise InvalidRequestError(f"{param}: {given[0][1]} says already what the answer must be", param=param)
+        return given[0] if given else None
+
+    def _openai_forms(self) -> list[tuple[AnswerForm, str]]:
+        match self.response_format:
+            case ObjectFormat():
+                return [(ANY_OBJECT, "response_format")]
+            case SchemaFormat(json_schema=named):
+                return [(_of_schema(named.schema_), "response_format.json_schema.schema")]
+        return []
+
+    def _vllm_forms(self) -> list[tuple[AnswerForm, str]]:
+        newer = self.structured_outputs or StructuredOutputs()
+        forms = [
+            (_of_schema(schema), name)
+            for schema, name in ((newer.json_, "structured_outputs.json"), (self.guided_json, "guided_json"))
+            if schema is not None
+        ]
+        for (regex, choice, grammar), prefix in (
+            ((newer.regex, newer.choice, newer.grammar), "structured_outputs."),
+            ((self.guided_regex, self.guided_choice, self.guided_grammar), "guided_"),
+        ):
+            forms += [(AnswerForm("regex", regex), f"{prefix}regex")] if regex is not None else []
+            forms += [(_of_choice(choice), f"{prefix}choice")] if choice is not None else []
+            forms += [(AnswerForm("lark", grammar), f"{prefix}grammar")] if grammar is not None else []
+        return [*forms, *([(ANY_OBJECT, "structured_outputs.json_object")] if newer.json_object else [])]
+
+
+def _of_schema(schema: JsonSchema | str) -> AnswerForm:
+    return AnswerForm("json", schema if isinstance(schema, str) else _written(schema))
+
+
+def _written(schema: JsonSchema) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+
+
+def _of_choice(choices: list[str]) -> AnswerForm:
+    return AnswerForm("regex", "|".join(re.sub(r"[\\.+*?()|\[\]{}^$#&~-]", r"\\\g<0>", choice) for choice in choices))

@@ -1,0 +1,28 @@
+"""What the streamed answer of `bench.page_streaming` says: Markdown with all that an answer may hold."""
+
+ANSWER = r"""
+
+## The tides, part after part
+
+The Moon pulls **more strongly** on the near side of the Earth than on its centre; the difference is the *tidal force*,
+and over a distance $r$ it falls with $1/r^3$. Twice a day the water rises and falls, and every harbour has hours of its
+own: `high_water` comes some fifty minutes later each day, because the Moon has gone on meanwhile.
+
+1. Look up high water for your harbour.
+2. Count six hours on from there.
+3. Apply the rule of twelfths in between.
+
+| Hour | Change | Of the range |
+| :--- | -----: | :----------- |
+| 1    |      1 | a twelfth    |
+| 2    |      2 | two twelfths |
+| 3    |      3 | a quarter    |
+
+```python
+def height(hours: float, mean: float = 5.0, range_m: float = 4.0) -> float:
+    # Metres above the chart's zero, hours after high water.
+    return mean + range_m / 2 * cos(2 * pi * hours / 12.42)
+```
+
+> Time and tide wait for no man, and an answer that is being read waits for nobody either.
+"""

@@ -1,0 +1,127 @@
+"""`python -m bench.sampler_cost`: what settings of sampling add to a step of 32 decodes, beside 32 greedy rows.
+
+One worker with the default model holds a batch for each kind of settings; their steps are made in turns, so that each
+meets the same machine. A step is timed as the engine waits for it: rows filled, computed, tokens read. Prints a table.
+"""
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import torch
+
+from app.config import load_settings
+from bench.stats import median
+from engine.config import EngineConfig
+from engine.sampling.mask_words import words_of_ids
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.worker.host_resources import usable_cores
+from engine.worker.worker import Worker
+from models.resolve import DEFAULT_MODEL, resolve_model
+
+BLOCK: Final = 64
+ROWS: Final = 32
+GREEDY: Final = SamplingParams(temperature=0.0)
+MIXED: Final = (
+    GREEDY,
+    SamplingParams(temperature=0.7),
+    SamplingParams(temperature=0.8, top_p=0.95),
+    SamplingParams(temperature=1.0, top_k=40, min_p=0.05),
+    SamplingParams(temperature=0.0, repetition_penalty=1.1),
+    SamplingParams(temperature=0.7, top_p=0.9, frequency_penalty=0.5, presence_penalty=0.3),
+    SamplingParams(temperature=0.7, logit_bias=tuple((100 + i, 1.5) for i in range(100))),
+    SamplingParams(temperature=0.0, bad_word_ids=((7,), (8,), (9, 10)), min_tokens=1000, stop_token_ids=(2,)),
+)
+KINDS: Final[Mapping[str, Sequence[SamplingParams]]] = MappingProxyType(
+    {
+        "greedy": (GREEDY,),
+        "mixed": MIXED,
+        "drawn": (SamplingParams(temperature=0.7),),
+        "top_p": (SamplingParams(temperature=0.7, top_p=0.9),),
+        "penalties": (SamplingParams(temperature=0.0, repetition_penalty=1.1, frequency_penalty=0.3),),
+        "masks": (GREEDY,),
+        "logprobs": (replace(GREEDY, logprobs=5),),
+    }
+)
+
+
+class Batch:
+    """32 requests of one kind, decoding step by step. masked: each with a mask that leaves every second token."""
+
+    def __init__(self, worker: Worker, name: str, number: int, context: int, steps: int) -> None:
+        self._worker = worker
+        self._names = [f"{name}-{index}" for index in range(ROWS)]
+        self._computed = context
+        mask = words_of_ids(range(0, worker.model.vocab_size, 2), worker.model.vocab_size).tobytes()
+        self._masks = dict.fromkeys(self._names, mask) if name == "masks" else {}
+        blocks = blocks_of(context, steps)
+        first = number * ROWS * blocks
+        kinds = KINDS[name]
+        new = [
+            NewRequestData(
+                request_id,
+                tuple(100 + (at * 7 + index) % 20_000 for at in range(context + 1)),
+                context + 1,
+                tuple(range(first + index * blocks, first + (index + 1) * blocks)),
+                context,
+                replace(kinds[index % len(kinds)], seed=index, max_tokens=steps + 1),
+            )
+            for index, request_id in enumerate(self._names)
+        ]
+        self._submit(SchedulerOutput(0, tuple(new), (), dict.fromkeys(self._names, 1), masks=self._masks))
+
+    def step(self) -> float:
+        """Milliseconds."""
+        cached = tuple(CachedRequestData(name, (), self._computed) for name in self._names)
+        step = SchedulerOutput(0, (), cached, dict.fromkeys(self._names, 1), masks=self._masks)
+        began = time.perf_counter()
+        self._submit(step)
+        return (time.perf_counter() - began) * 1e3
+
+    def _submit(self, step: SchedulerOutput) -> None:
+        self._worker.execute(step)
+        self._computed += 1
+
+
+def blocks_of(context: int, steps: int) -> int:
+    """Of one request."""
+    return -(-(context + steps + 2) // BLOCK)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.sampler_cost", description=__doc__)
+    parser.add_argument("--model", type=Path, help="a model folder; the default model if left out")
+    parser.add_argument("--steps", type=int, default=200, help="of each kind")
+    parser.add_argument("--context", type=int, default=256, help="tokens before the first step")
+    parser.add_argument("--kernels", default="auto", help="as `ebb serve --cpu-kernels`")
+    arguments = parser.parse_args(argv)
+    cache_dir = load_settings({}).cache_dir
+    folder = arguments.model or resolve_model(DEFAULT_MODEL, cache_dir, print)
+    worker = Worker(EngineConfig(folder, "bench", None, b"bench", cpu_kernels=arguments.kernels, cache_dir=cache_dir))
+    worker.load()
+    torch.set_num_threads(1)
+    worker.init_kv(len(KINDS) * ROWS * blocks_of(arguments.context, arguments.steps))
+    batches = {
+        name: Batch(worker, name, number, arguments.context, arguments.steps) for number, name in enumerate(KINDS)
+    }
+    times: dict[str, list[float]] = {name: [] for name in KINDS}
+    for _ in range(arguments.steps):
+        for name, batch in batches.items():
+            times[name].append(batch.step())
+    steps = f"{arguments.steps} steps of each kind in turns"
+    print(f"{usable_cores()} threads, {time.strftime('%Y-%m-%d')}, {ROWS} rows, {steps}")
+    print(f"{'settings':12} {'median ms':>10} {'beside greedy':>14}")
+    alone = median(times["greedy"])
+    for name, values in times.items():
+        print(f"{name:12} {median(values):10.2f} {(median(values) / alone - 1) * 100:+13.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,267 @@
+"""`python -m bench.warm_typing`: what the first token of a cold chat costs whose KV came up while its person typed.
+
+Chats go on turn after turn. Before each turn the KV of the chat is put where the turn is to find it: on the device, in
+CPU memory, in Redis alone, or in Redis alone with the chat warmed while its person types. The four take turns within
+each chat, so that all of them meet the same lengths and the same mood of the machine. Time is taken in this process,
+from the question to the first token, without HTTP; warming goes the way of `POST /api/conversations/{id}/warm`.
+
+Hot means that the KV is in memory. Two of the four are hot: warming goes as far as CPU memory, so CPU memory is what it
+is held against; what the device has over CPU memory is in the table.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from app.config import load_settings
+from bench.long_prompt import prompt
+from bench.machine import describe_machine
+from bench.report import Target, rounded
+from bench.stats import Spread, share, spread
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig, TierConfig
+from engine.outputs import Usage
+from engine.sampling_params import SamplingParams
+from models.resolve import resolve_model
+
+Arm = Literal["device", "CPU memory", "Redis", "Redis, warmed"]
+
+ARMS: Final[tuple[Arm, ...]] = ("device", "CPU memory", "Redis", "Redis, warmed")
+HISTORY_TOKENS: Final = 1500
+QUESTION_TOKENS: Final = 32
+ANSWER_TOKENS: Final = 16
+CHATS: Final = 16
+TURNS: Final = 16
+TYPING_SECONDS: Final = 1.5
+MOST_OVER_HOT: Final = 1.10
+_MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer. Tokens are the prompt's, by where they came from."""
+
+    arm: Arm
+    ttft_ms: float
+    prompt_tokens: int
+    device: int
+    cpu: int
+    redis: int
+    computed: int
+
+    @property
+    def is_as_meant(self) -> bool:
+        """Whether the history was where the turn was to find it; a turn that is to find it in Redis alone may compute
+        it instead."""
+        match self.arm:
+            case "device":
+                return self.device > 0 and not self.cpu + self.redis
+            case "CPU memory" | "Redis, warmed":
+                return self.cpu > 0 and not self.device + self.redis
+            case "Redis":
+                return not self.device + self.cpu
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The turns of one arm. Tokens are means. as_meant: the share of its turns that found their history there."""
+
+    arm: Arm
+    ttft_ms: Spread
+    prompt_tokens: float
+    device: float
+    cpu: float
+    redis: float
+    computed: float
+    as_meant: float
+
+
+def rows_of(turns: Sequence[Turn]) -> list[Row]:
+    """One for each arm, in their order."""
+    return [_row(arm, [turn for turn in turns if turn.arm == arm]) for arm in ARMS]
+
+
+def _row(arm: Arm, turns: Sequence[Turn]) -> Row:
+    def mean(values: Sequence[int]) -> float:
+        return sum(values) / len(values)
+
+    return Row(
+        arm,
+        spread([turn.ttft_ms for turn in turns]),
+        mean([turn.prompt_tokens for turn in turns]),
+        mean([turn.device for turn in turns]),
+        mean([turn.cpu for turn in turns]),
+        mean([turn.redis for turn in turns]),
+        mean([turn.computed for turn in turns]),
+        share([turn.is_as_meant for turn in turns]),
+    )
+
+
+def targets_of(rows: Sequence[Row]) -> list[Target]:
+    """What the run is held against."""
+    _, cpu, redis, warmed = rows
+    over_hot = warmed.ttft_ms.p95 / cpu.ttft_ms.p95
+    over_cold = warmed.ttft_ms.p95 / redis.ttft_ms.p95
+    as_meant = min(row.as_meant for row in rows)
+    return [
+        Target("p95 TTFT of a warmed chat over one in CPU memory", over_hot, MOST_OVER_HOT, at_least=False),
+        Target("p95 TTFT of a warmed chat over a cold one", over_cold, 1, at_least=False),
+        Target("turns that found their history where it was meant to be, share", as_meant, 1, at_least=True),
+    ]
+
+
+class Chats:
+    """Chats on one engine, one turn at a time."""
+
+    def __init__(self, engine: AsyncLLMEngine, typing_seconds: float) -> None:
+        self._engine = engine
+        self._typing_seconds = typing_seconds
+        self._salt = 0
+
+    async def play(self, turns: int, first_arm: int) -> list[Turn]:
+        """A new chat: a long first turn, then `turns` that go on, each with the next arm."""
+        tenant = f"person {self._salt}"
+        ids, _, _ = await self._ask(tenant, [], HISTORY_TOKENS)
+        found = []
+        for number in range(turns):
+            arm = ARMS[(first_arm + number) % len(ARMS)]
+            await self._put(arm, tenant, ids)
+            ids, ttft_ms, usage = await self._ask(tenant, ids, QUESTION_TOKENS)
+            kv = usage.kv
+            found.append(Turn(arm, ttft_ms, usage.prompt_tokens, kv.device, kv.cpu, kv.redis, kv.computed))
+        return found
+
+    async def _put(self, arm: Arm, tenant: str, ids: Sequence[int]) -> None:
+        """The KV of the chat to where the arm is to find it, and the person to the end of the question."""
+        await self._settle()
+        scheduler = self._engine._engine.core.scheduler
+        assert scheduler.tiering is not None
+        if arm != "device":
+            scheduler.blocks.pool.forget_free()
+        if arm.startswith("Redis"):
+            scheduler.tiering.tiers.store.clear_cpu()
+        if arm == "Redis, warmed":
+            begun = await self._engine.prefixes.warm(tenant, ids[:-1], tenant=tenant)
+            assert begun, "there was no room to warm the chat"
+        # The same for all: an idle machine may be slower than one that is at work.
+        await asyncio.sleep(self._typing_seconds)
+
+    async def _ask(self, tenant: str, ids: Sequence[int], num_new: int) -> tuple[list[int], float, Usage]:
+        """All ids with the answer's, milliseconds to the first token, and the receipt."""
+        self._salt += 1
+        asked = [*ids, *prompt(num_new, self._salt)]
+        params = SamplingParams(temperature=0.0, max_tokens=ANSWER_TOKENS, ignore_eos=True)
+        began = time.perf_counter()
+        stream = self._engine.generate(asked, params, tenant=tenant)
+        first: float | None = None
+        async for output in stream:
+            if first is None:
+                first = time.perf_counter()
+            asked += output.token_ids
+            if output.finished:
+                assert output.usage is not None
+                return asked, (first - began) * 1e3, output.usage
+        raise AssertionError("the answer has no end")
+
+    async def _settle(self) -> None:
+        """Until nothing moves between the tiers."""
+        while True:
+            stats = self._engine.stats()
+            assert stats.tiers is not None
+            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.redis_pending_writes):
+                return
+            await asyncio.sleep(0.01)
+
+
+async def measure(config: EngineConfig, chats: int, turns: int, typing_seconds: float) -> list[Turn]:
+    """All chats, one after the other, behind one that teaches the engine what restoring and computing cost."""
+    engine = await asyncio.to_thread(build_engine, config, lambda sentence: print(sentence, file=sys.stderr))
+    await engine.start()
+    try:
+        played = Chats(engine, typing_seconds)
+        await played.play(2 * len(ARMS), 0)
+        found: list[Turn] = []
+        for number in range(chats):
+            found += await played.play(turns, number)
+            print(f"{number + 1} of {chats} chats", file=sys.stderr, flush=True)
+        return found
+    finally:
+        await engine.stop(5.0)
+
+
+def engine_config(state: Path) -> EngineConfig:
+    """Room for a chat on the device, and for what is warmed within half a minute in CPU memory."""
+    settings = load_settings({})
+    return EngineConfig(
+        model_path=resolve_model(settings.model, settings.cache_dir, print),
+        model_name=settings.model,
+        tiers=TierConfig(2048 * _MIB, "auto", 2048 * _MIB, state),
+        secret=b"of the benchmark",
+        kv_memory=256 * _MIB,
+        cache_dir=settings.cache_dir,
+    )
+
+
+def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
+    """Markdown."""
+    lines = [
+        "| history in | turns | TTFT median, ms | p95, ms | prompt | device | CPU | Redis | computed | as meant |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        ttft = row.ttft_ms
+        lines.append(
+            f"| {row.arm} | {ttft.count} | {ttft.median:.1f} | {ttft.p95:.1f} | {row.prompt_tokens:.0f} "
+            f"| {row.device:.0f} | {row.cpu:.0f} | {row.redis:.0f} | {row.computed:.0f} | {row.as_meant:.0%} |"
+        )
+    lines += ["", "| claim | value | target | |", "| --- | ---: | ---: | --- |"]
+    for target in targets:
+        sign = "≥" if target.at_least else "≤"
+        verdict = "met" if target.met else "missed"
+        lines.append(f"| {target.claim} | {target.value:.3f} | {sign} {target.bound:g} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float, out: Path) -> None:
+    """warm_typing.json and warm_typing.md."""
+    out.mkdir(parents=True, exist_ok=True)
+    result = {
+        "machine": asdict(describe_machine()),
+        "history_tokens": HISTORY_TOKENS,
+        "typing_seconds": typing_seconds,
+        "rows": [asdict(row) for row in rows],
+        "targets": [asdict(target) | {"met": target.met} for target in targets],
+    }
+    (out / "warm_typing.json").write_text(json.dumps(rounded(result), indent=1, ensure_ascii=False) + "\n")
+    (out / "warm_typing.md").write_text(table(rows, targets))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write. Returns 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.warm_typing", description=__doc__)
+    parser.add_argument("--chats", type=int, default=CHATS)
+    parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least four")
+    parser.add_argument("--typing", type=float, default=TYPING_SECONDS, help="seconds between opening and sending")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    arguments = parser.parse_args(argv)
+    if arguments.turns < len(ARMS):
+        parser.error(f"--turns must be at least {len(ARMS)}, so that each way comes up")
+    with tempfile.TemporaryDirectory(prefix="ebb-warm-", ignore_cleanup_errors=True) as state:
+        turns = asyncio.run(measure(engine_config(Path(state)), arguments.chats, arguments.turns, arguments.typing))
+    rows = rows_of(turns)
+    targets = targets_of(rows)
+    write(rows, targets, arguments.typing, arguments.out)
+    print(table(rows, targets), end="")
+    return 0 if all(target.met for target in targets) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,19 @@
+"""The form that an answer must have. Plain data: it travels with SamplingParams."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+FormKind = Literal["json", "regex", "lark", "calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The whole answer, behind its thoughts, is of this form.
+
+    json: `text` is a JSON Schema; the answer has no white space that the schema does not ask for. regex: in Rust's
+    syntax, without look-around. lark: a grammar in llguidance's dialect of Lark, which begins with `start`. calls: one
+    that the server has written around the schemas of tools.
+    """
+
+    kind: FormKind
+    text: str

@@ -1,0 +1,158 @@
+"""What a form may be, looked at before anything is compiled: the library's own limits do not bound every one of these
+in time. All of it is linear in the size of the form."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.errors import InvalidRequestError
+from engine.grammar.form import AnswerForm, FormKind
+
+MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
+MAX_ALTERNATIVES = 64
+"""Of a Lark grammar, over all of its rules: an ambiguous one costs the square of them, for each token."""
+
+MAX_DEPTH = 32
+MAX_BRANCHES = 256
+"""Properties and branches of a schema together: each of them is a rule."""
+
+MAX_ENUM = 1000
+MAX_COUNT = 100_000
+"""Of minItems, maxLength and their like, which are counted and not written out."""
+
+MAX_WRITTEN_OUT = 4000
+"""Atoms of a regular expression when its counted repetitions are written one after the other."""
+
+MAX_MULTIPLE = 1000
+"""Of multipleOf, without its point: the automaton has a state for each remainder."""
+
+COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+_EMBEDDED = re.compile(r"%json\s*")
+_COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
+
+
+def check_form(form: AnswerForm) -> None:
+    """Raises InvalidRequestError, whose param is "form", with what is too much or wrong."""
+    if len(form.text.encode()) > MAX_BYTES[form.kind]:
+        raise _refused(f"it has more than {MAX_BYTES[form.kind] >> 10} KiB")
+    if not form.text:
+        raise _refused("it is empty")
+    match form.kind:
+        case "json":
+            if "x-guidance" in form.text:
+                raise _refused("x-guidance is not taken")
+            _check_schema(_parsed(form.text))
+        case "regex":
+            _check_written_out(form.text)
+        case "calls":
+            _check_embedded(form.text)
+        case "lark":
+            rules = _check_embedded(form.text)
+            if any(directive in rules for directive in ("%regex", "%llguidance")) or "x-guidance" in form.text:
+                raise _refused("%regex, %llguidance and x-guidance are not taken")
+            if rules.count("|") > MAX_ALTERNATIVES:
+                raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
+            _check_written_out(rules)
+
+
+def _check_embedded(grammar: str) -> str:
+    """Check the schemas in a grammar; the rest of it."""
+    rules, end = list[str](), 0
+    for start in _EMBEDDED.finditer(grammar):
+        if start.start() < end:
+            continue
+        rules.append(grammar[end : start.start()])
+        try:
+            schema, end = json.JSONDecoder().raw_decode(grammar, start.end())
+        except (ValueError, RecursionError):
+            raise _refused("what follows %json is no JSON, or nested too deeply") from None
+        _check_schema(schema)
+    return "".join([*rules, grammar[end:]])
+
+
+def _refused(why: str) -> InvalidRequestError:
+    return InvalidRequestError(why, param="form")
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _refused("it is no JSON, or nested too deeply") from None
+
+
+def _check_schema(schema: object) -> None:
+    branches = 0
+    for node in _nodes(schema):
+        branches += len(node["properties"]) if isinstance(node.get("properties"), dict) else 0
+        branches += sum(len(node[name]) for name in BRANCHES if isinstance(node.get(name), list))
+        if branches > MAX_BRANCHES:
+            raise _refused(f"the schema has more than {MAX_BRANCHES} properties and branches")
+        _check_node(node)
+
+
+def _check_node(node: dict[str, Any]) -> None:
+    if isinstance(node.get("enum"), list) and len(node["enum"]) > MAX_ENUM:
+        raise _refused(f"an enum of the schema has more than {MAX_ENUM} values")
+    for name in COUNTS:
+        if isinstance(count := node.get(name), int | float) and count > MAX_COUNT:
+            raise _refused(f"{name} of the schema is above {MAX_COUNT}")
+    if isinstance(multiple := node.get("multipleOf"), int | float) and _without_point(multiple) > MAX_MULTIPLE:
+        raise _refused(f"multipleOf of the schema is {multiple}; at most {MAX_MULTIPLE}, its point left out, is taken")
+    if isinstance(pattern := node.get("pattern"), str):
+        _check_written_out(pattern)
+    if isinstance(patterns := node.get("patternProperties"), dict):
+        for pattern in patterns:
+            _check_written_out(str(pattern))
+
+
+def _nodes(schema: object) -> Iterator[dict[str, Any]]:
+    """All objects in it, also those that are no schemas."""
+    todo = [(schema, 0)]
+    while todo:
+        node, depth = todo.pop()
+        if depth > 2 * MAX_DEPTH:
+            raise _refused(f"the schema is nested deeper than {MAX_DEPTH}")
+        if isinstance(node, dict):
+            yield node
+            todo += [(below, depth + 1) for below in node.values()]
+        elif isinstance(node, list):
+            todo += [(below, depth + 1) for below in node]
+
+
+def _without_point(number: float) -> float:
+    """0.25 -> 25."""
+    digits = f"{number:.15f}".rstrip("0").rstrip(".") if isinstance(number, float) else str(number)
+    return float(digits.replace(".", ""))
+
+
+def _check_written_out(text: str) -> None:
+    """A rough count, from above: what is inside brackets and quotes counts, too."""
+    sizes = [0]
+    last, index = 0, 0
+    while index < len(text):
+        if counted := _COUNTED.match(text, index):
+            low, comma, high = counted.groups()
+            # A number of more digits is too much, whatever it is.
+            times = int((high if comma and high else low)[:9])
+            sizes[-1] += last * max(times - 1, 0)
+            index = counted.end()
+        elif text[index] == "(":
+            sizes.append(0)
+            if len(sizes) > MAX_DEPTH + 1:
+                raise _refused(f"it is nested deeper than {MAX_DEPTH}")
+            last, index = 0, index + 1
+        elif text[index] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+            index += 1
+        else:
+            last, index = 1, index + 2 if text[index] == "\\" else index + 1
+            sizes[-1] += 1
+        if sizes[-1] > MAX_WRITTEN_OUT * 8 or (last > MAX_WRITTEN_OUT and len(sizes) == 1):
+            break
+    if sum(sizes) > max(MAX_WRITTEN_OUT, len(text)):
+        raise _refused(f"its repetitions, written out, have more than {MAX_WRITTEN_OUT} parts")

@@ -1,0 +1,27 @@
+"""Sets of token ids as bits: packed words, as a TokenMask makes them and the kernels read them."""
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint32]
+"""[W]: bit i % 32 of word i // 32 says whether id i may come; what is missing at the end counts as 0."""
+
+
+def words_from_bytes(mask: bytes) -> Words:
+    """Not to be written to."""
+    words: Words = np.frombuffer(mask, dtype="<u4")
+    return words
+
+
+def words_of_ids(ids: npt.ArrayLike, vocab_size: int) -> Words:
+    """Bits of these ids."""
+    allowed = np.zeros(-(-vocab_size // 32) * 32, dtype=np.bool_)
+    allowed[np.asarray(ids, dtype=np.int64)] = True
+    words: Words = np.packbits(allowed, bitorder="little").view("<u4")
+    return words
+
+
+def allowed_ids(words: Words, vocab_size: int) -> npt.NDArray[np.bool_]:
+    """words [R, W]; one bool per id, [R, vocab]."""
+    bits = np.unpackbits(words.view(np.uint8), axis=-1, count=vocab_size, bitorder="little")
+    return bits.view(np.bool_)

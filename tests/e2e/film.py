@@ -1,0 +1,102 @@
+"""`make film`: an animated picture of a chat that goes on after the server was killed, and of its receipt."""
+
+import asyncio
+import io
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Page, async_playwright
+
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
+from tests.e2e.conftest import BROWSERS
+from tests.e2e.screenshots import FLAGS, SECOND, page_of, prepare
+from tests.e2e.server_process import ServerProcess, ebb_process
+
+SCREEN = {"viewport": {"width": 960, "height": 600}, "color_scheme": "light"}
+FRAME_SECONDS = 0.2
+HOLD_SECONDS = 3.0
+MOST_SECONDS = 2.0
+"""Of a frame that is not held: the server's start is cut short."""
+
+
+class Film:
+    """Frames of a page, in real time but for what nobody wants to wait for."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._frames: list[Image.Image] = []
+        self._seconds: list[float] = []
+        self._began = 0.0
+
+    async def take(self) -> None:
+        """One frame, seen until the next one."""
+        shot = await self._page.screenshot()
+        now = time.monotonic()
+        if len(self._seconds) < len(self._frames):
+            self._seconds.append(min(now - self._began, MOST_SECONDS))
+        self._began = now
+        self._frames.append(Image.open(io.BytesIO(shot)).convert("RGB"))
+
+    async def hold(self) -> None:
+        """One frame, seen for HOLD_SECONDS."""
+        await self.take()
+        self._seconds.append(HOLD_SECONDS)
+
+    async def roll(self, until: "asyncio.Future[None]") -> None:
+        """A frame every FRAME_SECONDS until that is done."""
+        while not until.done():
+            await self.take()
+            await asyncio.wait((until,), timeout=FRAME_SECONDS)
+        await until
+
+    def save(self, file: Path) -> None:
+        """As an animated WebP that begins again at its end."""
+        durations = [round(seconds * 1e3) for seconds in self._seconds]
+        first, *others = self._frames
+        first.save(file, save_all=True, append_images=others, duration=durations, loop=0, quality=70, method=6)
+
+
+async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
+    """The server is killed between two turns; the second one finds the first in Redis."""
+    receipts = chat.page.get_by_test_id("receipt")
+    await film.take()
+    server.kill()
+    away = chat.page.get_by_text("Server unreachable")
+    await chat.page.evaluate("window.dispatchEvent(new Event('online'))")
+    await away.wait_for()
+    await film.take()
+    await asyncio.to_thread(server.start)
+    await away.wait_for(state="detached")
+    await film.take()
+    await chat.composer.fill(SECOND)
+    await film.take()
+    await chat.composer.press("Enter")
+    await film.roll(asyncio.ensure_future(receipts.nth(1).wait_for(timeout=ANSWER_MS)))
+    await film.hold()
+    await receipts.last.locator("summary").click()
+    await chat.page.get_by_text("Why not more was reused").wait_for()
+    await chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
+    await film.hold()
+
+
+async def main(file: Path) -> None:
+    """Make it."""
+    path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
+    with tempfile.TemporaryDirectory() as state, ebb_process(Path(state), *FLAGS) as server:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            chat = await page_of(browser, server.url, SCREEN)
+            await prepare(chat)
+            film = Film(chat.page)
+            await play(chat, server, film)
+            await browser.close()
+    film.save(file)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
+    print(f"The film is in {sys.argv[1]}")

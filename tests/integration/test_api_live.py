@@ -1,0 +1,59 @@
+"""GET /api/live: samples of the whole server, for who may see them and as long as he may."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.integration.api_server import RunningServer
+from tests.integration.sse_events import all_events, events
+from tests.integration.tenants import people
+from tests.unit.fake_engine import FakeEngine
+
+
+async def metrics_of(http: aiohttp.ClientSession) -> dict[tuple[str, str], Any]:
+    """By name and the first label's value."""
+    text = await (await http.get("/metrics")).text()
+    return {
+        (sample.name, next(iter(sample.labels.values()), "")): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_a_sample_says_what_metrics_and_health_say(
+    http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
+) -> None:
+    api.engine.hold()
+    await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
+    response = await http.get("/api/live")
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    async with asyncio.timeout(5):
+        sample = await anext(events(response))
+    assert sample.kind == "sample"
+    counted, health = await metrics_of(http), await (await http.get("/health")).json()
+    assert sample.data["requests"] == {
+        state: counted["ebb_requests", state] for state in ("running", "waiting", "preempted", "loading", "following")
+    }
+    assert sample.data["requests"]["running"] == 1
+    device = sample.data["tiers"]["device"]
+    assert device["used_bytes"] == counted["ebb_tier_used_bytes", "device"]
+    assert {name: device[name] for name in health["tiers"]["device"]} == health["tiers"]["device"]
+    assert sample.data["tiers"]["redis"] == {"state": "off"}
+
+
+async def test_a_stream_ends_when_its_key_is_revoked_and_says_so_when_the_server_stops(tmp_path: Path) -> None:
+    async with people(tmp_path) as everybody, asyncio.timeout(10):
+        administration = everybody.server.services.administration
+        made, key = await administration.create_key("ops", "ops", "admin")
+        ops = {"Authorization": f"Bearer {key}"}
+        watched = await everybody.nobody.get("/api/live", headers=ops)
+        other = await everybody.root.get("/api/live")
+        first = await anext(events(watched))
+        await administration.revoke_key(made.id)
+        assert await all_events(watched) == []
+        assert (await everybody.nobody.get("/api/live", headers={**ops, "Last-Event-ID": str(first.id)})).status == 401
+        everybody.server.services.live.stop()
+        assert [event.kind for event in await all_events(other)][-1] == "server_restart"

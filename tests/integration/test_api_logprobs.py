@@ -1,0 +1,137 @@
+"""Logprobs, echo and several prompts at once, as OpenAI's client reads them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from tests.integration.api_server import RunningServer
+from tests.integration.compatibility import row
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+MESSAGES: Any = [{"role": "user", "content": "x"}]
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+@row("openai", "chat.completions.create(logprobs=True, top_logprobs=2)", "of each token: its text, bytes and logprob")
+async def test_a_chat_tells_how_likely_its_tokens_were(client: AsyncOpenAI) -> None:
+    whole = await client.chat.completions.create(
+        model="fake-1", messages=MESSAGES, logprobs=True, top_logprobs=2, max_tokens=3
+    )
+    told = whole.choices[0].logprobs
+    assert told is not None
+    assert told.content is not None
+    assert [(each.token, each.logprob, bytes(each.bytes or ())) for each in told.content] == [
+        (f" w{i}", -0.5, f" w{i}".encode()) for i in range(3)
+    ]
+    assert [(each.token, each.logprob) for each in told.content[1].top_logprobs] == [(" w1", -0.5), (" w2", -1.5)]
+    plain = await client.chat.completions.create(model="fake-1", messages=MESSAGES, logprobs=True)
+    assert plain.choices[0].logprobs is not None
+    assert plain.choices[0].logprobs.content is not None
+    assert "".join(each.token for each in plain.choices[0].logprobs.content) == plain.choices[0].message.content
+    assert all(each.top_logprobs == [] for each in plain.choices[0].logprobs.content)
+
+
+@row("openai", "chat.completions.create(logprobs=True, stream=True)", "the same, with the text")
+async def test_a_streamed_chat_tells_the_same(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, logprobs=True, stream=True)
+    chunks = [chunk.choices[0] async for chunk in stream]
+    told = [each.token for chunk in chunks if chunk.logprobs is not None for each in chunk.logprobs.content or ()]
+    assert "".join(told) == "".join(chunk.delta.content or "" for chunk in chunks)
+
+
+@row("openai", "completions.create(logprobs=2)", "`tokens`, `token_logprobs`, `top_logprobs`, `text_offset`")
+async def test_a_completion_tells_where_each_token_stands(client: AsyncOpenAI) -> None:
+    choice = (await client.completions.create(model="fake-1", prompt="abc", logprobs=2, max_tokens=2)).choices[0]
+    assert choice.logprobs is not None
+    assert choice.logprobs.to_dict() == {
+        "tokens": [" w0", " w1"],
+        "token_logprobs": [-0.5, -0.5],
+        "top_logprobs": [{" w0": -0.5, " w1": -1.5}, {" w1": -0.5, " w2": -1.5}],
+        "text_offset": [0, 3],
+    }
+
+
+@row("openai", "completions.create(echo=True, logprobs=1)", "the prompt too, whose first token has none")
+@pytest.mark.parametrize("prompt", ["aä", list("aä".encode())], ids=["text", "ids"])
+async def test_an_echo_is_told_like_the_rest(client: AsyncOpenAI, prompt: Any) -> None:
+    fields: Any = {"model": "fake-1", "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 2}
+    choice = (await client.completions.create(**fields)).choices[0]
+    assert choice.text == "aä w0 w1"
+    expected = {
+        "tokens": ["a", "bytes:\\xc3", "bytes:\\xa4", " w0", " w1"],
+        "token_logprobs": [None, -0.5, -0.5, -0.5, -0.5],
+        "text_offset": [0, 1, 1, 2, 5],
+    }
+    assert choice.logprobs is not None
+    assert {name: choice.logprobs.to_dict()[name] for name in expected} == expected
+    assert choice.logprobs.to_dict()["top_logprobs"][:2] == [None, {"bytes:\\xc3": -0.5}]
+    stream = await client.completions.create(**fields, stream=True)
+    chunks = [chunk.choices[0] async for chunk in stream]
+    assert "".join(chunk.text for chunk in chunks) == choice.text
+    told = [chunk.logprobs.to_dict() for chunk in chunks if chunk.logprobs is not None]
+    assert {name: [each for piece in told for each in piece[name]] for name in expected} == expected
+
+
+@row("openai", "completions.create(echo=True)", "the prompt, then the text; also streamed")
+async def test_an_echo_comes_without_logprobs_too(client: AsyncOpenAI) -> None:
+    fields: Any = {"model": "fake-1", "prompt": "abc", "echo": True, "max_tokens": 2}
+    assert (await client.completions.create(**fields)).choices[0].text == "abc w0 w1"
+    stream = await client.completions.create(**fields, stream=True)
+    assert [chunk.choices[0].text async for chunk in stream][:2] == ["abc", " w0"]
+
+
+@row("openai", "completions.create(prompt=[..., ...])", "a choice for each text or list of token ids; also streamed")
+@pytest.mark.parametrize("prompts", [["a", "bc", "def"], [[97], [98, 99], [100, 101, 102]]], ids=["texts", "ids"])
+async def test_several_prompts_have_a_choice_each(client: AsyncOpenAI, api: Api, prompts: Any) -> None:
+    whole = await client.completions.create(model="fake-1", prompt=prompts, max_tokens=3, echo=True)
+    assert [(each.index, each.text) for each in whole.choices] == [
+        (0, "a w0 w1 w2"),
+        (1, "bc w0 w1 w2"),
+        (2, "def w0 w1 w2"),
+    ]
+    assert whole.usage is not None
+    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (6, 9)
+    stream = await client.completions.create(
+        model="fake-1", prompt=prompts, max_tokens=3, stream=True, stream_options={"include_usage": True}
+    )
+    *chunks, last = [chunk async for chunk in stream]
+    for index in range(3):
+        own = [chunk.choices[0] for chunk in chunks if chunk.choices[0].index == index]
+        assert "".join(each.text for each in own) == " w0 w1 w2"
+        assert own[-1].finish_reason == "length"
+    assert last.usage is not None
+    assert last.usage.total_tokens == 15
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert api.engine.running == 0
+
+
+async def test_if_one_of_several_prompts_is_refused_or_fails_none_goes_on(client: AsyncOpenAI, api: Api) -> None:
+    with pytest.raises(openai.BadRequestError):
+        await client.completions.create(model="fake-1", prompt=[[97], [98] * 5000])
+    await api.engine.until_running(0)
+    with pytest.raises(openai.InternalServerError):
+        await client.completions.create(model="fake-1", prompt=["a", "please fail"])
+    await api.engine.until_running(0)
+    stream = await client.completions.create(model="fake-1", prompt=["a", "please fail"], stream=True)
+    with pytest.raises(openai.APIError):
+        [chunk async for chunk in stream]
+    await api.engine.until_running(0)
+
+
+async def test_who_leaves_takes_all_of_several_answers_along(client: AsyncOpenAI, api: Api) -> None:
+    api.engine.hold()
+    stream = await client.completions.create(model="fake-1", prompt=["a", "b"], stream=True)
+    await api.engine.until_running(2)
+    api.engine.allow(2)
+    await anext(aiter(stream))
+    await stream.close()
+    await api.engine.until_running(0)

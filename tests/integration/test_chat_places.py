@@ -1,0 +1,110 @@
+"""Where a chat's KV is, and its way up while somebody types: over HTTP, with the real model and a real Redis."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from engine.async_llm import AsyncLLMEngine
+from tests.integration.api_server import RunningServer
+from tests.integration.conversations_client import created, said
+from tests.integration.engine_rig import BLOCK, engine_config
+from tests.integration.real_server import serving, settled
+from tests.redis_server import RedisServer
+from tests.unit.fake_engine import FakeEngine
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+QUESTION = "The river rises in the hills, runs past the mill, and meets the sea at the harbour. " * 12
+SHORT = {"max_tokens": 4, "temperature": 0}
+
+
+async def warm(http: aiohttp.ClientSession, conversation: str) -> bool:
+    """Whether anything is brought up."""
+    response = await http.post(f"/api/conversations/{conversation}/warm")
+    assert response.status == 202, await response.text()
+    return bool((await response.json())["warming"])
+
+
+async def places(http: aiohttp.ClientSession, *conversations: str) -> dict[str, str | None]:
+    response = await http.post("/api/places", json={"conversation_ids": conversations})
+    assert response.status == 200, await response.text()
+    return {each["conversation_id"]: each["place"] for each in (await response.json())["data"]}
+
+
+async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
+    await settled(engine)
+    scheduler = engine._engine.core.scheduler
+    scheduler.blocks.pool.forget_free()
+    assert scheduler.tiering is not None
+    scheduler.tiering.tiers.store.clear_cpu()
+
+
+async def until_warm(engine: AsyncLLMEngine) -> None:
+    tiering = engine._engine.core.scheduler.tiering
+    assert tiering is not None
+    tiers = tiering.tiers
+    await asyncio.to_thread(until, lambda: tiers.num_warmed_ahead == 0)
+
+
+async def test_a_cold_chat_is_warm_when_its_question_comes(
+    model_path: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    url = f"unix://{redis_server.socket}"
+    config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url=url)
+    async with serving(config, tmp_path) as (http, engine):
+        chat, empty = await created(http, params=SHORT), await created(http)
+        first = await said(http, chat, QUESTION)
+        assert await places(http, chat, empty, "conv_of-nobody") == {chat: "device", empty: None}
+        assert not await warm(http, chat), "it is hot"
+
+        await leave_only_in_redis(engine)
+        assert (await places(http, chat))[chat] == "redis"
+        assert await warm(http, chat)
+        assert await warm(http, chat), "again, while it is on its way or has come"
+        await until_warm(engine)
+        assert (await places(http, chat))[chat] == "cpu"
+
+        kv = (await said(http, chat, "And then?"))["usage"]["kv"]
+        assert kv["redis"] == kv["device"] == 0
+        assert kv["cpu"] > first["usage"]["prompt_tokens"] // BLOCK * BLOCK, "its partly filled end, too"
+
+        assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
+
+
+async def test_what_is_brought_is_what_the_next_prompt_begins_with(
+    api: RunningServer[FakeEngine], http: aiohttp.ClientSession
+) -> None:
+    engine = api.engine
+    chat = await created(http, system_prompt="Be brief.")
+    first = await said(http, chat, "one")
+    await said(http, chat, "two")
+    assert await warm(http, chat)
+    tenant, ids = engine.prefixes.warmed[chat]
+    await said(http, chat, "three")
+    computed = (*engine.requests[1].prompt, *engine.requests[1].produced)
+    assert (tenant, tuple(ids)) == ("local", computed[:-1])
+    assert engine.requests[2].prompt[: len(ids)] == tuple(ids)
+
+    assert (await http.put(f"/api/conversations/{chat}/head", json={"message_id": first["id"]})).status == 200
+    await said(http, chat, "another branch", parent_id=first["id"])
+    assert await warm(http, chat)
+    assert tuple(engine.prefixes.warmed[chat][1]) == (*engine.requests[3].prompt, *engine.requests[3].produced)[:-1]
+
+    assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
+    assert chat not in engine.prefixes.warmed
+
+    changed = await http.patch(f"/api/conversations/{chat}", json={"system_prompt": "Be long."})
+    assert changed.status == 200
+    await warm(http, chat)
+    assert engine.prefixes.warmed[chat][1] == [], "the next prompt is rendered anew"
+
+
+@pytest.mark.parametrize("body", [{}, {"conversation_ids": "x"}, {"conversation_ids": ["x"] * 101}])
+async def test_a_wrong_question_where_chats_are_names_its_field(http: aiohttp.ClientSession, body: Any) -> None:
+    response = await http.post("/api/places", json=body)
+    assert response.status == 400
+    assert (await response.json())["error"]["param"] == "conversation_ids"

@@ -1,0 +1,95 @@
+"""How likely tokens were: as the model has them, for answers and for prompts, natively and with torch."""
+
+import math
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.outputs import TokenLogprobs
+from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
+from tests.tiny_models import make_tiny_model
+
+PROMPT = [5 + at * 7 % 200 for at in range(150)]
+DRAWN = SamplingParams(seed=3, max_tokens=20, ignore_eos=True, logprobs=3)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", hidden=128, heads=2, kv_heads=1)
+
+
+@pytest.fixture(params=["bfloat16", "float32"])
+async def engine(request: pytest.FixtureRequest, model: Path) -> AsyncIterator[AsyncLLMEngine]:
+    """The native step, and torch."""
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"a secret of the tests",
+        dtype=request.param,
+        kv_memory=8 << 20,
+        cache_dir=default_cache_dir(),
+    )
+    engine = build_engine(config, lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+async def told(
+    engine: AsyncLLMEngine, prompt: Sequence[int], params: SamplingParams
+) -> tuple[list[int], list[TokenLogprobs], list[TokenLogprobs]]:
+    """Tokens of the answer, and logprobs of the answer and of the prompt."""
+    async with engine.generate(prompt, params) as stream:
+        outputs = [output async for output in stream]
+    return (
+        [token for output in outputs for token in output.token_ids],
+        [each for output in outputs for each in output.logprobs],
+        [each for output in outputs for each in output.prompt_logprobs],
+    )
+
+
+async def test_an_answer_told_again_as_a_prompt_is_as_likely(engine: AsyncLLMEngine) -> None:
+    tokens, answer, nothing = await told(engine, PROMPT, replace(DRAWN, frequency_penalty=1.0, top_k=40))
+    assert nothing == []
+    assert [each.token_id for each in answer] == tokens
+    _, _, prompt = await told(engine, [*PROMPT, *tokens], replace(DRAWN, prompt_logprobs=3, max_tokens=1))
+    assert [each.token_id for each in prompt] == [*PROMPT[1:], *tokens]
+    for again, before in zip(prompt[-len(tokens) :], answer, strict=True):
+        assert again.logprob == pytest.approx(before.logprob, abs=1e-4)
+        assert [token for token, _ in again.top] == [token for token, _ in before.top]
+
+
+async def test_they_are_those_of_transformers(engine: AsyncLLMEngine, model: Path) -> None:
+    reference = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
+    with torch.inference_mode():
+        logits = reference(torch.tensor([PROMPT])).logits[0]
+    expected = torch.log_softmax(logits, dim=-1)
+    _, answer, prompt = await told(engine, PROMPT, replace(DRAWN, temperature=0.0, prompt_logprobs=0, max_tokens=1))
+    close = 1e-3 if engine.config.dtype == "float32" else 0.03
+    for row, each in enumerate(prompt):
+        assert each.logprob == pytest.approx(float(expected[row, each.token_id]), abs=close)
+        assert each.top == ()
+    [first] = answer
+    assert first.top[0] == (first.token_id, first.logprob)
+    assert [logprob for _, logprob in first.top] == pytest.approx(expected[-1].topk(3).values.tolist(), abs=close)
+    assert sum(math.exp(logprob) for _, logprob in first.top) <= 1
+
+
+async def test_who_asks_for_the_prompts_takes_and_leaves_no_blocks(engine: AsyncLLMEngine) -> None:
+    """Else some of the prompt would not be computed, and nothing could be told of it."""
+    asked = replace(DRAWN, prompt_logprobs=1, max_tokens=2)
+    assert len((await told(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
+    async with engine.generate(PROMPT, DRAWN) as stream:
+        last = [output async for output in stream][-1]
+    assert last.usage is not None
+    assert last.usage.kv.cached == 0
+    assert len((await told(engine, PROMPT, asked))[2]) == len(PROMPT) - 1

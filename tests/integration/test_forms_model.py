@@ -1,0 +1,91 @@
+"""Answers of the real model to schemas of many kinds: whole ones validate, others are beginnings of such."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from engine.grammar.form import AnswerForm
+from engine.llm import LLM
+from engine.outputs import FinishReason
+from engine.sampling_params import SamplingParams
+from tests.integration.engine_rig import engine_config
+from tests.integration.schema_zoo import schemas
+from tests.sizes import Size
+
+WAVE = 24
+QUESTION = "Give me an example of this as JSON, a short one please."
+
+
+@pytest.fixture(scope="module")
+def llm(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
+    with LLM(
+        engine_config(model_path, tmp_path_factory.mktemp("forms") / "state", blocks=96, prefix_cache=False)
+    ) as made:
+        yield made
+
+
+def answers(llm: LLM, asked: list[SamplingParams]) -> list[tuple[str, list[int], FinishReason]]:
+    """Text, tokens and end of each, all in one batch."""
+    prompt = llm.tokenizer.encode_prompt(f"<|im_start|>user\n{QUESTION}<|im_end|>\n<|im_start|>assistant\n")
+    order = [llm.engine.add_request(prompt, params).request_id for params in asked]
+    texts = dict.fromkeys(order, "")
+    ids: dict[str, list[int]] = {request_id: [] for request_id in order}
+    ends: dict[str, FinishReason] = {}
+    while len(ends) < len(order):
+        for output in llm.engine.step():
+            texts[output.request_id] += output.text
+            ids[output.request_id] += output.token_ids
+            if output.finish_reason is not None:
+                ends[output.request_id] = output.finish_reason
+    return [(texts[request_id], ids[request_id], ends[request_id]) for request_id in order]
+
+
+def form_of(schema: dict[str, Any]) -> AnswerForm:
+    return AnswerForm("json", json.dumps(schema, ensure_ascii=False))
+
+
+def test_what_ends_by_itself_validates_and_all_else_is_a_beginning(llm: LLM, size: Size) -> None:
+    asked = schemas(size.pick(small=8, full=500))
+    params = [
+        SamplingParams(temperature=0.8, seed=seed, max_tokens=size.pick(small=30, full=120), form=form_of(schema))
+        for seed, schema in enumerate(asked)
+    ]
+    ended = 0
+    for first in range(0, len(asked), WAVE):
+        wave = slice(first, first + WAVE)
+        for schema, each, (text, ids, reason) in zip(
+            asked[wave], params[wave], answers(llm, params[wave]), strict=True
+        ):
+            if reason == "stop":
+                jsonschema.validate(json.loads(text), schema)
+                ended += 1
+            else:
+                assert reason == "length", (schema, text)
+                assert is_beginning(llm, each, ids), (schema, text)
+    assert ended > len(asked) / 2
+
+
+def is_beginning(llm: LLM, params: SamplingParams, ids: list[int]) -> bool:
+    mask = llm.engine.grammars.mask(params, ())
+    assert mask is not None
+    for id_ in ids:
+        mask.accept(id_)
+    return any(mask.words()) and mask.failure is None
+
+
+def test_an_answer_goes_on_in_its_form_from_any_of_its_tokens(llm: LLM) -> None:
+    schema = {"type": "array", "items": {"type": "integer", "maximum": 99}, "minItems": 3, "maxItems": 6}
+    params = SamplingParams(temperature=0.0, max_tokens=40, form=form_of(schema))
+    [(_, ids, _)] = answers(llm, [params])
+    for count in range(1, len(ids), 6):
+        request = llm.engine.add_request(llm.tokenizer.encode_prompt("x"), params, produced=ids[:count])
+        resumed, reason = llm.engine.text_before(request), None
+        while reason is None:
+            for output in llm.engine.step():
+                resumed, reason = resumed + output.text, output.finish_reason
+        assert reason == "stop"
+        jsonschema.validate(json.loads(resumed), schema)

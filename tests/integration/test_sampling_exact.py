@@ -1,0 +1,93 @@
+"""Whatever the settings, a request gets the same tokens alone, in a batch that is preempted, and from any token on."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
+from tests.tiny_models import make_tiny_model
+
+BLOCKS, BLOCK_NBYTES = 9, 2 * 2 * 64 * 64 * 2
+TOKENS = 60
+SETTINGS = {
+    "greedy": SamplingParams(temperature=0.0),
+    "drawn": SamplingParams(),
+    "another choice": SamplingParams(choice=1),
+    "penalties": SamplingParams(temperature=0.0, repetition_penalty=1.3, frequency_penalty=0.4, presence_penalty=0.2),
+    "penalties, drawn": SamplingParams(repetition_penalty=1.3, frequency_penalty=0.4, top_p=0.9, min_p=0.01),
+    "biases": SamplingParams(logit_bias=((70, 3.0), (80, 3.5), (90, -100.0)), top_k=20),
+    "allowed": SamplingParams(allowed_token_ids=tuple(range(60, 100)), bad_words=("a", "xy", "z ")),
+    "least length": SamplingParams(min_tokens=40, stop_token_ids=tuple(range(50, 90))),
+}
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
+    model = make_tiny_model(tmp_path / "model", hidden=128, heads=2, kv_heads=1)
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"a secret of the tests",
+        kv_memory=BLOCKS * BLOCK_NBYTES,
+        prefix_cache=False,
+        cache_dir=default_cache_dir(),
+    )
+    engine = build_engine(config, lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+async def tokens_of(
+    engine: AsyncLLMEngine, number: int, params: SamplingParams, produced: Sequence[int] = ()
+) -> list[int]:
+    prompt = [5 + (number * 31 + at * 7) % 200 for at in range(40)]
+    seeded = replace(params, seed=100 + number % 3, max_tokens=TOKENS, ignore_eos=True)
+    async with engine.generate(prompt, seeded, produced=produced) as stream:
+        return [*produced, *[token for output in [each async for each in stream] for token in output.token_ids]]
+
+
+def pairs(token_ids: Sequence[int], engine: AsyncLLMEngine) -> set[str]:
+    """What stands beside each other."""
+    text = b"".join(map(engine.tokenizer.token_bytes, token_ids)).decode()
+    return {first + second for first, second in itertools.pairwise(text)}
+
+
+async def test_tokens_are_the_same_alone_in_a_crowd_and_after_a_preemption(engine: AsyncLLMEngine) -> None:
+    alone = [await tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
+    assert engine.stats().preemptions == 0
+    crowd = [tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
+    assert await asyncio.gather(*crowd) == alone
+    assert engine.stats().preemptions > 0
+    engine.check()
+
+
+@pytest.mark.parametrize("name", ["penalties", "penalties, drawn", "allowed", "another choice"])
+async def test_an_answer_goes_on_from_any_of_its_tokens(engine: AsyncLLMEngine, name: str) -> None:
+    whole = await tokens_of(engine, 3, SETTINGS[name])
+    for count in (1, 20, len(whole) - 1):
+        assert await tokens_of(engine, 3, SETTINGS[name], whole[:count]) == whole
+
+
+async def test_settings_do_what_they_say(engine: AsyncLLMEngine) -> None:
+    greedy = await tokens_of(engine, 1, SETTINGS["greedy"])
+    varied = await tokens_of(engine, 1, replace(SETTINGS["greedy"], frequency_penalty=2.0))
+    assert len(set(varied)) > len(set(greedy))
+    drawn, other = await tokens_of(engine, 1, SETTINGS["drawn"]), await tokens_of(engine, 1, SETTINGS["another choice"])
+    assert drawn != other
+    letters = SamplingParams(allowed_token_ids=tuple(engine.tokenizer.encode("abc", special=False)))
+    assert {"ab", "ca"} <= pairs(await tokens_of(engine, 1, letters), engine)
+    barred = await tokens_of(engine, 1, replace(letters, bad_words=("ab", "ca", "d")))
+    assert {"ac", "bc"} <= pairs(barred, engine) <= {"aa", "ac", "ba", "bb", "bc", "cb", "cc"}
+    least = await tokens_of(engine, 1, SETTINGS["least length"])
+    assert not set(least[:40]) & set(range(50, 90))
+    assert len(least) < TOKENS

@@ -1,0 +1,35 @@
+from bench.warm_typing import ARMS, Arm, Turn, rows_of, table, targets_of
+
+
+def turn(arm: Arm, ttft_ms: float, *, device: int = 0, cpu: int = 0, redis: int = 0) -> Turn:
+    return Turn(arm, ttft_ms, 100, device, cpu, redis, 100 - device - cpu - redis)
+
+
+def turns(warmed_ms: float) -> list[Turn]:
+    return [
+        turn("device", 10.0, device=90),
+        turn("CPU memory", 20.0, cpu=90),
+        turn("Redis", 50.0, redis=90),
+        turn("Redis, warmed", warmed_ms, cpu=90),
+    ]
+
+
+def test_a_warmed_chat_is_held_against_one_in_cpu_memory() -> None:
+    assert [target.met for target in targets_of(rows_of(turns(21.9)))] == [True, True, True]
+    assert [target.met for target in targets_of(rows_of(turns(22.1)))] == [False, True, True]
+    assert [target.met for target in targets_of(rows_of(turns(50.1)))] == [False, False, True]
+
+
+def test_a_turn_that_found_its_history_elsewhere_misses_the_target() -> None:
+    late = turn("Redis, warmed", 20.0, cpu=60, redis=30)
+    rows = rows_of([*turns(20.0), late])
+    assert [row.as_meant for row in rows] == [1, 1, 1, 0.5]
+    assert not targets_of(rows)[-1].met
+    computed = turn("Redis", 60.0)
+    assert computed.is_as_meant, "the engine may find computing cheaper"
+
+
+def test_the_table_has_a_line_for_each_way() -> None:
+    rows = rows_of(turns(20.0))
+    lines = table(rows, targets_of(rows)).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:6]] == list(ARMS)

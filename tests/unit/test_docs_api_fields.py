@@ -1,0 +1,21 @@
+"""docs/api.md lists every field of OpenAI's generation routes as the code takes it."""
+
+import pytest
+
+from app.schemas.field_table import PAGE, ROUTES, with_tables
+from app.schemas.sampling import OpenAIRequest
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    page = PAGE.read_text()
+    assert page == with_tables(page), "run: python -m app.schemas.field_table"
+
+
+@pytest.mark.parametrize("model", ROUTES.values(), ids=ROUTES.keys())
+def test_every_number_list_and_text_of_many_has_a_cap(model: type[OpenAIRequest]) -> None:
+    for name, schema in model.model_json_schema()["properties"].items():
+        for kind in schema.get("anyOf", [schema]):
+            if kind.get("type") in ("integer", "number"):
+                assert kind.keys() & {"maximum", "exclusiveMaximum"}, name
+            if kind.get("type") == "array" and name != "prompt":
+                assert "maxItems" in kind, name

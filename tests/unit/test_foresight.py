@@ -1,0 +1,205 @@
+"""What somebody is about to ask with comes as far as host memory before the request does, if that costs nobody."""
+
+from cache_tiers.block_key import BlockKey, extend_keys
+from cache_tiers.link_speed import LinkSpeed
+from engine.scheduling.foresight import LAPSE_SECONDS, MOST_OF_TENANT, Foresight
+from tests.model.toys import ToyStore, expected_output
+from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
+
+PROMPT = [1, 2, 3, 4] * 8
+KEYS = extend_keys(ROOT, PROMPT, BLOCK)
+
+
+def chats(count: int) -> list[list[int]]:
+    """Prompts of eight blocks that share nothing."""
+    return [[10 + chat, 2, 3, 4] * 8 for chat in range(count)]
+
+
+def rig_with_redis(prompts: list[list[int]], *, capacity: int = 64, latency: int = 2, max_window: int = 8) -> Rig:
+    """Redis has all of them, and nothing else has anything."""
+    before = Rig(max_tokens_per_step=64, pool_blocks=256, store=ToyStore(capacity=256))
+    for prompt in prompts:
+        before.add(prompt, max_tokens=1)
+        before.run()
+    assert before.store is not None
+    there = ToyStore(capacity, latency, max_window, LinkSpeed(0.001, 1000.0), redis=dict(before.store.redis))
+    return Rig(max_tokens_per_step=64, store=there, pool_blocks=64)
+
+
+def foresight_of(rig: Rig) -> Foresight:
+    assert rig.scheduler.tiering is not None
+    return rig.scheduler.tiering.foresight
+
+
+def expect(rig: Rig, name: str, prompt: list[int], tenant: str = "local") -> bool:
+    return foresight_of(rig).expect(name, tenant, extend_keys(ROOT, prompt, BLOCK), ())
+
+
+def polls(rig: Rig, count: int = 40) -> None:
+    for _ in range(count):
+        assert rig.scheduler.schedule() is None
+        rig.scheduler.check()
+
+
+def in_cpu(rig: Rig, keys: list[BlockKey]) -> int:
+    assert rig.store is not None
+    return sum(key in rig.store.ready for key in keys)
+
+
+def in_cpu_of(rig: Rig, prompt: list[int]) -> int:
+    return in_cpu(rig, extend_keys(ROOT, prompt, BLOCK))
+
+
+def num_asked(rig: Rig) -> int:
+    assert rig.store is not None
+    return rig.store.handles
+
+
+def test_a_prefix_that_only_redis_has_is_in_host_memory_when_its_request_comes() -> None:
+    rig = rig_with_redis([PROMPT])
+    assert expect(rig, "chat", PROMPT)
+    polls(rig)
+    assert in_cpu(rig, KEYS) == 8
+    request = rig.add([*PROMPT, 9])
+    rig.run()
+    assert request.receipt is not None
+    assert (request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0)
+    assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+    assert not expect(rig, "chat", PROMPT), "it is on the device"
+
+
+def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> None:
+    first, second = chats(2)
+    rig = rig_with_redis([first, second], capacity=128, max_window=2)
+    assert expect(rig, "chat", first)
+    polls(rig, 1)
+    asked = num_asked(rig)
+    assert expect(rig, "chat", first)
+    assert num_asked(rig) == asked
+    assert expect(rig, "chat", second)
+    polls(rig)
+    assert in_cpu_of(rig, second) == 8
+    assert in_cpu_of(rig, first) == 2, "no more than was on its way"
+
+
+def test_who_leaves_or_lapses_has_nothing_more_brought_and_leaves_nothing_behind() -> None:
+    first, second = chats(2)
+    rig = rig_with_redis([first, second], max_window=2, latency=4)
+    expect(rig, "left", first)
+    polls(rig, 2)
+    foresight_of(rig).forget("left")
+    expect(rig, "lapsed", second)
+    polls(rig, 2)
+    rig.now += LAPSE_SECONDS
+    polls(rig)
+    assert in_cpu_of(rig, first) == in_cpu_of(rig, second) == 2
+    assert rig.tiers is not None
+    assert rig.tiers.next_poll_seconds() is None
+
+
+def test_a_request_that_comes_meanwhile_goes_on_from_what_is_on_its_way() -> None:
+    rig = rig_with_redis([PROMPT], max_window=3, latency=6)
+    assert rig.store is not None
+    expect(rig, "chat", PROMPT)
+    polls(rig, 2)
+    request = rig.add([*PROMPT, 9])
+    asked = [key for pending in rig.store.pending.values() for key in pending.keys]
+    rig.run()
+    assert len(asked) == len(set(asked)), "nothing is fetched twice"
+    assert request.receipt is not None
+    assert request.receipt.cpu + request.receipt.redis == 8 * BLOCK
+    assert rig.tiers is not None
+    assert rig.tiers.num_warmed_ahead == 0
+
+
+def test_nothing_is_asked_for_while_the_blocks_of_a_request_are_on_their_way() -> None:
+    own, other = chats(2)
+    rig = rig_with_redis([own, other], latency=6)
+    assert rig.store is not None
+    rig.add([*own, 9])
+    rig.scheduler.schedule()
+    expect(rig, "chat", other)
+    for _ in range(3):
+        rig.scheduler.schedule()
+    assert all(key not in pending.keys for pending in rig.store.pending.values() for key in extend_keys(ROOT, other, 4))
+    rig.run()
+    polls(rig)
+    assert in_cpu_of(rig, other) == 8
+
+
+def test_a_tenant_brings_an_eighth_of_host_memory_within_the_time_and_all_of_them_a_quarter() -> None:
+    prompts = chats(4)
+    rig = rig_with_redis(prompts, capacity=96)
+    assert [expect(rig, f"a{at}", prompts[at], "alice") for at in range(2)] == [True, True]
+    polls(rig)
+    assert in_cpu_of(rig, prompts[0]) + in_cpu_of(rig, prompts[1]) == 12
+    foresight_of(rig).forget("a0")
+    assert not expect(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert expect(rig, "b", prompts[2], "bob")
+    assert expect(rig, "c", prompts[3], "carol")
+    polls(rig)
+    assert in_cpu_of(rig, prompts[2]) + in_cpu_of(rig, prompts[3]) == 12
+    rig.now += LAPSE_SECONDS
+    assert expect(rig, "a2", prompts[3], "alice")
+
+
+def test_of_a_tenants_prefixes_only_the_newest_are_brought() -> None:
+    prompts = chats(MOST_OF_TENANT + 1)
+    rig = rig_with_redis(prompts, capacity=2048, max_window=1)
+    for number, prompt in enumerate(prompts):
+        assert expect(rig, f"chat {number}", prompt)
+    polls(rig, 200)
+    assert [in_cpu_of(rig, prompt) for prompt in prompts] == [0, *[8] * MOST_OF_TENANT]
+
+
+def test_a_redis_that_is_away_costs_nothing() -> None:
+    rig = rig_with_redis([PROMPT])
+    assert rig.store is not None
+    rig.store.redis_up = False
+    assert not expect(rig, "chat", PROMPT)
+    assert num_asked(rig) == 0
+    rig.store.redis_up = True
+    expect(rig, "chat", PROMPT)
+    rig.store.redis_up = False
+    polls(rig)
+    assert in_cpu(rig, KEYS) == 0
+    assert rig.tiers is not None
+    assert rig.tiers.next_poll_seconds() is None
+
+
+def test_a_request_does_not_wait_for_a_redis_that_hangs_in_the_middle() -> None:
+    rig = rig_with_redis([PROMPT], latency=1_000_000)
+    expect(rig, "chat", PROMPT)
+    polls(rig, 2)
+    request = rig.add([*PROMPT, 9])
+    polls(rig, 2)
+    rig.now += 5.0
+    rig.run()
+    assert request.receipt is not None
+    assert request.receipt.computed == len(PROMPT) + 1
+    assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def test_what_is_erased_is_not_brought() -> None:
+    rig = rig_with_redis([PROMPT], max_window=1, latency=3)
+    expect(rig, "chat", PROMPT)
+    polls(rig, 2)
+    rig.scheduler.erase(KEYS)
+    polls(rig)
+    assert in_cpu(rig, KEYS) == 0
+
+
+def test_the_partly_filled_end_comes_too() -> None:
+    rig = rig_with_redis([PROMPT], capacity=128)
+    rest = (40, 41, 42)
+    first = rig.add([*PROMPT, *rest], max_tokens=1)
+    rig.run()
+    assert rig.store is not None
+    rig.store.clear_cpu()
+    rig.pool.forget_free()
+    assert foresight_of(rig).expect("chat", "local", KEYS, rest)
+    polls(rig)
+    again = rig.add([*PROMPT, *rest, *first.output_token_ids, 7])
+    rig.run()
+    assert again.receipt is not None
+    assert (again.receipt.cpu, again.receipt.redis) == (8 * BLOCK + len(rest), 0)

@@ -1,0 +1,159 @@
+"""Forms to masks, token by token, with a tokenizer of single bytes."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from engine.errors import InvalidRequestError
+from engine.grammar.form import AnswerForm
+from engine.grammar.grammars import Grammars
+from engine.sampling.token_mask import TokenMask
+from engine.sampling_params import SamplingParams
+from models.thinking import Thinking
+from models.tokenizer import Tokenizer
+from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
+
+EOS = 2
+THINKING = Thinking(0, 1, {"slow": "", "off": ""})
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    spec = json.loads(byte_tokenizer().to_str())
+    return Tokenizer(spec, bos_token_id=1, eos_token_ids=(EOS,))
+
+
+@pytest.fixture(scope="module")
+def grammars(tokenizer: Tokenizer) -> Iterator[Grammars]:
+    made = Grammars(tokenizer, BYTE_VOCAB, None)
+    yield made
+    made.close()
+
+
+def params(kind: str, text: str) -> SamplingParams:
+    return SamplingParams(form=AnswerForm(kind, text))  # type: ignore[arg-type]
+
+
+def mask_of(grammars: Grammars, kind: str, text: str, prompt: tuple[int, ...] = (5,)) -> TokenMask:
+    mask = grammars.mask(params(kind, text), prompt)
+    assert mask is not None
+    return mask
+
+
+def allowed(mask: TokenMask) -> set[int]:
+    bits = int.from_bytes(mask.words(), "little")
+    return {id_ for id_ in range(BYTE_VOCAB) if bits >> id_ & 1}
+
+
+def say(mask: TokenMask, tokenizer: Tokenizer, text: str) -> None:
+    for id_ in tokenizer.encode(text, special=False):
+        assert id_ in allowed(mask), (text, id_)
+        mask.accept(id_)
+
+
+def test_the_end_may_come_where_the_form_is_whole_and_nowhere_else(grammars: Grammars, tokenizer: Tokenizer) -> None:
+    mask = mask_of(grammars, "regex", "a(bc)?")
+    assert allowed(mask) == set(tokenizer.encode("a", special=False))
+    say(mask, tokenizer, "a")
+    assert allowed(mask) == {EOS, *tokenizer.encode("b", special=False)}
+    say(mask, tokenizer, "bc")
+    assert allowed(mask) == {EOS}
+    mask.accept(EOS)
+    assert mask.failure is None
+
+
+def test_json_is_compact(grammars: Grammars, tokenizer: Tokenizer) -> None:
+    mask = mask_of(grammars, "json", '{"type":"array","items":{"type":"integer"}}')
+    say(mask, tokenizer, "[1,2")
+    assert not allowed(mask) & set(tokenizer.encode(" \n\t", special=False))
+    say(mask, tokenizer, "]")
+
+
+def test_what_must_come_is_told_at_once(grammars: Grammars, tokenizer: Tokenizer) -> None:
+    schema = {"type": "object", "properties": {"name": {"enum": ["x"]}}, "required": ["name"]}
+    mask = mask_of(grammars, "json", json.dumps({**schema, "additionalProperties": False}))
+    say(mask, tokenizer, "{")
+    assert tokenizer.decode(mask.forced()).startswith('"name":"')
+
+
+def test_control_tokens_are_no_text(grammars: Grammars, tokenizer: Tokenizer) -> None:
+    mask = mask_of(grammars, "regex", r"<\|im_end\|>!")
+    say(mask, tokenizer, "<|im_end|>!")
+    assert allowed(mask) == {EOS}
+
+
+def test_each_answer_has_its_own_place(grammars: Grammars, tokenizer: Tokenizer) -> None:
+    one, other = mask_of(grammars, "regex", "abc"), mask_of(grammars, "regex", "abc")
+    say(one, tokenizer, "ab")
+    assert allowed(other) == set(tokenizer.encode("a", special=False))
+
+
+def test_an_answer_whose_form_becomes_too_much_may_only_end_and_says_why(grammars: Grammars) -> None:
+    mask = mask_of(grammars, "lark", "start: a\na: " + "a a | " * 20 + '"x" | "xx" | "y"')
+    for _ in range(400):
+        choices = allowed(mask) - {EOS}
+        if mask.failure is not None or not choices:
+            break
+        mask.accept(min(choices))
+    assert mask.failure is not None
+    assert allowed(mask) == {EOS}
+
+
+def test_thoughts_are_free_and_do_not_end_the_answer(tokenizer: Tokenizer) -> None:
+    grammars = Grammars(tokenizer, BYTE_VOCAB, THINKING)
+    try:
+        digit = set(tokenizer.encode("0123456789", special=False))
+        at_once = mask_of(grammars, "regex", "[0-9]")
+        assert allowed(at_once) == {THINKING.start_id, *digit}
+        at_once.accept(THINKING.start_id)
+        assert allowed(at_once) == set(range(BYTE_VOCAB)) - {EOS}
+        say(at_once, tokenizer, "what?")
+        at_once.accept(THINKING.end_id)
+        assert allowed(at_once) == digit
+        begun = mask_of(grammars, "regex", "[0-9]", prompt=(5, THINKING.start_id))
+        assert allowed(begun) == set(range(BYTE_VOCAB)) - {EOS}
+    finally:
+        grammars.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("json", '{"type": "strange"}'),
+        ("json", '{"not": {"type": "string"}}'),
+        ("json", '{"$ref": "http://example.com/x"}'),
+        ("regex", "(a"),
+        ("regex", "(?=a)b"),
+        ("lark", "start: nowhere"),
+    ],
+)
+async def test_what_is_no_form_is_refused_with_the_reason(grammars: Grammars, kind: str, text: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await grammars.prepare(params(kind, text))
+    assert caught.value.param == "form"
+    assert len(caught.value.message) > 10
+
+
+async def test_the_loop_goes_on_while_a_form_is_compiled(grammars: Grammars) -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    properties = {f"p{index}": {"type": "string"} for index in range(250)}
+    await grammars.prepare(params("json", json.dumps({"type": "object", "properties": properties})))
+    counting.cancel()
+    assert turns > 100
+
+
+@pytest.mark.parametrize("name", ["ignore_eos", "min_tokens"])
+async def test_a_wish_that_contradicts_the_form_is_refused_by_its_name(grammars: Grammars, name: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}))  # type: ignore[arg-type]
+    assert caught.value.param == name

@@ -1,0 +1,166 @@
+"""One sampler for all followers: what they get, and when it works at all."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.live_feed import KEPT, LiveFeed
+from tests.unit.fake_engine import FakeEngine
+
+
+class Clock:
+    """Seconds pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._ticks: asyncio.Queue[float] = asyncio.Queue()
+        self._waits = asyncio.Event()
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def pause(self, seconds: float) -> None:
+        assert seconds <= 1.0
+        self._waits.set()
+        self.now += await self._ticks.get()
+
+    async def tick(self, seconds: float = 1.0) -> None:
+        """Let them pass, and the sample be taken."""
+        async with asyncio.timeout(5):
+            await self._waits.wait()
+            self._waits.clear()
+            self._ticks.put_nowait(seconds)
+            await self._waits.wait()
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.engine = FakeEngine()
+        self.host = EngineHost()
+        self.host.ready(self.engine, "identity")
+        self.clock = Clock()
+        self.feed = LiveFeed(self.host, clock=self.clock, pause=self.clock.pause)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+class Follower:
+    def __init__(self, frames: AsyncIterator[bytes]) -> None:
+        self._frames = frames
+
+    async def read(self) -> list[tuple[str, dict[str, Any]]]:
+        """(id, sample) of each event that came at once."""
+        async with asyncio.timeout(5):
+            return events_of(await anext(self._frames))
+
+
+def events_of(frames: bytes) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for frame in frames.decode().split("\n\n")[:-1]:
+        fields = dict(line.split(": ", 1) for line in frame.split("\n"))
+        assert fields["event"] == "sample"
+        found.append((fields["id"], json.loads(fields["data"])))
+    return found
+
+
+@asynccontextmanager
+async def following(feed: LiveFeed, after: int = 0) -> AsyncIterator[Follower]:
+    async with aclosing(feed.follow(after)) as frames:
+        yield Follower(frames)
+
+
+async def test_a_follower_begins_with_what_is_now_and_gets_rates_a_second_later(rig: Rig) -> None:
+    async with following(rig.feed) as follower:
+        [(_, first)] = await follower.read()
+        assert first["tiers"]["device"]["used_bytes"] == 20_000
+        assert first["generated_tokens_per_second"] is None
+        await rig.clock.tick()
+        [(_, second)] = await follower.read()
+        assert second["generated_tokens_per_second"] == 0
+
+
+async def test_who_comes_later_begins_with_what_was_kept_and_who_comes_back_with_what_he_missed(rig: Rig) -> None:
+    async with following(rig.feed) as first:
+        await first.read()
+        for _ in range(KEPT + 5):
+            await rig.clock.tick()
+        async with following(rig.feed) as later:
+            kept = await later.read()
+        assert len(kept) == KEPT
+        async with following(rig.feed, rig.feed.cursor(kept[-3][0])) as back:
+            assert await back.read() == kept[-2:]
+        # Of another process, or nonsense: all that is kept.
+        assert [rig.feed.cursor(id_) for id_ in ("live_x.7", "", "7", f"{kept[0][0]}x")] == [0, 0, 0, 0]
+
+
+async def test_a_slow_follower_skips_samples_and_delays_nobody(rig: Rig) -> None:
+    async with following(rig.feed) as quick, following(rig.feed) as slow:
+        await quick.read()
+        await slow.read()
+        for _ in range(3):
+            await rig.clock.tick()
+            [newest] = await quick.read()
+        assert await slow.read() == [newest]
+
+
+async def test_one_sampler_works_for_all_and_only_while_somebody_looks(rig: Rig) -> None:
+    feed = rig.feed
+
+    def works() -> bool:
+        return feed.is_sampling
+
+    assert not works()
+    async with following(feed) as first:
+        await first.read()
+        async with following(feed) as second:
+            await second.read()
+            await rig.clock.tick()
+            assert await first.read() == await second.read()
+        assert works()
+    assert not works()
+    # It was not looked at for an hour: that is no hour of rates, and nothing of it is kept.
+    rig.clock.now += 3600
+    rig.clock._waits.clear()
+    async with following(feed) as back:
+        [(_, sample)] = await back.read()
+        assert sample["generated_tokens_per_second"] is None
+
+
+async def test_followers_are_told_when_the_server_stops_or_their_stream_ends_when_the_sampler_fails(rig: Rig) -> None:
+    async with aclosing(rig.feed.follow()) as frames:
+        await anext(frames)
+        rig.feed.stop()
+        assert [frame async for frame in frames] == [b"event: server_restart\nretry: 500\ndata: {}\n\n"]
+
+    other = Rig()
+    async with aclosing(other.feed.follow()) as frames:
+        await anext(frames)
+        sampling = other.feed._sampling
+        assert sampling is not None
+        other.engine.stats = None  # type: ignore[method-assign, assignment]
+        await other.clock._waits.wait()
+        other.clock._ticks.put_nowait(1.0)
+        assert [frame async for frame in frames] == []
+        with pytest.raises(TypeError):
+            await sampling
+
+
+async def test_while_there_is_no_engine_nothing_is_sent(rig: Rig) -> None:
+    engine, rig.host.engine = rig.host.engine, None
+    async with following(rig.feed) as follower:
+        reading = asyncio.ensure_future(follower.read())
+        # Begun, so that the sampler is.
+        await asyncio.sleep(0)
+        await rig.clock.tick()
+        assert not reading.done()
+        rig.host.engine = engine
+        await rig.clock.tick()
+        assert len(await reading) == 1

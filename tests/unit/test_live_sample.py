@@ -1,0 +1,102 @@
+"""Rates are differences, of what /metrics counts."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.live_sample import Reading, sample_of
+from cache_tiers.store import StoreStats
+from engine.stats import EngineStats
+from tests.unit.fake_engine import FakeEngine
+
+TIERS = StoreStats(
+    cpu_used_bytes=10,
+    cpu_capacity_bytes=100,
+    redis_state="ok",
+    redis_used_bytes=5,
+    redis_capacity_bytes=50,
+    redis_pending_writes=0,
+    redis_write_lag_seconds=0.0,
+    redis_stored_blocks=4,
+    redis_failed_blocks=0,
+    redis_loaded_blocks=2,
+)
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    engine = FakeEngine()
+    engine.redis_note = ""
+    return engine
+
+
+def stats_of(engine: FakeEngine) -> EngineStats:
+    """Blocks are of 1,000 bytes."""
+    return replace(engine.stats(), tiers=TIERS, asked_tokens={"device": 100, "cpu": 40, "redis": 20})
+
+
+def test_rates_are_differences_per_second_and_hit_rates_of_a_minute(engine: FakeEngine) -> None:
+    before = stats_of(engine)
+    after = replace(
+        before,
+        generation_tokens=30,
+        prefilled_tokens=512,
+        cpu_tokens=24,
+        asked_tokens={"device": 132, "cpu": 72, "redis": 28},
+        copied_up_blocks=8,
+        copied_down_blocks=2,
+        evicted_blocks=6,
+        tiers=replace(TIERS, redis_stored_blocks=5, redis_loaded_blocks=6, cpu_evicted_blocks=4, redis_evicted_keys=2),
+    )
+    first, now = Reading.of(before, 10.0), Reading.of(after, 12.0)
+    sample = sample_of(engine, after, now, first, first)
+    assert sample["generated_tokens_per_second"] == 15
+    assert sample["prompt_tokens_per_second"] == {"device": 0, "cpu": 12, "redis": 0, "computed": 256}
+    assert sample["breaker"] == "closed"
+    moved = {
+        tier: [told[name] for name in ("bytes_in_per_second", "bytes_out_per_second", "evictions_per_second")]
+        for tier, told in sample["tiers"].items()
+    }
+    assert moved == {"device": [4000, 1000, 3], "cpu": [3000, 4500, 2], "redis": [500, 2000, 1]}
+    assert {tier: told["hit_rate"] for tier, told in sample["tiers"].items()} == {
+        "device": 0,
+        "cpu": 0.75,
+        "redis": 0,
+    }
+
+
+def test_the_batch_size_is_the_mean_of_the_steps_since(engine: FakeEngine) -> None:
+    stats = stats_of(engine)
+    first = Reading.of(stats, 10.0)
+    for size in (2, 3):
+        stats.batch_sizes.observe(size)
+    sample = sample_of(engine, stats, Reading.of(stats, 11.0), first, first)
+    assert sample["batch_size"] == 2.5
+    # No step, no batch.
+    later = Reading.of(stats, 12.0)
+    assert sample_of(engine, stats, later, later, later)["batch_size"] is None
+
+
+def test_a_redis_that_was_started_anew_gives_no_rate_below_zero(engine: FakeEngine) -> None:
+    before = replace(stats_of(engine), tiers=replace(TIERS, redis_evicted_keys=9))
+    after = stats_of(engine)
+    sample = sample_of(engine, after, Reading.of(after, 2.0), Reading.of(before, 1.0), Reading.of(before, 1.0))
+    assert sample["tiers"]["redis"]["evictions_per_second"] == 0
+
+
+@pytest.mark.parametrize(("left", "breaker"), [(0.4, "open"), (0.0, "half-open")])
+def test_a_redis_that_does_not_answer_is_told_with_its_breaker(engine: FakeEngine, left: float, breaker: str) -> None:
+    away = replace(stats_of(engine), tiers=replace(TIERS, redis_state="connection refused", redis_retry_seconds=left))
+    now = Reading.of(away, 1.0)
+    sample = sample_of(engine, away, now, now, now)
+    assert sample["breaker"] == breaker
+    assert "connection refused" in sample["tiers"]["redis"]["state"]
+
+
+def test_a_tier_that_is_off_has_its_state_only(engine: FakeEngine) -> None:
+    engine.redis_note = "off: no redis-server"
+    stats = engine.stats()
+    now = Reading.of(stats, 1.0)
+    sample = sample_of(engine, stats, now, now, now)
+    assert sample["tiers"]["redis"] == {"state": "off: no redis-server"}
+    assert sample["breaker"] is None

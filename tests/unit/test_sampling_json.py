@@ -1,0 +1,56 @@
+"""What an answer was sampled with is kept with it, so that it can go on in another process."""
+
+import json
+
+import pytest
+
+from app.sampling_json import params_from_json, params_to_json
+from engine.grammar.form import AnswerForm
+from engine.sampling_params import SamplingParams
+
+EVERYTHING = SamplingParams(
+    temperature=0.5,
+    top_p=0.9,
+    top_k=7,
+    min_p=0.1,
+    repetition_penalty=1.1,
+    presence_penalty=0.2,
+    frequency_penalty=-0.3,
+    logit_bias=((5, 1.5), (6, -100.0)),
+    allowed_token_ids=(1, 2, 3),
+    bad_words=("a b", "c"),
+    seed=3,
+    choice=2,
+    stop=("x",),
+    stop_token_ids=(9,),
+    include_stop_str_in_output=True,
+    max_tokens=5,
+    min_tokens=1,
+    ignore_eos=True,
+    skip_special_tokens=False,
+    form=AnswerForm("json", "{}"),
+)
+
+
+@pytest.mark.parametrize("params", [EVERYTHING, SamplingParams()])
+def test_nothing_is_lost_on_the_way(params: SamplingParams) -> None:
+    assert params_from_json(json.loads(json.dumps(params_to_json(params)))) == params
+
+
+def test_what_another_version_kept_is_read() -> None:
+    stored = {"temperature": 0.5, "stop": ["x"], "thinking": "slow"}
+    assert params_from_json(stored) == SamplingParams(temperature=0.5, stop=("x",))
+
+
+def test_what_changes_nothing_is_not_shown() -> None:
+    shown = params_to_json(SamplingParams(seed=1, max_tokens=9, eos_token_ids=(2,)))
+    assert shown == {
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "seed": 1,
+        "stop": [],
+        "max_tokens": 9,
+        "min_tokens": 0,
+        "ignore_eos": False,
+    }

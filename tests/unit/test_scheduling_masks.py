@@ -1,0 +1,148 @@
+"""Requests whose tokens must have a form wait for each token; the others lose nothing by them."""
+
+from engine.request import Request
+from engine.scheduling.output import SchedulerOutput
+from tests.unit.scheduling_rig import Rig
+
+
+class EvenAfterOdd:
+    """Even ids after odd ones, odd ones after even ones. seen: all that came."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def accept(self, token_id: int) -> None:
+        assert not self.seen or (self.seen[-1] + token_id) % 2
+        self.seen.append(token_id)
+
+    def words(self) -> bytes:
+        even = 0x55555555 if not self.seen or self.seen[-1] % 2 else 0xAAAAAAAA
+        return even.to_bytes(4, "little") * 2
+
+    def forced(self) -> tuple[int, ...]:
+        return ()
+
+    is_ready = True
+    failure: str | None = None
+
+
+def add_masked(rig: Rig, prompt: list[int], max_tokens: int = 6) -> tuple[Request, EvenAfterOdd]:
+    request, mask = rig.add(prompt, max_tokens), EvenAfterOdd()
+    request.mask = mask
+    return request, mask
+
+
+def is_alternating(request: Request) -> bool:
+    return [token % 2 for token in request.output_token_ids] == [at % 2 for at in range(len(request.output_token_ids))]
+
+
+def test_every_token_is_chosen_by_the_mask_behind_the_one_before() -> None:
+    rig = Rig()
+    request, mask = add_masked(rig, [1, 2, 3])
+    rig.run()
+    assert len(request.output_token_ids) == 6
+    assert is_alternating(request)
+    assert mask.seen == request.output_token_ids
+
+
+def test_a_step_with_a_mask_is_awaited_and_only_such_a_step() -> None:
+    rig = Rig(max_tokens_per_step=4)
+    rig.add([1, 2], 4)
+    assert not rig.step()[0].is_awaited
+    add_masked(rig, [4, 5, 6, 7, 8])
+    chunk = rig.step()[0]
+    assert not chunk.is_awaited
+    assert not chunk.masks
+    last_chunk = rig.step()[0]
+    assert last_chunk.is_awaited
+    assert list(last_chunk.masks) == ["r1"]
+
+
+def test_who_has_no_mask_is_scheduled_ahead_of_a_token_that_is_awaited() -> None:
+    rig = Rig()
+    free = rig.add([1, 2], 5)
+    masked, _ = add_masked(rig, [3, 4], 5)
+    first, first_result = rig.begin()
+    assert set(first.num_scheduled_tokens) == {"r0", "r1"}
+    ahead, ahead_result = rig.begin()
+    assert set(ahead.num_scheduled_tokens) == {"r0"}
+    rig.scheduler.update(first, first_result)
+    both = rig.begin()
+    assert set(both[0].num_scheduled_tokens) == {"r0", "r1"}
+    rig.scheduler.update(ahead, ahead_result)
+    rig.scheduler.update(*both)
+    rig.run()
+    assert len(free.output_token_ids) == len(masked.output_token_ids) == 5
+    assert is_alternating(masked)
+
+
+def test_several_passes_wait_until_nobody_needs_to_know_each_token() -> None:
+    rig = Rig(decode_passes=4)
+    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.0)
+    rig.add([1, 2], 40)
+    add_masked(rig, [3, 4], 8)
+    assert [rig.step()[0].passes for _ in range(8)] == [1] * 8
+    assert rig.step()[0].passes == 4
+
+
+class ThreeAtOnce(EvenAfterOdd):
+    """Behind each token that is drawn come two that nobody need draw. pauses: how often it is not ready, each time."""
+
+    def __init__(self, pauses: int = 0) -> None:
+        super().__init__()
+        self.pauses = self.left = pauses
+
+    def forced(self) -> tuple[int, ...]:
+        return (self.seen[-1] + 1, self.seen[-1] + 2)
+
+    @property
+    def is_ready(self) -> bool:  # type: ignore[override]
+        self.left = self.pauses if not self.left else self.left - 1
+        return not self.left
+
+
+def test_forced_tokens_are_computed_in_one_step_and_not_drawn() -> None:
+    rig = Rig()
+    request, _ = add_masked(rig, [1, 2, 3], 9)
+    mask = request.mask = ThreeAtOnce()
+    updates = rig.step()[1]
+    assert [update.token_id for update in updates] == request.output_token_ids == mask.seen
+    assert len(updates) == 3
+    second = rig.step()[0]
+    assert second.num_scheduled_tokens == {"r0": 3}
+    assert second.cached_requests[0].new_token_ids == tuple(mask.seen[1:3])
+    rig.run()
+    assert len(request.output_token_ids) == 9
+    assert mask.seen == request.output_token_ids
+
+
+def test_forced_tokens_survive_preemptions_and_end_at_max_tokens() -> None:
+    rig = Rig(pool_blocks=6, max_tokens_per_step=16)
+    requests = [add_masked(rig, [first, 2, 3, 4, 5, 6], 10)[0] for first in (1, 9)]
+    for request in requests:
+        request.mask = ThreeAtOnce()
+    rig.run()
+    assert rig.scheduler.num_preemptions > 0
+    for request in requests:
+        assert len(request.output_token_ids) == 10
+        drawn = request.output_token_ids[::3]
+        assert request.output_token_ids == [token + at for token in drawn for at in range(3)][:10]
+
+
+def test_who_waits_for_a_mask_holds_up_nobody_else() -> None:
+    rig = Rig()
+    free = rig.add([1, 2], 6)
+    slow, _ = add_masked(rig, [3, 4], 6)
+    slow.mask = ThreeAtOnce(pauses=3)
+    rig.step()
+    assert set(rig.step()[0].num_scheduled_tokens) == {"r0"}
+    rig.run()
+    assert len(free.output_token_ids) == len(slow.output_token_ids) == 6
+
+
+def test_a_mask_goes_on_after_a_preemption() -> None:
+    rig = Rig(pool_blocks=6, max_tokens_per_step=16)
+    requests = [add_masked(rig, [first, 2, 3, 4, 5, 6], 10)[0] for first in (1, 9)]
+    rig.run()
+    assert rig.scheduler.num_preemptions > 0
+    assert all(is_alternating(request) and len(request.output_token_ids) == 10 for request in requests)

@@ -1,0 +1,67 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+
+import { UnreachableError } from "./errors";
+
+/** The server pings every 15 s; a connection that is silent for longer than this is dead. */
+const SILENCE_MS = 40_000;
+const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000];
+
+/** The events of a response as they come. Rejects with AbortError after `signal`. */
+export async function* readMessages(response: Response, signal: AbortSignal): AsyncGenerator<EventSourceMessage> {
+  if (response.body === null) throw new UnreachableError();
+  const ready: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (message) => ready.push(message) });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await orSilence(reader.read(), signal);
+      if (done) return;
+      parser.feed(value);
+      yield* ready.splice(0);
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Waits before the next attempt after so many failures, or less where the browser says that the network is back. */
+export function backOff(failures: number, signal: AbortSignal): Promise<void> {
+  return pause(BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)]!, signal);
+}
+
+function orSilence<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onDead = () => settle(() => reject(new UnreachableError()));
+    const timer = setTimeout(onDead, SILENCE_MS);
+    const onAbort = () => settle(() => reject(signal.reason));
+    const settle = (finish: () => void) => {
+      clearTimeout(timer);
+      removeEventListener("offline", onDead);
+      signal.removeEventListener("abort", onAbort);
+      finish();
+    };
+    // Without a network nothing tells that a connection is dead, so it counts as dead.
+    addEventListener("offline", onDead);
+    signal.addEventListener("abort", onAbort);
+    read.then(
+      (value) => settle(() => resolve(value)),
+      (error) => settle(() => reject(error)),
+    );
+  });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (finish: () => void) => () => {
+      clearTimeout(timer);
+      removeEventListener("online", onOnline);
+      signal.removeEventListener("abort", onAbort);
+      finish();
+    };
+    const onOnline = done(resolve);
+    const onAbort = done(() => reject(signal.reason));
+    const timer = setTimeout(done(resolve), ms);
+    addEventListener("online", onOnline);
+    signal.addEventListener("abort", onAbort);
+  });
+}

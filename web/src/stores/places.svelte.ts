@@ -1,0 +1,40 @@
+import { SvelteMap } from "svelte/reactivity";
+
+import type { Api } from "../services/api";
+import type { Place } from "../services/types";
+
+/** How many chats of the list are asked about, from its top. */
+const MOST = 50;
+const CALM_MS = 60_000;
+
+/** Where the KV of the listed chats is: asked when one is listed first, and for all of them now and then. */
+export class Places {
+  private readonly known = new SvelteMap<string, Place>();
+  private listed: string[] = [];
+
+  constructor(private readonly api: Api) {}
+
+  of(id: string): Place {
+    return this.known.get(id) ?? null;
+  }
+
+  /** Asks now and then while somebody looks; the returned function stops. */
+  start(): () => void {
+    const look = () => void (document.visibilityState === "visible" && this.look(this.listed));
+    const timer = setInterval(look, CALM_MS);
+    return () => clearInterval(timer);
+  }
+
+  /** These are in the list, in this order. */
+  list(ids: readonly string[]): void {
+    this.listed = ids.slice(0, MOST);
+    void this.look(this.listed.filter((id) => !this.known.has(id)));
+  }
+
+  /** Asks about some chats. Where the server does not say, what was known stays. */
+  async look(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const places = await this.api.places(ids).catch(() => []);
+    for (const [id, place] of places) this.known.set(id, place);
+  }
+}

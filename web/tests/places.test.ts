@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { UnreachableError } from "../src/services/errors";
+import type { Place } from "../src/services/types";
+import { Places } from "../src/stores/places.svelte";
+import { Warmth } from "../src/stores/warmth";
+import { FakeApi } from "./fake_server";
+
+let api: FakeApi;
+let place: Place;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  api = new FakeApi();
+  place = "redis";
+});
+afterEach(() => vi.useRealTimers());
+
+describe("where chats are", () => {
+  let asked: string[][];
+  let places: Places;
+
+  beforeEach(() => {
+    asked = [];
+    vi.spyOn(api, "places").mockImplementation((ids) => {
+      asked.push([...ids]);
+      return Promise.resolve(ids.map((id) => [id, place]));
+    });
+    places = new Places(api);
+  });
+
+  it("is asked once for each that is listed, and for all of them every minute", async () => {
+    const stop = places.start();
+    places.list(["a", "b"]);
+    await vi.advanceTimersByTimeAsync(0);
+    places.list(["c", "a", "b"]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asked).toEqual([["a", "b"], ["c"]]);
+    expect(places.of("c")).toBe("redis");
+
+    place = "cpu";
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.at(-1)).toEqual(["c", "a", "b"]);
+    expect(places.of("a")).toBe("cpu");
+
+    stop();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("is not asked for a page that nobody sees, nor for the end of a long list", async () => {
+    const stop = places.start();
+    places.list(Array.from({ length: 80 }, (_, at) => `chat ${at}`));
+    vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
+    await vi.advanceTimersByTimeAsync(180_000);
+    expect(asked.map(({ length }) => length)).toEqual([50]);
+    stop();
+  });
+
+  it("stays what it was while the server is away", async () => {
+    await places.look(["a"]);
+    vi.spyOn(api, "places").mockRejectedValue(new UnreachableError());
+    await places.look(["a"]);
+    expect(places.of("a")).toBe("redis");
+    expect(places.of("never asked")).toBeNull();
+  });
+});
+
+describe("warming", () => {
+  let told: string[];
+  let left: string[];
+  let moved: string[];
+  let warmth: Warmth;
+
+  beforeEach(() => {
+    [told, left, moved] = [[], [], []];
+    vi.spyOn(api, "warm").mockImplementation((id) => Promise.resolve(Boolean(told.push(id))));
+    vi.spyOn(api, "leave").mockImplementation((id) => Promise.resolve(void left.push(id)));
+    warmth = new Warmth(api, (id) => moved.push(id));
+  });
+
+  it("is asked for a chat that is opened, and while it is typed in no more than every 20 s", async () => {
+    warmth.open("a", false);
+    warmth.type();
+    await vi.advanceTimersByTimeAsync(19_000);
+    warmth.type();
+    expect(told).toEqual(["a"]);
+    expect(moved).toEqual(["a"]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    warmth.type();
+    warmth.type();
+    expect(told).toEqual(["a", "a"]);
+  });
+
+  it("waits for the first key where the chat is hot, and asks nothing on the empty page", () => {
+    warmth.open(null, false);
+    warmth.type();
+    warmth.open("a", true);
+    expect(told).toEqual([]);
+    warmth.type();
+    expect(told).toEqual(["a"]);
+  });
+
+  it("is taken back for a chat that is left", async () => {
+    warmth.open("a", false);
+    await vi.advanceTimersByTimeAsync(0);
+    warmth.open("b", true);
+    warmth.open(null, true);
+    expect(left).toEqual(["a"]);
+  });
+
+  it("that is refused is no trouble", async () => {
+    vi.spyOn(api, "warm").mockRejectedValue(new UnreachableError());
+    warmth.open("a", false);
+    await vi.advanceTimersByTimeAsync(2_000);
+    warmth.open("b", true);
+    expect([left, moved]).toEqual([[], []]);
+  });
+});

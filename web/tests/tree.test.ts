@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+
+import { rowAfter, rowsOf } from "../src/services/tree";
+import type { Outline } from "../src/services/types";
+
+function outline(...edges: [id: string, parent: string | null][]): Outline[] {
+  return edges.map(([id, parent_id], created_at) => {
+    const role = id.startsWith("a") ? "assistant" : "user";
+    return { id, parent_id, role, status: "complete", preview: id, created_at };
+  });
+}
+
+describe("the tree of a conversation", () => {
+  const messages = outline(["q1", null], ["a1", "q1"], ["q2", "a1"], ["a2", "q1"], ["q3", "a2"], ["q4", "a2"]);
+  const rows = rowsOf({ head_id: "q3", messages });
+
+  it("is drawn branch by branch, deeper only where it branches, the shown path marked", () => {
+    expect(rows.map(({ message, level, shown }) => `${message.id} ${level}${shown ? " shown" : ""}`)).toEqual([
+      "q1 1 shown",
+      "a1 2",
+      "q2 2",
+      "a2 2 shown",
+      "q3 3 shown",
+      "q4 3",
+    ]);
+  });
+
+  it("is walked with the arrow keys", () => {
+    const walk = (key: string, from: number) => rowAfter(key, from, rows);
+    expect([walk("ArrowDown", 5), walk("ArrowUp", 0), walk("Home", 3), walk("End", 3)]).toEqual([5, 0, 0, 5]);
+    expect([walk("ArrowLeft", 5), walk("ArrowLeft", 2), walk("ArrowLeft", 0)]).toEqual([3, 0, 0]);
+    expect([walk("ArrowRight", 0), walk("ArrowRight", 2), walk("ArrowRight", 3)]).toEqual([1, 2, 4]);
+    expect(walk("x", 0)).toBeUndefined();
+  });
+
+  it("may begin in several ways, and be as deep as a long chat", () => {
+    const two = rowsOf({ head_id: null, messages: outline(["q1", null], ["q2", null]) });
+    expect(two.map(({ level }) => level)).toEqual([1, 1]);
+    const long = Array.from({ length: 20_000 }, (_, n): [string, string | null] => [`q${n}`, n === 0 ? null : `q${n - 1}`]);
+    expect(rowsOf({ head_id: "q19999", messages: outline(...long) }).every(({ level, shown }) => level === 1 && shown)).toBe(true);
+  });
+});

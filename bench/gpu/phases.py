@@ -150,7 +150,7 @@ def _link_limit(scale: Scale, nbytes: int) -> dict[str, float]:
 
 
 def returning(scale: Scale) -> Figures:
-    """Time to the first token of a long chat that goes on with 20 tokens: from the CPU, from the device, and computed."""
+    """Time to the first token of a long chat that goes on: with its KV from the CPU, from the device, and computed."""
     tokens = prompt(2, scale.chat, scale.model.vocab_size)
     size = block_size_for(scale.device)
     kept = (scale.chat - 20) // size
@@ -180,7 +180,5 @@ def returning(scale: Scale) -> Figures:
         }
 
 
-PHASES: Final = MappingProxyType(
-    {"equality": equality, "copies": copies, "returning": returning, "decode": decode}
-)
+PHASES: Final = MappingProxyType({"equality": equality, "copies": copies, "returning": returning, "decode": decode})
 """In the order of what one must know first."""

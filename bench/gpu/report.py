@@ -12,7 +12,7 @@ def table(report: Mapping[str, Any]) -> str:
         "# On a GPU",
         "",
         f"`make bench-gpu`, {report['measured_on']}: {machine.get('gpu', 'no GPU')}, {machine['cpu']}, "
-        f"CUDA {machine.get('cuda', 'none')}, {versions}. Random-weight openPangu 7B in bfloat16.",
+        f"CUDA {machine.get('cuda', 'none')}, {versions}; {report['model']}.",
     ]
     for name, found in report["phases"].items():
         verdict = {True: ": met", False: ": missed"}.get(found.get("met"), "")

@@ -168,7 +168,8 @@ class Rig:
 
     def prefill(self, request: NewRequestData, *, loads: Sequence[TransferJob] = ()) -> tuple[int, float]:
         """Compute a request's tokens in chunks and forget it; its first token, and the seconds until that was there."""
-        done, seconds, sampled = request.num_computed_tokens, 0.0, ()
+        done, seconds = request.num_computed_tokens, 0.0
+        sampled: tuple[int, ...] = ()
         while done < len(request.token_ids):
             count = min(self.scale.chunk, len(request.token_ids) - done)
             first = done == request.num_computed_tokens

@@ -5,6 +5,8 @@ heads of one KV head, which are folded into the rows of one matrix, over one par
 are few, as when one long chat goes on, the keys are split over more programs, and a second kernel adds up the parts.
 """
 
+# Constants of compilation are in capitals, as everywhere in Triton.
+# ruff: noqa: N803
 # mypy: disable-error-code="import-not-found,import-untyped,untyped-decorator,no-untyped-def"
 
 import torch

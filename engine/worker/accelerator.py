@@ -1,7 +1,8 @@
-"""cuda and npu through torch.accelerator, as far as both have it in common; what only one of them has stands at the end."""
+"""cuda and npu through torch.accelerator, as far as both have it in common; what only one has stands at the end."""
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -26,7 +27,7 @@ class AcceleratorDevice:
         self.name = name
         self.torch_device = torch.device(name, torch.accelerator.current_device_index())
         self.memory = TorchMemory(self.torch_device)
-        self._graph_pool: object = None
+        self._graph_pool: Any = None
 
     def prepare(self) -> None:
         """The host's threads only feed the device."""
@@ -125,7 +126,7 @@ class TorchEvent:
 class CudaGraph:
     """All that it reads is memory of the device, lengths too, so a replay is told nothing."""
 
-    def __init__(self, pool: object) -> None:
+    def __init__(self, pool: Any) -> None:
         """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
         self._graph = torch.cuda.CUDAGraph()
         self._pool = pool
@@ -148,7 +149,7 @@ class NpuGraph:
     """An ACL graph. torch_npu notes every operator with lengths on the host while it records, and changes them in place
     before a replay; nothing else of what was recorded can change but the contents of tensors."""
 
-    def __init__(self, pool: object) -> None:
+    def __init__(self, pool: Any) -> None:
         """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
         self._pool = pool

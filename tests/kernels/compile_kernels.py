@@ -1,4 +1,4 @@
-"""compile_kernels.py JSON: compile the attention kernel for a GPU that need not be here; prints shared memory by name."""
+"""compile_kernels.py JSON: compile the attention kernel for a GPU that need not be here; prints its shared memory."""
 
 # mypy: disable-error-code="import-not-found,import-untyped"
 
@@ -19,12 +19,10 @@ ALIGNED = [["tt.divisibility", 16]]
 
 def compiled(capability: int, dtype: str, constants: dict[str, object], starts: str, shape: TileShape) -> int:
     """Bytes of shared memory of a program."""
-    pointers = {**TYPES, "starts": starts} | {name: f"*{dtype}" for name in ("q", "keys", "values", "out")}
+    pointers = {**TYPES, "starts": starts} | dict.fromkeys(("q", "keys", "values", "out"), f"*{dtype}")
     names = _attend.arg_names
     signature = {name: "constexpr" if name in constants else pointers.get(name, "i32") for name in names}
-    attributes = {
-        (at,): ALIGNED for at, name in enumerate(names) if name not in constants and name not in UNALIGNED
-    }
+    attributes = {(at,): ALIGNED for at, name in enumerate(names) if name not in constants and name not in UNALIGNED}
     source = ASTSource(_attend, signature, constexprs=constants, attrs=attributes)
     options = {"num_warps": shape.warps, "num_stages": shape.stages}
     return int(triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options).metadata.shared)

@@ -1,4 +1,4 @@
-"""A worker on a device that calls itself cuda and computes with the interpreted kernels: graphs, and KV that returns."""
+"""A worker on a device that calls itself cuda and computes with interpreted kernels: graphs, and KV that returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ PROMPT = prompt(1, 50)
 
 
 class CalledGraph:
-    """Implements Graph as CUDA does it: a replay is told nothing, all that it reads are the tensors of the recording."""
+    """Implements Graph as CUDA does it: a replay is told nothing, it reads the tensors of the recording."""
 
     def __init__(self) -> None:
         self.replays = 0
@@ -105,8 +105,6 @@ def test_a_prefix_that_went_to_the_host_and_back_is_the_prefix(device: FakeCuda,
     first = tokens_of(driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=stores)))
     back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (10, 11, 12, 13), 3 * BLOCK, GREEDY)
     loads = [TransferJob(10 + at, Direction.LOAD, 10 + at, at * size) for at in range(3)]
-    result = driver.run(
-        driver.plan({"back": len(PROMPT) - 3 * BLOCK}, new=[back], loads=loads, dropped=["first"])
-    )
+    result = driver.run(driver.plan({"back": len(PROMPT) - 3 * BLOCK}, new=[back], loads=loads, dropped=["first"]))
     assert tokens_of(result) == first
     driver.executor.close()

@@ -1,4 +1,4 @@
-"""The kernels compile for real GPUs, without one: for Ampere and Hopper, within the shared memory of the smaller cards."""
+"""The kernels compile for Ampere and Hopper, without a GPU, within the shared memory of the smaller cards."""
 
 import json
 import subprocess

@@ -6,7 +6,7 @@ does not use it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import torch
 
@@ -14,6 +14,9 @@ from cache_tiers.layout import PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
 from models.interface import ForwardContext
+
+PROMPTS: Final = (2, 4096)
+"""Rows of prompts whose kernels are compiled before the first request: one with split keys, one without."""
 
 
 class CudaAttention:
@@ -43,6 +46,17 @@ class CudaAttention:
         self._group = group
         self._prompt = prompt_shape(group, row_bytes, spec.block_size)
         self._decode = decode_shape(group, row_bytes, spec.block_size)
+        if self._device.type == "cuda":
+            self._compile(spec)
+
+    def _compile(self, spec: AttentionSpec) -> None:
+        """Attend to nothing: zeros go to the first slot of the pool, which nobody has yet."""
+        for rows in PROMPTS:
+            slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
+            table = [0] * -(-rows // spec.block_size)
+            q = torch.zeros((rows, spec.num_heads, spec.head_dim), dtype=spec.dtype, device=self._device)
+            k = q[:, : spec.num_kv_heads]
+            self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots)).attention(0, q, k, k)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Bring the block tables and the tiles to the device."""

@@ -49,7 +49,7 @@ def check_device(settings: Settings) -> Finding:
     try:
         device = open_device(name)
     except EngineError as error:
-        look = "see npu below" if name == "npu" else "look whether nvidia-smi finds it, `make setup DEVICE=cuda`"
+        look = "see npu below" if name == "npu" else "see whether nvidia-smi finds it, then `make setup DEVICE=cuda`"
         return Finding("fail", "device", error.message, f"{look}, or start with --device cpu")
     if name != "cpu":
         memory = format_size(device.available_memory())

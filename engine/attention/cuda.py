@@ -32,7 +32,7 @@ class CudaAttention:
         dtypes=(torch.bfloat16, torch.float32),
         head_dims=(16, 32, 64, 128, 256),
         block_multiple=16,
-        max_group=64,
+        max_group=32,
         packages=("triton",),
     )
     order: ClassVar[PoolOrder] = PoolOrder.BLOCKS

@@ -29,9 +29,9 @@ def assert_equal(outputs: dict[str, torch.Tensor]) -> None:
     torch.testing.assert_close(outputs["cuda"], outputs["reference"], atol=tolerance, rtol=tolerance)
 
 
-@pytest.fixture(params=[1, 200], ids=["one processor", "many processors"])
+@pytest.fixture(params=[1, 5], ids=["one processor", "five processors"])
 def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Of the GPU that is played: with one no keys are split, with many those of a short batch into many parts."""
+    """Of the GPU that is played: with one no keys are split, with five those of few tiles, and some parts are empty."""
     monkeypatch.setattr(cuda, "_processors", lambda device: request.param)
     return int(request.param)
 

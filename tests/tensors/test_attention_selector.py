@@ -32,7 +32,7 @@ NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
         (replace(ON_CPU, dtype=torch.float16), "reference"),
         (replace(ON_GPU, head_dim=192), "torch"),
         (replace(ON_GPU, block_size=24), "torch"),
-        (replace(ON_GPU, num_heads=65, num_kv_heads=1), "torch"),
+        (replace(ON_GPU, num_heads=33, num_kv_heads=1), "torch"),
         (replace(ON_GPU, dtype=torch.float16), "reference"),
         (replace(ON_CPU, device_type="xpu"), "reference"),
         (NO_ATTENTION, "placeholder"),

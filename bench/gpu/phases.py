@@ -36,7 +36,17 @@ def equality(scale: Scale) -> Figures:
     }
     distance = _hidden_distance(scale)
     within = distance["auto"] <= 1.5 * distance["torch"] + 1e-3
-    return {"tokens_equal": equal, "hidden_distance": distance, "met": min(equal.values()) == 1 and within}
+    return {
+        "attention": str(select_backend(_spec(scale))),
+        "tokens_equal": equal,
+        "hidden_distance": distance,
+        "met": min(equal.values()) == 1 and within,
+    }
+
+
+def _spec(scale: Scale) -> AttentionSpec:
+    model, size = scale.model, block_size_for(scale.device)
+    return AttentionSpec(scale.device, torch.bfloat16, model.num_heads, model.num_kv_heads, model.head_dim, size)
 
 
 def _generate(rig: Rig) -> list[int]:
@@ -59,7 +69,7 @@ def _hidden_distance(scale: Scale) -> dict[str, float]:
     device, block_size = open_device(scale.device), block_size_for(scale.device)
     config, dtype, length = scale.model, torch.bfloat16, 300
     model = random_model(config, dtype, device.torch_device, layers=device.layers(check=False))
-    spec = AttentionSpec(scale.device, dtype, config.num_heads, config.num_kv_heads, config.head_dim, block_size)
+    spec = _spec(scale)
     blocks = -(-length // block_size)
     positions = torch.arange(length, device=device.torch_device)
     metadata = AttentionMetadata((length,), (length,), (tuple(range(blocks)),), positions)

@@ -9,6 +9,8 @@ ARGS ?=
 # The Python to make .venv with; by default the first one on PATH that is 3.11 or 3.12.
 PYTHON ?=
 TORCH := 2.13.0
+# The one that comes with this torch for CUDA; on a machine without a GPU only `make test-kernels` needs it.
+TRITON := 3.7.1
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 BIN := .venv/bin
@@ -24,7 +26,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-sampler bench-api bench-page bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-sampler bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -46,6 +48,9 @@ test: test-setup ## check and test everything, small sizes
 
 test-full: test-setup ## the same with the large sizes
 	@$(call check-beside,$(BIN)/python -m pytest --size full $(ARGS))
+
+test-kernels: test-setup .make/triton ## play the kernels of a GPU on the CPU, and compile them; five minutes
+	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
 faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
@@ -107,6 +112,9 @@ bench-api: setup .make/dev ## measure 1,000 streams, first bytes, lists and host
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
 	@$(BIN)/python -m bench.page_streaming $(ARGS)
 
+bench-gpu: setup .make/dev ## a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
+	@$(BIN)/python -m bench.gpu $(ARGS)
+
 bench-thinking: setup .make/dev ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
 	@$(BIN)/python -m bench.thinking_reuse $(ARGS)
 
@@ -143,6 +151,10 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@echo "==> Installing what the tests depend on"
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS),dev]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
 	@touch $@
+
+.make/triton: .make/dev
+	@echo "==> Installing triton $(TRITON) beside .venv (200 MB)"
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ triton==$(TRITON)
 
 .make/node_modules: .make/ebb web/package-lock.json
 	@echo "==> Installing what the web page is built with"

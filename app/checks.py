@@ -49,7 +49,8 @@ def check_device(settings: Settings) -> Finding:
     try:
         device = open_device(name)
     except EngineError as error:
-        return Finding("fail", "device", error.message, "see npu below, or start with --device cpu")
+        look = "see npu below" if name == "npu" else "see whether nvidia-smi finds it, then `make setup DEVICE=cuda`"
+        return Finding("fail", "device", error.message, f"{look}, or start with --device cpu")
     if name != "cpu":
         memory = format_size(device.available_memory())
         return Finding("ok", "device", f"torch {torch.__version__}, {device.instruction_set()}, {memory} free on it")

@@ -199,7 +199,7 @@ OPTIONS = (
     Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
     Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
     Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, a device each (default 1)"),
-    Option("no-decode-graphs", switch, "", "NPU: compute decodes call by call, without recording graphs of them"),
+    Option("no-decode-graphs", switch, "", "NPU, GPU: compute decodes call by call, without graphs of them"),
     Option("check-operators", switch, "", "NPU: hold every operator to its documented limits (slow; to find faults)"),
     Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
     Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),

@@ -20,8 +20,9 @@ from playwright.async_api import Page, async_playwright
 from bench.api.replay_server import replay_server
 from bench.machine import Machine, describe_machine
 from bench.page_answer import ANSWER
-from bench.report import Target, rounded
+from bench.report import Target
 from bench.report_tables import table, targets_table
+from bench.rounding import rounded
 
 RESULTS = Path(__file__).parent / "results"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

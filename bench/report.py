@@ -8,6 +8,7 @@ from bench.exactness import ExactnessResult
 from bench.machine import Machine
 from bench.plan import Plan
 from bench.returning import ReturningResult
+from bench.rounding import rounded
 from bench.step_time import StepTimeResult
 
 
@@ -63,14 +64,3 @@ def to_json(report: TurnsReport) -> str:
     """All of the report and its targets; numbers rounded to what they are good for."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     return json.dumps(rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"
-
-
-def rounded(value: object) -> object:
-    """`value` with every number in it cut to five digits."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}")
-    if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(each) for each in value]
-    return value

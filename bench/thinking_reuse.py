@@ -20,7 +20,7 @@ import aiohttp
 from app.chat_client import read_events
 from app.config import load_settings
 from bench.machine import describe_machine
-from bench.report import rounded
+from bench.rounding import rounded
 from bench.server import EbbServer, ServerSettings
 from bench.stats import median
 from bench.thinking_model import write_thinking_model

@@ -23,7 +23,8 @@ from typing import Final, Literal
 from app.config import load_settings
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
-from bench.report import Target, rounded
+from bench.report import Target
+from bench.rounding import rounded
 from bench.stats import Spread, share, spread
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine

@@ -16,7 +16,7 @@ _BLOCK_SIZES: Final = MappingProxyType({"npu": 128})
 def choose_device(wanted: str) -> str:
     """`wanted`, or for "auto" the NPU of a machine that has one and torch_npu, else the CPU.
 
-    cuda has to be asked for: it has no attention kernels of its own here.
+    cuda has to be asked for, until it was verified on hardware (docs/cuda.md).
     """
     if wanted != "auto":
         return wanted

@@ -10,8 +10,9 @@ from bench.api.schedule import STEP_SECONDS
 from bench.api.store import StoreResult
 from bench.api.streams import StreamsResult
 from bench.machine import Machine
-from bench.report import Target, rounded
+from bench.report import Target
 from bench.report_tables import table, targets_table
+from bench.rounding import rounded
 
 MOST_CORES = 1.0
 MOST_LATE_MS = 60.0

@@ -10,8 +10,8 @@ from bench.peers.metrics import Metric, metrics_of
 from bench.peers.plan import PeersPlan
 from bench.peers.record import Record
 from bench.peers.summary import Ratio, ratios, spreads, targets
-from bench.report import rounded
 from bench.report_tables import table, targets_table
+from bench.rounding import rounded
 from bench.stats import Spread
 
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from bench.machine import Machine
-from bench.report import Target, rounded
+from bench.report import Target
 from bench.report_tables import table, targets_table
+from bench.rounding import rounded
 from bench.soak.observed import Counts, MemorySample, MemorySummary
 from bench.soak.plan import SoakPlan
 

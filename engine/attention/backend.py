@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import find_spec
 from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
@@ -38,7 +39,7 @@ class Feature(Enum):
 @dataclass(frozen=True, slots=True)
 class AttentionSupport:
     """What a backend declares; an empty tuple means any. block_multiple: of which block sizes are a multiple.
-    max_group: most query heads that share a KV head; 0 means any number."""
+    max_group: most query heads that share a KV head; 0 means any number. packages: that must be installed."""
 
     features: tuple[Feature, ...] = (Feature.ATTENTION,)
     devices: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class AttentionSupport:
     block_multiple: int = 1
     max_block_size: int = 0
     max_group: int = 0
+    packages: tuple[str, ...] = ()
 
     def unsupported_reason(self, spec: AttentionSpec) -> str | None:
         """None if `spec` can be served, else a few words that say why not."""
@@ -64,7 +66,8 @@ class AttentionSupport:
             return f"blocks of {spec.block_size} tokens are larger than {self.max_block_size}"
         if self.max_group and spec.num_heads > self.max_group * spec.num_kv_heads:
             return f"more than {self.max_group} query heads share a KV head"
-        return None
+        missing = [name for name in self.packages if find_spec(name) is None]
+        return f"{', '.join(missing)} is not installed" if missing else None
 
 
 def _name(dtype: torch.dtype) -> str:
@@ -112,6 +115,8 @@ class AttentionBackend(Protocol):
 class GraphedAttention(Protocol):
     """A backend whose decodes can be recorded once and replayed."""
 
-    def decode_context(self, block_tables: torch.Tensor, slot_mapping: torch.Tensor) -> ForwardContext:
+    def decode_context(
+        self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
+    ) -> ForwardContext:
         """Of B sequences with one row each, all of length 1, to be recorded: a replay reads the tensors again, and is
-        told the lengths. block_tables: [B, blocks] int32, slot_mapping: [B] int64, on the device."""
+        told the lengths. block_tables: [B, blocks] int32; slot_mapping, positions: [B] int64; all on the device."""

@@ -54,8 +54,13 @@ class NpuAttention:
         tables = torch.tensor(lines, dtype=torch.int32).to(self._mask.device)
         return self._context(tables, metadata.slot_mapping, metadata.query_lens, metadata.seq_lens)
 
-    def decode_context(self, block_tables: torch.Tensor, slot_mapping: torch.Tensor) -> ForwardContext:
-        """See GraphedAttention."""
+    def decode_context(
+        self,
+        block_tables: torch.Tensor,
+        slot_mapping: torch.Tensor,
+        positions: torch.Tensor,  # noqa: ARG002
+    ) -> ForwardContext:
+        """See GraphedAttention. The operator wants lengths on the host, which a replay is told."""
         ones = [1] * len(block_tables)
         return self._context(block_tables, slot_mapping, ones, ones)
 

@@ -12,6 +12,7 @@ BACKENDS: Final = MappingProxyType(
     {
         "placeholder": "engine.attention.placeholder:PlaceholderAttention",
         "npu": "engine.attention.npu:NpuAttention",
+        "cuda": "engine.attention.cuda:CudaAttention",
         "torch": "engine.attention.gathered:GatheredAttention",
         "reference": "engine.attention.reference:ReferenceAttention",
     }

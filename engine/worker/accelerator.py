@@ -1,7 +1,8 @@
-"""cuda and npu through torch.accelerator, as far as both have it in common; what only an npu has stands at the end."""
+"""cuda and npu through torch.accelerator, as far as both have it in common; what only one has stands at the end."""
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -26,7 +27,7 @@ class AcceleratorDevice:
         self.name = name
         self.torch_device = torch.device(name, torch.accelerator.current_device_index())
         self.memory = TorchMemory(self.torch_device)
-        self._graph_pool: object = None
+        self._graph_pool: Any = None
 
     def prepare(self) -> None:
         """The host's threads only feed the device."""
@@ -51,12 +52,10 @@ class AcceleratorDevice:
         return npu_layers(check=check) if self.name == "npu" else TORCH_LAYERS
 
     def new_graph(self) -> Graph | None:
-        """An ACL graph on an npu."""
-        if self.name != "npu":
-            return None
+        """A CUDA graph, or an ACL graph on an npu."""
         if self._graph_pool is None:
-            self._graph_pool = torch.npu.graph_pool_handle()  # type: ignore[attr-defined]
-        return NpuGraph(self._graph_pool)
+            self._graph_pool = getattr(torch, self.name).graph_pool_handle()
+        return NpuGraph(self._graph_pool) if self.name == "npu" else CudaGraph(self._graph_pool)
 
 
 class TorchMemory:
@@ -124,11 +123,33 @@ class TorchEvent:
         return float(earlier.event.elapsed_time(self.event)) / 1e3
 
 
+class CudaGraph:
+    """All that it reads is memory of the device, lengths too, so a replay is told nothing."""
+
+    def __init__(self, pool: Any) -> None:
+        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
+        self._graph = torch.cuda.CUDAGraph()
+        self._pool = pool
+
+    def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """See Graph."""
+        # Once without recording: kernels are compiled, and libraries allocate what they keep.
+        compute()
+        torch.accelerator.synchronize()
+        # Threads that pin or copy meanwhile must not make the recording fail.
+        with torch.cuda.graph(self._graph, pool=self._pool, capture_error_mode="thread_local"):
+            return compute()
+
+    def replay(self, seq_lens: Sequence[int]) -> None:  # noqa: ARG002
+        """See Graph."""
+        self._graph.replay()
+
+
 class NpuGraph:
     """An ACL graph. torch_npu notes every operator with lengths on the host while it records, and changes them in place
     before a replay; nothing else of what was recorded can change but the contents of tensors."""
 
-    def __init__(self, pool: object) -> None:
+    def __init__(self, pool: Any) -> None:
         """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
         self._pool = pool

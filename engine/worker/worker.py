@@ -152,18 +152,22 @@ class Worker:
         selection = self._selection()
         logger.info("attention on %s: %s", self._device.name, selection)
         recordable = Feature.GRAPHS in selection.backend.support.features
-        spare = 1 if self._config.decode_graphs and recordable else 0
+        shape = self._decode_shape(model, num_blocks) if self._config.decode_graphs and recordable else None
+        spare = shape.spare_blocks() if shape is not None else 0
         self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device, spare_blocks=spare)
         check = self._config.check_operators
         attention = selection.backend(self._attention_spec(), self._cache.kv_cache, check=check)
-        graphs = self._graphs(model, attention, num_blocks) if spare else None
+        graphs = self._graphs(model, attention, shape) if shape is not None else None
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
 
-    def _graphs(self, model: CausalLM, attention: AttentionBackend, spare_block: int) -> DecodeGraphs | None:
-        """None where recording fails: every step is computed call by call then, which is slower and nothing else."""
+    def _decode_shape(self, model: CausalLM, num_blocks: int) -> DecodeShape:
+        """Padding writes behind the `num_blocks` that requests may have."""
         window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         size = self._config.block_size
-        shape = DecodeShape(self._config.max_num_seqs, -(-window // size), size, spare_block)
+        return DecodeShape(self._config.max_num_seqs, -(-window // size), size, num_blocks)
+
+    def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
+        """None where recording fails: every step is computed call by call then, which is slower and nothing else."""
         graphs = DecodeGraphs(model, attention, self._device, shape)
         self._progress(f"recording the graphs of {shape.buckets()[-1]} and fewer decodes")
         try:

@@ -25,7 +25,7 @@ def tensor(*shape, dtype=dtype):
 attention = NpuAttention(AttentionSpec("npu", dtype, 12, 6, 128, 128), tensor(2, 2, 8, 128, 6, 128))
 slots = tensor(4, dtype=torch.int64)
 step = attention.begin_step(AttentionMetadata((3, 1), (130, 5), ((0, 1), (2,)), slots))
-decodes = attention.decode_context(tensor(4, 8, dtype=torch.int32), slots)
+decodes = attention.decode_context(tensor(4, 8, dtype=torch.int32), slots, slots)
 for context in (step, decodes):
     out = context.attention(1, *tensor(4, 24, 128).split((12, 6, 6), dim=1))
     assert (out.shape, out.dtype) == ((4, 12, 128), dtype)

@@ -23,3 +23,11 @@ def npu(device: AcceleratorDevice) -> AcceleratorDevice:
     if device.name != "npu":
         pytest.skip(f"this machine has a {device.name}, no npu")
     return device
+
+
+@pytest.fixture(scope="session")
+def cuda(device: AcceleratorDevice) -> AcceleratorDevice:
+    """The same, if it is a GPU."""
+    if device.name != "cuda":
+        pytest.skip(f"this machine has a {device.name}, no GPU")
+    return device

@@ -60,6 +60,36 @@ def test_attention_in_torch_equals_the_oracle(device: AcceleratorDevice) -> None
     play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=device.torch_device), "torch")
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("shape", [(32, 8, 128, 64), (12, 6, 128, 128), (6, 2, 64, 64), (7, 1, 64, 128)], ids=str)
+def test_the_kernel_of_a_gpu_equals_the_oracle(
+    cuda: AcceleratorDevice, shape: tuple[int, int, int, int], dtype: torch.dtype
+) -> None:
+    *heads, dim, block_size = shape
+    spec = AttentionSpec("cuda", dtype, heads[0], heads[1], dim, block_size)
+    names = ["cuda", "reference"]
+    play(PagedHistory(spec, names, layers=2, blocks=48, block_size=block_size, device=cuda.torch_device), "cuda")
+
+
+def test_copies_go_beside_the_computation(cuda: AcceleratorDevice) -> None:
+    """A store waits for what the model was given before it, and nobody waits for the store."""
+    cache = CacheEngine(replace(LAYOUT, num_layers=32), 8, torch.bfloat16, cuda)
+    size = replace(LAYOUT, num_layers=32).nbytes
+    cache.attach_host_pool(torch.zeros(8 * size, dtype=torch.uint8).pin_memory().numpy().data)
+    busy = torch.randn(8192, 8192, device=cuda.torch_device)
+    cuda.synchronize()
+    cache.kv_cache.fill_(1)
+    for _ in range(20):
+        busy = busy @ busy
+        busy /= busy.norm()
+    collect = cache.start([TransferJob(at, Direction.STORE, at, at * size) for at in range(8)])
+    ended = torch.Event(cuda.torch_device)
+    ended.record()
+    assert not ended.query(), "starting a store waited for the model"
+    assert all(result.error is None for result in collect())
+    cache.close()
+
+
 @pytest.mark.parametrize("heads", [(12, 6), (32, 8)], ids=str)
 def test_the_fused_attention_of_an_npu_equals_the_oracle(npu: AcceleratorDevice, heads: tuple[int, int]) -> None:
     spec = AttentionSpec("npu", torch.bfloat16, *heads, 128, 128)

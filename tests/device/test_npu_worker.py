@@ -7,24 +7,10 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.scheduling.output import NewRequestData
 from engine.worker.accelerator import AcceleratorDevice
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt
+from tests.device.model import pangu
 from tests.integration.worker_driver import WorkerDriver, tokens_of
-from tests.tiny_models import make_tiny_model
 
 PROMPT = prompt(1, 300)
-
-
-def pangu(folder: Path) -> Path:
-    return make_tiny_model(
-        folder / "pangu",
-        architecture="PanguEmbeddedForCausalLM",
-        hidden=256,
-        head_dim=128,
-        heads=6,
-        kv_heads=2,
-        layers=2,
-        bias=True,
-        max_positions=1024,
-    )
 
 
 def test_recorded_decodes_give_the_tokens_of_called_ones(npu: AcceleratorDevice, tmp_path: Path) -> None:

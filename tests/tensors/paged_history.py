@@ -38,6 +38,7 @@ class PagedHistory:
         self.spec, self.device = spec, device
         self.layers, self.block_size = layers, block_size
         self.by_layer: dict[str, bool] = {}
+        self.last_inputs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
         self.random = random.Random(f"{spec} {layers} {blocks}")
         self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
         layout = BlockLayout(layers, spec.num_kv_heads, block_size, spec.head_dim, spec.dtype.itemsize)
@@ -86,7 +87,7 @@ class PagedHistory:
             block_tables=tuple(tuple(life.blocks) for life, _ in work),
             slot_mapping=torch.tensor(slots, device=self.device),
         )
-        inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
+        inputs = self.last_inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
         outputs: dict[str, torch.Tensor] = {}
         for name, backend in self.backends.items():
             context = backend.begin_step(metadata)

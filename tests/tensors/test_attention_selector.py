@@ -3,12 +3,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.selector import BACKENDS, load_backend, select_backend
 from engine.errors import EngineError
 
 PANGU = AttentionSpec("npu", torch.bfloat16, 32, 8, 128, 128)
 ON_CPU = AttentionSpec("cpu", torch.bfloat16, 9, 3, 64, 64)
+ON_GPU = AttentionSpec("cuda", torch.bfloat16, 32, 8, 128, 64)
 NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
 
 
@@ -28,7 +30,10 @@ NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
         (ON_CPU, "torch"),
         (replace(ON_CPU, dtype=torch.float32), "torch"),
         (replace(ON_CPU, dtype=torch.float16), "reference"),
-        (replace(ON_CPU, device_type="cuda"), "torch"),
+        (replace(ON_GPU, head_dim=192), "torch"),
+        (replace(ON_GPU, block_size=24), "torch"),
+        (replace(ON_GPU, num_heads=33, num_kv_heads=1), "torch"),
+        (replace(ON_GPU, dtype=torch.float16), "reference"),
         (replace(ON_CPU, device_type="xpu"), "reference"),
         (NO_ATTENTION, "placeholder"),
         (replace(NO_ATTENTION, device_type="cpu"), "placeholder"),
@@ -51,11 +56,28 @@ def test_the_first_backend_of_the_table_that_can_serve_is_chosen(spec: Attention
         (replace(PANGU, dtype=torch.float32), "npu: float32 is not one of bfloat16"),
         (ON_CPU, "npu: does not run on cpu"),
         (ON_CPU, "placeholder: only for models without attention"),
+        (ON_CPU, "cuda: does not run on cpu"),
+        (replace(ON_GPU, head_dim=192), "cuda: head size 192 is not one of 16, 32, 64, 128, 256"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_passed_over_says_why(spec: AttentionSpec, reason: str) -> None:
     assert reason in str(select_backend(spec))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("head_dim", [64, 128])
+@pytest.mark.parametrize("block_size", [64, 128])
+def test_a_gpu_has_its_kernel_where_triton_is_and_torch_where_it_is_not(
+    dtype: torch.dtype, head_dim: int, block_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = replace(ON_GPU, dtype=dtype, head_dim=head_dim, block_size=block_size)
+    monkeypatch.setattr(backend, "find_spec", lambda name: object())
+    assert select_backend(spec).name == "cuda"
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    selection = select_backend(spec)
+    assert selection.name == "torch"
+    assert "cuda: triton is not installed" in str(selection)
 
 
 def test_a_backend_that_was_asked_for_by_name_is_taken_if_it_can_serve() -> None:
@@ -71,7 +93,7 @@ def test_every_name_in_the_table_loads_and_has_numerics_of_its_own() -> None:
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(EngineError, match="placeholder, npu, torch, reference"):
+    with pytest.raises(EngineError, match="placeholder, npu, cuda, torch, reference"):
         load_backend("flash")
 
 

@@ -190,8 +190,8 @@ def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     declared = {re.split(r"[=<>;\[ ]", line, maxsplit=1)[0].replace("-", "_") for line in project["dependencies"]}
     ours = {*PACKAGES, *sys.stdlib_module_names}
     comes_with = {"pydantic_core": "pydantic"}
-    # Imported once a setting asks for what an extra brings.
-    optional = {("app.tracing", "opentelemetry")}
+    # Imported once a setting asks for what an extra brings, or where torch for a GPU brought it.
+    optional = {("app.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -1,0 +1,102 @@
+"""The attention kernel alone, in shapes of tiles that could be chosen instead of those that are."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+
+from bench.gpu.rig import Scale
+from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
+from engine.device_choice import block_size_for
+
+TIMES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`count` sequences with `rows` new rows each behind `context` keys."""
+
+    name: str
+    count: int
+    rows: int
+    context: int
+
+
+LOADS: Final = (
+    Load("1 decode over 32,000", 1, 1, 32_000),
+    Load("32 decodes over 4,000", 32, 1, 4_000),
+    Load("128 decodes over 1,000", 128, 1, 1_000),
+    Load("a chunk of 2,048", 1, 2048, 0),
+    Load("a chunk of 2,048 behind 30,000", 1, 2048, 30_000),
+    Load("20 rows behind 32,000", 1, 20, 32_000),
+)
+
+
+def kernel(scale: Scale) -> Mapping[str, Any]:
+    """GB/s of KV that decodes read and TFLOP/s of prompts, by load and shape; the first shape is the chosen one."""
+    if scale.device != "cuda":
+        return {"skipped": "the kernel needs a GPU"}
+    found: dict[str, Any] = {}
+    for load in LOADS:
+        found[load.name] = {}
+        for shape in _shapes(scale, load):
+            label = f"{shape.rows} rows, {shape.keys} keys, {shape.warps} warps, {shape.stages} stages"
+            try:
+                found[load.name][label] = _measure(scale, load, shape)
+            except Exception as error:  # a shape that this GPU has no room for
+                found[load.name][label] = type(error).__name__
+    return found
+
+
+def _shapes(scale: Scale, load: Load) -> list[TileShape]:
+    model, size = scale.model, block_size_for(scale.device)
+    make = decode_shape if load.rows == 1 else prompt_shape
+    chosen = make(model.num_heads // model.num_kv_heads, model.head_dim * 2, size)
+    others = [replace(chosen, stages=stages) for stages in (2, 3, 4) if stages != chosen.stages]
+    others += [replace(chosen, warps=warps) for warps in (2, 4, 8) if warps != chosen.warps]
+    if load.rows > 1:
+        others.append(replace(chosen, lines=64, rows=64, warps=4))
+    return [chosen, replace(chosen, keys=32), *others]
+
+
+def _measure(scale: Scale, load: Load, shape: TileShape) -> str:
+    from engine.attention.triton_kernels import attend
+
+    model, size, device = scale.model, block_size_for(scale.device), torch.device("cuda")
+    group, length = model.num_heads // model.num_kv_heads, load.context + load.rows
+    each = -(-length // size)
+    pages = torch.randn((load.count * each, 2, model.num_kv_heads, size, model.head_dim), device=device)
+    pages = pages.to(torch.bfloat16)
+    tables = torch.randperm(load.count * each, device=device).to(torch.int32).view(load.count, each)
+    sequences = [(at, at * load.rows, load.rows, load.context) for at in range(load.count)]
+    spans, starts = cut_rows(sequences, shape.lines // group)
+    processors = torch.cuda.get_device_properties(device).multi_processor_count
+    tiles = Tiles(
+        torch.tensor(spans, dtype=torch.int32, device=device),
+        torch.tensor(starts, dtype=torch.int32, device=device),
+        num_splits(len(starts), model.num_kv_heads, processors),
+        shape,
+    )
+    rows = load.count * load.rows
+    q = torch.randn((rows, model.num_heads, model.head_dim), device=device).to(torch.bfloat16)
+    out = torch.empty_like(q)
+    attend(pages, q, tables, tiles, out)
+    torch.cuda.synchronize()
+    # Recorded, as decodes are: a launch from Python takes longer than the kernel.
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(TIMES):
+            attend(pages, q, tables, tiles, out)
+    graph.replay()
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    graph.replay()
+    torch.cuda.synchronize()
+    seconds = (time.perf_counter() - began) / TIMES
+    if load.rows == 1:
+        read = 4 * load.count * length * model.num_kv_heads * model.head_dim
+        return f"{seconds * 1e6:.0f} us, {read / seconds / 1e9:.0f} GB/s"
+    pairs = load.count * load.rows * (load.context + (load.rows + 1) / 2)
+    return f"{seconds * 1e6:.0f} us, {4 * pairs * model.num_heads * model.head_dim / seconds / 1e12:.0f} TFLOP/s"

@@ -1,0 +1,192 @@
+"""A worker with a random-weight openPangu on a GPU, made in the device's memory, and driven step by step."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from cache_tiers.transfer import Direction, TransferJob
+from engine.config import EngineConfig
+from engine.device_choice import block_size_for
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.worker.worker import Worker
+from models.layers.kinds import LayerKinds
+from models.pangu.config import PanguConfig
+from models.pangu.model import PanguForCausalLM
+from models.pangu.presets import OPENPANGU_EMBEDDED_7B
+from models.parallel import RankGroup
+
+GREEDY: Final = SamplingParams(temperature=0.0)
+PANGU_7B: Final = PanguConfig.from_json(OPENPANGU_EMBEDDED_7B)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What is measured. context: tokens of each decoding stream; chat: of the one that returns; chunk: of a prompt's
+    step; copied: blocks of one round of copies; streams: of decodes."""
+
+    model: PanguConfig = PANGU_7B
+    device: str = "cuda"
+    streams: tuple[int, ...] = (1, 32, 128)
+    context: int = 1024
+    steps: int = 64
+    chat: int = 32_000
+    chunk: int = 2048
+    copied: int = 256
+
+
+SMALL: Final = Scale(
+    model=replace(
+        PANGU_7B,
+        hidden_size=128,
+        intermediate_size=256,
+        num_layers=2,
+        num_heads=4,
+        num_kv_heads=2,
+        head_dim=32,
+        vocab_size=1024,
+        max_position_embeddings=2048,
+    ),
+    streams=(1, 4),
+    context=128,
+    steps=4,
+    chat=1000,
+    chunk=256,
+    copied=8,
+)
+"""To see that all of it works, on any machine; its figures mean nothing."""
+
+
+def random_model(config: PanguConfig, dtype: torch.dtype, device: torch.device, **kinds: object) -> PanguForCausalLM:
+    """The same weights for the same arguments, scaled so that the greedy tokens vary."""
+    model = PanguForCausalLM(config, dtype=dtype, device=device, **kinds)  # type: ignore[arg-type]
+    generator = torch.Generator(device).manual_seed(1)
+    for name, tensor in model.slots().items():
+        if name.endswith("norm.weight"):
+            tensor.fill_(1.0)
+        elif name.endswith("bias"):
+            tensor.normal_(0, 0.1, generator=generator)
+        else:
+            tensor.normal_(0, tensor.shape[1] ** -0.5, generator=generator)
+    return model
+
+
+class Rig:
+    """One worker. Use it as a context manager."""
+
+    def __init__(
+        self,
+        scale: Scale,
+        *,
+        blocks: int,
+        host_blocks: int = 0,
+        attention: str = "auto",
+        graphs: bool = True,
+        dtype: str = "bfloat16",
+        max_num_seqs: int = 1,
+    ) -> None:
+        """blocks, host_blocks: of the device's pool, and of pinned memory in place of the CPU tier."""
+        self.block_size = block_size_for(scale.device)
+        self.scale = scale
+        config = EngineConfig(
+            Path(),
+            "random",
+            None,
+            b"secret",
+            dtype=dtype,
+            device=scale.device,
+            block_size=self.block_size,
+            attention=attention,
+            decode_graphs=graphs,
+            max_num_seqs=max_num_seqs,
+            cpu_kernels="torch",
+        )
+
+        def load(
+            _path: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds, ranks: RankGroup
+        ) -> PanguForCausalLM:
+            return random_model(scale.model, dtype, device, layers=layers, ranks=ranks)
+
+        self.worker = Worker(config, load, progress=lambda text: print(f"  {text}", flush=True))
+        self.worker.load()
+        self.worker.init_kv(blocks)
+        self.block_nbytes = self.worker.kv_layout().nbytes
+        self._host = torch.zeros(max(1, host_blocks) * self.block_nbytes, dtype=torch.uint8)
+        if scale.device != "cpu":
+            self._host = self._host.pin_memory()
+        self.worker.attach_host_pool(self._host.numpy().data)
+        self._steps = 0
+
+    def __enter__(self) -> "Rig":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.worker.close()
+
+    def step(
+        self,
+        scheduled: Mapping[str, int] | None = None,
+        *,
+        new: Sequence[NewRequestData] = (),
+        cached: Mapping[str, int] | None = None,
+        dropped: Sequence[str] = (),
+        loads: Sequence[TransferJob] = (),
+        stores: Sequence[TransferJob] = (),
+    ) -> tuple[ModelRunnerOutput, float]:
+        """Execute one step; with the seconds that it took in all. cached: request -> tokens that have KV."""
+        self._steps += 1
+        output = SchedulerOutput(
+            self._steps,
+            new_requests=tuple(new),
+            cached_requests=tuple(CachedRequestData(name, (), done) for name, done in (cached or {}).items()),
+            num_scheduled_tokens=scheduled or {},
+            dropped_request_ids=tuple(dropped),
+            loads=tuple(loads),
+            stores=tuple(stores),
+        )
+        began = time.perf_counter()
+        result = self.worker.execute(output)
+        return result, time.perf_counter() - began
+
+    def request(self, name: str, tokens: Sequence[int], first_block: int, *, computed: int = 0) -> NewRequestData:
+        """With blocks from `first_block` for all tokens and 200 more."""
+        count = self.blocks_for(len(tokens) + 200)
+        blocks = tuple(range(first_block, first_block + count))
+        return NewRequestData(name, tuple(tokens), len(tokens), blocks, computed, GREEDY)
+
+    def blocks_for(self, tokens: int) -> int:
+        """Blocks that hold so many tokens."""
+        return -(-tokens // self.block_size)
+
+    def moves(self, direction: Direction, count: int, *, first_block: int = 0) -> list[TransferJob]:
+        """Of the first `count` blocks of the host memory."""
+        return [TransferJob(at, direction, first_block + at, at * self.block_nbytes) for at in range(count)]
+
+    def prefill(self, request: NewRequestData, *, loads: Sequence[TransferJob] = ()) -> tuple[int, float]:
+        """Compute a request's tokens in chunks and forget it; its first token, and the seconds until that was there."""
+        done, seconds = request.num_computed_tokens, 0.0
+        sampled: tuple[int, ...] = ()
+        while done < len(request.token_ids):
+            count = min(self.scale.chunk, len(request.token_ids) - done)
+            first = done == request.num_computed_tokens
+            result, took = self.step(
+                {request.request_id: count},
+                new=[request] if first else [],
+                cached={} if first else {request.request_id: done},
+                loads=loads if first else (),
+            )
+            for move in result.transfers:
+                assert move.error is None, move.error
+            seconds, done = seconds + took, done + count
+            sampled = result.sampled_token_ids.get(request.request_id, ())
+        self.step(dropped=[request.request_id])
+        return sampled[0], seconds
+
+
+def prompt(salt: int, length: int, vocab: int) -> list[int]:
+    """Made-up tokens; two salts have no beginning in common."""
+    return [3 + (salt * 7919 + at * (31 + 2 * salt) + at // 13) % (vocab - 3) for at in range(length)]

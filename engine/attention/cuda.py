@@ -1,0 +1,126 @@
+"""Paged attention of a CUDA GPU: a Triton kernel over blocks as they lie, for prompts, chunks and recorded decodes.
+
+Triton comes with torch's CUDA build and is imported only where this backend is made, so that any machine can say why it
+does not use it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import torch
+
+from cache_tiers.layout import PoolOrder
+from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
+from models.interface import ForwardContext
+
+PROMPTS: Final = (2, 4096)
+"""Rows of prompts whose kernels are compiled before the first request: one with split keys, one without."""
+
+
+class CudaAttention:
+    """See the module. Products accumulate in float32, and scores stay there; weights are rounded to the model's dtype.
+
+    Into how many parts long keys are split depends on the batch and the GPU, and with it the last bits.
+    """
+
+    numerics: ClassVar[str] = "triton-1"
+    support: ClassVar[AttentionSupport] = AttentionSupport(
+        features=(Feature.ATTENTION, Feature.GRAPHS),
+        devices=("cuda",),
+        dtypes=(torch.bfloat16, torch.float32),
+        head_dims=(16, 32, 64, 128, 256),
+        block_multiple=16,
+        max_group=32,
+        packages=("triton",),
+    )
+    order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
+
+    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
+        self._kv_cache = kv_cache
+        self._kv_heads = spec.num_kv_heads
+        self._device = kv_cache.device
+        self._processors = _processors(kv_cache.device)
+        group, row_bytes = spec.num_heads // spec.num_kv_heads, spec.head_dim * spec.dtype.itemsize
+        self._group = group
+        self._prompt = prompt_shape(group, row_bytes, spec.block_size)
+        self._decode = decode_shape(group, row_bytes, spec.block_size)
+        if self._device.type == "cuda":
+            self._compile(spec)
+
+    def _compile(self, spec: AttentionSpec) -> None:
+        """Attend to nothing: zeros go to the first slot of the pool, which nobody has yet."""
+        for rows in PROMPTS:
+            slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
+            table = [0] * -(-rows // spec.block_size)
+            q = torch.zeros((rows, spec.num_heads, spec.head_dim), dtype=spec.dtype, device=self._device)
+            k = q[:, : spec.num_kv_heads]
+            self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots)).attention(0, q, k, k)
+
+    def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
+        """Bring the block tables and the tiles to the device."""
+        prompts: list[tuple[int, int, int, int]] = []
+        decodes: list[tuple[int, int, int, int]] = []
+        row = 0
+        for index, (query_len, seq_len) in enumerate(zip(metadata.query_lens, metadata.seq_lens, strict=True)):
+            kind = decodes if query_len == 1 else prompts
+            kind.append((index, row, query_len, seq_len - query_len))
+            row += query_len
+        tiles = [
+            self._tiles(*cut_rows(sequences, shape.lines // self._group), shape)
+            for sequences, shape in ((prompts, self._prompt), (decodes, self._decode))
+            if sequences
+        ]
+        return _CudaContext(self._kv_cache, self._tables(metadata), metadata.slot_mapping, tiles)
+
+    def decode_context(
+        self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
+    ) -> ForwardContext:
+        """See GraphedAttention. Lengths are read from the positions, so a replay needs nothing but its tensors."""
+        rows = list(range(len(positions)))
+        tiles = self._tiles([rows, rows, [1] * len(rows)], positions, self._decode)
+        return _CudaContext(self._kv_cache, block_tables, slot_mapping, [tiles])
+
+    def _tiles(self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape) -> Tiles:
+        on_device = starts if isinstance(starts, torch.Tensor) else self._ints(starts)
+        splits = num_splits(len(starts), self._kv_heads, self._processors)
+        return Tiles(self._ints(spans), on_device, splits, shape)
+
+    def _tables(self, metadata: AttentionMetadata) -> torch.Tensor:
+        """[sequences, blocks of the longest]; behind a sequence's end nothing is read."""
+        used = [-(-length // self._kv_cache.shape[4]) for length in metadata.seq_lens]
+        width = max(used)
+        lines = [
+            [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
+        ]
+        return self._ints(lines)
+
+    def _ints(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.int32).to(self._device)
+
+
+@dataclass(frozen=True, slots=True)
+class _CudaContext:
+    """One step over all layers. tables: [sequences, blocks] int32."""
+
+    kv_cache: torch.Tensor
+    tables: torch.Tensor
+    slots: torch.Tensor
+    tiles: list[Tiles]
+
+    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """See `models.interface.ForwardContext`."""
+        from engine.attention import triton_kernels
+
+        pages = self.kv_cache[:, layer]
+        triton_kernels.write(pages, self.slots, k, v)
+        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+        for tiles in self.tiles:
+            triton_kernels.attend(pages, q, self.tables, tiles, out)
+        return out
+
+
+def _processors(device: torch.device) -> int:
+    """Of the GPU; 8 where the kernels are interpreted."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 8

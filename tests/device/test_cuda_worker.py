@@ -1,0 +1,54 @@
+"""A small openPangu on a GPU: recorded decodes, restored prefixes, and the oracle's tokens, in float32."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.transfer import Direction, TransferJob
+from engine.config import EngineConfig
+from engine.scheduling.output import NewRequestData
+from engine.worker.accelerator import AcceleratorDevice
+from tests.device.model import pangu
+from tests.integration.worker_driver import GREEDY, WorkerDriver, tokens_of
+
+PROMPT = [3 + (31 + at * 8 + at // 11) % 250 for at in range(300)]
+BLOCK = 64
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pangu(tmp_path_factory.mktemp("cuda"))
+
+
+def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto") -> WorkerDriver:
+    config = EngineConfig(model, "pangu", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
+    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=4)
+    return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
+
+
+def test_recorded_decodes_and_called_ones_give_the_tokens_of_the_oracle(cuda: AcceleratorDevice, model: Path) -> None:
+    tokens = []
+    for graphs, attention in ((True, "auto"), (False, "auto"), (False, "torch"), (False, "reference")):
+        driver = cuda_driver(model, graphs=graphs, attention=attention)
+        tokens.append(driver.generate(PROMPT, 20, blocks=range(6), chunk=128))
+        driver.executor.close()
+    assert tokens == tokens[-1:] * 4
+
+
+def test_a_gpu_records_its_decodes(cuda: AcceleratorDevice, model: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cuda_driver(model).executor.close()
+    assert "decodes run without graphs" not in caplog.text
+
+
+def test_a_restored_prefix_is_the_prefix(cuda: AcceleratorDevice, model: Path) -> None:
+    driver = cuda_driver(model)
+    size = driver.block_nbytes
+    new = NewRequestData("first", tuple(PROMPT), len(PROMPT), tuple(range(6)), 0, GREEDY)
+    stores = [TransferJob(at, Direction.STORE, at, at * size) for at in range(4)]
+    first = tokens_of(driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=stores)))
+    back = NewRequestData("back", tuple(PROMPT), len(PROMPT), tuple(range(10, 16)), 4 * BLOCK, GREEDY)
+    loads = [TransferJob(10 + at, Direction.LOAD, 10 + at, at * size) for at in range(4)]
+    rest = {"back": len(PROMPT) - 4 * BLOCK}
+    assert tokens_of(driver.run(driver.plan(rest, new=[back], loads=loads, dropped=["first"]))) == first
+    driver.executor.close()

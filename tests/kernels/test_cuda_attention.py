@@ -1,0 +1,90 @@
+"""The attention of a GPU over random lives of sequences, against the oracle."""
+
+import pytest
+import torch
+
+from engine.attention import cuda
+from engine.attention.backend import AttentionSpec
+from tests.sizes import Size
+from tests.tensors.paged_history import Life, PagedHistory
+
+SHAPES = {
+    "pangu-7b": (32, 8, 128, 64, torch.bfloat16),
+    "pangu-1b": (12, 6, 128, 128, torch.bfloat16),
+    "three to a KV head": (6, 2, 64, 64, torch.float32),
+    "one KV head": (7, 1, 64, 128, torch.bfloat16),
+    "small": (4, 4, 16, 16, torch.float32),
+}
+
+
+def history(
+    heads: int, kv_heads: int, dim: int, block_size: int, dtype: torch.dtype, *, layers: int = 1
+) -> PagedHistory:
+    spec = AttentionSpec("cuda", dtype, heads, kv_heads, dim, block_size)
+    return PagedHistory(spec, ["cuda", "reference"], layers=layers, blocks=20, block_size=block_size)
+
+
+def assert_equal(outputs: dict[str, torch.Tensor]) -> None:
+    tolerance = 2e-5 if outputs["cuda"].dtype == torch.float32 else 2e-2
+    torch.testing.assert_close(outputs["cuda"], outputs["reference"], atol=tolerance, rtol=tolerance)
+
+
+@pytest.fixture(params=[1, 5], ids=["one processor", "five processors"])
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Of the GPU that is played: with one no keys are split, with five those of few tiles, and some parts are empty."""
+    monkeypatch.setattr(cuda, "_processors", lambda device: request.param)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(shape: str, size: Size) -> None:
+    played = history(*SHAPES[shape], layers=2)
+    longest = 2 * SHAPES[shape][3] + 10
+    lives = [Life() for _ in range(3)]
+    for _ in range(size.pick(small=4, full=20)):
+        work = []
+        for life in played.random.sample(lives, played.random.randint(1, 3)):
+            if life.length > longest:
+                played.retire(life)
+            count = 1 if life.length and played.random.random() < 0.6 else played.random.randint(1, 60)
+            work.append((life, count))
+        assert_equal(played.step(work))
+
+
+@pytest.mark.usefixtures("processors")
+@pytest.mark.parametrize("context", [15, 16, 17, 64])
+def test_a_decode_beside_a_chunk_at_every_edge_of_a_block_equals_the_oracle(context: int) -> None:
+    played = history(4, 2, 16, 16, torch.float32)
+    life, other = Life(), Life()
+    played.step([(life, context), (other, 5)])
+    assert_equal(played.step([(other, 3), (life, 1)]))
+
+
+@pytest.mark.usefixtures("processors")
+def test_a_chunk_of_several_tiles_behind_a_long_context_equals_the_oracle() -> None:
+    played = history(4, 1, 16, 64, torch.float32)
+    life = Life()
+    played.step([(life, 130)])
+    assert_equal(played.step([(life, 70)]))
+
+
+def test_a_recorded_decode_reads_positions_tables_and_slots_anew() -> None:
+    played = history(4, 2, 16, 16, torch.float32)
+    lives = [Life(), Life()]
+    played.step([(lives[0], 40), (lives[1], 3)])
+    tables, slots, positions = (
+        torch.zeros((2, 5), dtype=torch.int32),
+        torch.zeros(2, dtype=torch.int64),
+        torch.zeros(2, dtype=torch.int64),
+    )
+    backend = played.backends["cuda"]
+    assert isinstance(backend, cuda.CudaAttention)
+    recorded = backend.decode_context(tables, slots, positions)
+    for _ in range(2):
+        before = [life.length for life in lives]
+        outputs = played.step([(life, 1) for life in lives])
+        for at, life in enumerate(lives):
+            tables[at, : len(life.blocks)] = torch.tensor(life.blocks, dtype=torch.int32)
+            slots[at] = life.blocks[before[at] // 16] * 16 + before[at] % 16
+            positions[at] = before[at]
+        assert torch.equal(recorded.attention(0, *played.last_inputs[0]), outputs["cuda"][0])

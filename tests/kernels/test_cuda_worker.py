@@ -1,0 +1,110 @@
+"""A worker on a device that calls itself cuda and computes with interpreted kernels: graphs, and KV that returns."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from cache_tiers.transfer import Direction, TransferJob
+from engine.config import EngineConfig
+from engine.scheduling.output import NewRequestData
+from engine.worker.device import Graph
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from tests.contract.npu_rig import prompt
+from tests.fake_npu.device import FakeNpu
+from tests.integration.worker_driver import GREEDY, WorkerDriver, tokens_of
+from tests.tiny_models import make_tiny_model
+
+BLOCK = 16
+BLOCKS = tuple(range(6))
+PROMPT = prompt(1, 50)
+
+
+class CalledGraph:
+    """Implements Graph as CUDA does it: a replay is told nothing, it reads the tensors of the recording."""
+
+    def __init__(self) -> None:
+        self.replays = 0
+        self._compute: Callable[[], torch.Tensor] | None = None
+        self._result = torch.empty(0)
+
+    def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        self._compute = compute
+        self._result = torch.full_like(compute(), float("nan"))
+        return self._result
+
+    def replay(self, seq_lens: Sequence[int]) -> None:
+        assert self._compute is not None
+        self.replays += 1
+        self._result.copy_(self._compute())
+
+
+class FakeCuda(FakeNpu):
+    """The fake device's streams and copies under the name of a GPU."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: list[CalledGraph] = []
+
+    def layers(self, *, check: bool) -> LayerKinds:
+        return TORCH_LAYERS
+
+    def new_graph(self) -> Graph | None:
+        self.called.append(CalledGraph())
+        return self.called[-1]
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    threads = torch.get_num_threads()
+    device = FakeCuda()
+    monkeypatch.setattr("engine.worker.worker.open_device", lambda name: device)
+    yield device
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("kernels") / "llama")
+
+
+def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", num_seqs: int = 3) -> WorkerDriver:
+    config = EngineConfig(model, "tiny", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
+    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs, max_model_len=96)
+    return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
+
+
+def test_recorded_decodes_give_the_tokens_of_the_oracle(device: FakeCuda, model: Path) -> None:
+    driver = cuda_driver(model)
+    tokens = driver.generate(PROMPT, 4, blocks=BLOCKS)
+    assert sum(graph.replays for graph in device.called) == 3
+    driver.executor.close()
+    oracle = cuda_driver(model, attention="reference")
+    assert tokens == oracle.generate(PROMPT, 4, blocks=BLOCKS)
+    oracle.executor.close()
+
+
+def test_more_decodes_than_a_block_has_slots_are_padded_in_several_blocks(device: FakeCuda, model: Path) -> None:
+    driver = cuda_driver(model, num_seqs=17)
+    cache = driver.worker._cache
+    assert cache is not None
+    assert len(cache.kv_cache) == 24 + 2
+    assert len(device.called) == 6
+    driver.executor.close()
+
+
+def test_a_prefix_that_went_to_the_host_and_back_is_the_prefix(device: FakeCuda, model: Path) -> None:
+    driver = cuda_driver(model)
+    size = driver.block_nbytes
+    new = NewRequestData("first", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
+    stores = [TransferJob(at, Direction.STORE, at, at * size) for at in range(3)]
+    first = tokens_of(driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=stores)))
+    back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (10, 11, 12, 13), 3 * BLOCK, GREEDY)
+    loads = [TransferJob(10 + at, Direction.LOAD, 10 + at, at * size) for at in range(3)]
+    result = driver.run(driver.plan({"back": len(PROMPT) - 3 * BLOCK}, new=[back], loads=loads, dropped=["first"]))
+    assert tokens_of(result) == first
+    driver.executor.close()

@@ -89,8 +89,9 @@ class GenerationStream(Protocol):
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
         """Ends after the output with a finish_reason."""
 
-    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
-        """Instead of a reader: `hear` gets what has come and each output as it comes. It neither blocks nor raises."""
+    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
+        """Before a reader, or instead of one: `hear` is offered what has come and each output as it comes, and says
+        whether it takes it. It neither blocks nor raises. Nothing is offered while a reader has something to read."""
 
 
 class PrefixTiers(Protocol):

@@ -1,7 +1,7 @@
 """The response that carries server-sent events.
 
-Tokens pass here one by one for every stream, so each costs one `send` and no timer: a single clock per connection sends
-the pings and finds readers that do not read.
+Tokens pass here one by one for every stream, so each costs no timer, and, where the stream writes it directly, not even
+one `send`: a single clock per connection sends the pings and finds readers that do not read.
 """
 
 import asyncio
@@ -11,9 +11,14 @@ from contextlib import aclosing
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from app.direct_writer import DirectWriter, direct_writer
+
 PING_SECONDS = 15.0
 PINGS_TO_A_FROZEN_READER = 2
 PING_FRAME = b": ping\n\n"
+
+Frames = Callable[[DirectWriter | None], AsyncGenerator[bytes, None]]
+"""Makes the frames of a stream. What it is given it may write to while it waits for what to yield next."""
 
 
 class EventStream(Response):
@@ -26,7 +31,7 @@ class EventStream(Response):
 
     def __init__(
         self,
-        frames: AsyncGenerator[bytes, None],
+        frames: Frames,
         *,
         headers: dict[str, str],
         on_close: Callable[[], None] | None = None,
@@ -40,13 +45,13 @@ class EventStream(Response):
         self._on_close = on_close
         self._ping_seconds = ping_seconds
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the frames until they end, the client goes, or does not read for PINGS_TO_A_FROZEN_READER pings."""
         watch = _Watch(send, self._ping_seconds)
         leaving = asyncio.ensure_future(_client_left(receive))
         leaving.add_done_callback(watch.give_up)
         try:
-            await self._send_frames(send, watch)
+            await self._send_frames(self._frames(direct_writer(scope)), send, watch)
         except asyncio.CancelledError:
             if not watch.took_back_its_cancelling():
                 raise
@@ -57,15 +62,15 @@ class EventStream(Response):
             if self._on_close is not None:
                 self._on_close()
 
-    async def _send_frames(self, send: Send, watch: "_Watch") -> None:
+    async def _send_frames(self, frames: AsyncGenerator[bytes, None], send: Send, watch: "_Watch") -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         watch.is_sending = False
-        async with aclosing(self._frames) as frames:
+        async with aclosing(frames):
             async for frame in frames:
+                watch.sends += 1
                 watch.is_sending = True
                 await send({"type": "http.response.body", "body": frame, "more_body": True})
                 watch.is_sending = False
-                watch.frames_sent += 1
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -73,16 +78,17 @@ class _Watch:
     """Pings the client of the task that makes it, and cancels that task when the client has left or does not read.
 
     is_sending: whether the task waits for the connection to take something. Only one that takes bytes gets pings.
+    sends: how often it began to.
     """
 
     __slots__ = ("_clock", "_frozen", "_given_up", "_ping_seconds", "_pinging", "_seen", "_send", "_task",
-                 "frames_sent", "is_sending")  # fmt: skip
+                 "is_sending", "sends")  # fmt: skip
 
     def __init__(self, send: Send, ping_seconds: float) -> None:
         task = asyncio.current_task()
         assert task is not None
         self.is_sending = True
-        self.frames_sent = 0
+        self.sends = 0
         self._task = task
         self._send = send
         self._ping_seconds = ping_seconds
@@ -108,8 +114,8 @@ class _Watch:
             self._pinging.cancel()
 
     def _ring(self) -> None:
-        self._frozen = self._frozen + 1 if self.is_sending and self._seen == self.frames_sent else 0
-        self._seen = self.frames_sent
+        self._frozen = self._frozen + 1 if self.is_sending and self._seen == self.sends else 0
+        self._seen = self.sends
         if self._frozen == PINGS_TO_A_FROZEN_READER or (self._pinging is not None and not self._pinging.done()):
             self.give_up()
             return

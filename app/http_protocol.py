@@ -22,6 +22,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from app.direct_writer import EXTENSION
 from app.error_responses import TooSlowError
 from app.limits import (
     BODY_SECONDS,
@@ -161,6 +162,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._refuse(self._fault or NotHttpError(msg))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        # uvicorn's type of a scope knows extensions of dicts only.
+        cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
         if cycle.more_body:
             # Whoever reads the body has its own, shorter limits and answers; this is for bodies that nobody reads.
@@ -243,6 +246,24 @@ class HttpProtocol(HttpToolsProtocol):
         )
         cycle.more_body = False
         return cycle
+
+
+class _ChunkWriter:
+    """`DirectWriter` of an answer that is sent in chunks."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    @property
+    def ready(self) -> bool:
+        cycle = self._cycle
+        is_open = cycle.chunked_encoding and not (cycle.response_complete or cycle.disconnected)
+        return bool(is_open) and not cycle.flow.write_paused
+
+    def write(self, piece: bytes) -> None:
+        self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
 
 
 def _headers_too_large() -> HeadersTooLargeError:

@@ -10,9 +10,11 @@ import asyncio
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from app.deltas import Delta
+from app.direct_writer import DirectWriter
 from app.records import Conversation, Message
 from app.sse import encode_json, event_frame, farewell_frame
 
@@ -23,9 +25,7 @@ MAX_DIGITS = 15
 class RunLog:
     """Written by the run's task, read by cursors, all on one event loop.
 
-    What was said is kept in two pieces: a string for each token would be four times as large as what it says.
-    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_text` and of `_thoughts`, one of
-    which is empty.
+    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_said`.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class RunLog:
         # As bytes: the objects are ten times as large.
         self._opening_frame = self._frame("run", opening, OPENING)
         self._numbers = array("I")
-        self._text = _Pieces()
-        self._thoughts = _Pieces()
+        self._said = _Pieces()
         for delta in deltas:
-            self._add(delta)
+            self._numbers.append(delta.number)
+            self._said.add(delta.text, is_thought=delta.is_thought)
         self._inherited_until = self._last_delta
         self._closing: tuple[str, dict[str, Any]] | None = None
         self._last_number = 0
         self._interrupted = False
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[_Follower] = []
         self._newest_frame: tuple[int, bytes] = (0, b"")
 
     @property
@@ -75,12 +75,12 @@ class RunLog:
     @property
     def text(self) -> str:
         """The answer so far."""
-        return self._text.of(0, len(self._numbers))
+        return self._said.of(0, len(self._numbers), thoughts=False)
 
     @property
     def reasoning(self) -> str | None:
         """The thoughts so far; None if there are none."""
-        return self._thoughts.of(0, len(self._numbers)) or None
+        return self._said.of(0, len(self._numbers), thoughts=True) or None
 
     def deltas_from(self, index: int) -> list[Delta]:
         """All deltas but the first `index`."""
@@ -92,8 +92,10 @@ class RunLog:
 
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
-        self._add(Delta(max(num_tokens, self._last_delta) + 1, text, is_thought))
-        self._wake()
+        self._numbers.append(max(num_tokens, self._last_delta) + 1)
+        self._said.add(text, is_thought=is_thought)
+        if self._waiting:
+            self._tell()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
         """The event that ends the run, "done" or "error", when the answer has `num_tokens` tokens."""
@@ -131,9 +133,9 @@ class RunLog:
             else:
                 await self._change()
 
-    async def follow(self, after: int | None) -> AsyncGenerator[bytes, None]:
+    async def follow(self, after: int | None, writer: DirectWriter | None = None) -> AsyncGenerator[bytes, None]:
         """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
-        of the text so far."""
+        of the text so far. Deltas that come while this waits, and `writer` is ready, are not yielded but written."""
         if after is None or not self._is_event(after):
             seen = self._last_delta
             so_far = {"content": self.text, "reasoning": self.reasoning}
@@ -155,7 +157,7 @@ class RunLog:
                 yield farewell_frame()
                 return
             else:
-                await self._change()
+                seen = await self._change(seen, writer)
 
     def _is_event(self, number: int) -> bool:
         if number <= OPENING or number == self.last_event:
@@ -175,21 +177,16 @@ class RunLog:
     def _delta(self, first: int, number: int) -> bytes:
         """Thoughts have a field of their own, where there are any."""
         end = len(self._numbers)
-        said = f'"text":{encode_json(self._text.of(first, end))}'
-        if reasoning := self._thoughts.of(first, end):
+        said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
+        if reasoning := self._said.of(first, end, thoughts=True):
             said += f',"reasoning":{encode_json(reasoning)}'
         # Written out, for this is done for every token of every run.
         data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
         return event_frame("delta", data, self._event_id(number))
 
     def _delta_at(self, at: int) -> Delta:
-        thought = self._thoughts.of(at, at + 1)
-        return Delta(self._numbers[at], thought or self._text.of(at, at + 1), bool(thought))
-
-    def _add(self, delta: Delta) -> None:
-        self._numbers.append(delta.number)
-        self._text.add("" if delta.is_thought else delta.text)
-        self._thoughts.add(delta.text if delta.is_thought else "")
+        is_thought = self._said.is_thought(at)
+        return Delta(self._numbers[at], self._said.of(at, at + 1, thoughts=is_thought), is_thought)
 
     def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
         numbered = {"sequence_number": number, "run_id": self.run_id, **data}
@@ -198,34 +195,75 @@ class RunLog:
     def _event_id(self, number: int) -> str:
         return f"{self.run_id}:{self._epoch}.{number}"
 
-    async def _change(self) -> None:
-        """Wait for the next one. Who calls this has looked since it last awaited anything, so none can be missed."""
-        change = asyncio.get_running_loop().create_future()
-        self._waiting.append(change)
-        await change
+    async def _change(self, seen: int = 0, writer: DirectWriter | None = None) -> int:
+        """Wait for what cannot be written to `writer`. Returns the last number that its reader has then: `seen`, or
+        more. Who calls this has looked since it last awaited anything, so nothing can be missed."""
+        follower = _Follower(seen, writer)
+        self._waiting.append(follower)
+        await follower.change
+        return follower.seen
+
+    def _tell(self) -> None:
+        """There are new deltas."""
+        waiting, self._waiting = self._waiting, []
+        for follower in waiting:
+            # It is done if its cursor was cancelled.
+            if follower.change.done():
+                continue
+            if follower.writer is not None and follower.writer.ready:
+                follower.seen, frame = self._delta_after(follower.seen)
+                follower.writer.write(frame)
+                self._waiting.append(follower)
+            else:
+                follower.change.set_result(None)
 
     def _wake(self) -> None:
+        """Something has happened that no delta says."""
         waiting, self._waiting = self._waiting, []
-        for change in waiting:
-            # It is done if its cursor was cancelled.
-            if not change.done():
-                change.set_result(None)
+        for follower in waiting:
+            if not follower.change.done():
+                follower.change.set_result(None)
+
+
+class _Follower:
+    """Somebody who has seen all events up to number `seen` and waits for the next."""
+
+    __slots__ = ("change", "seen", "writer")
+
+    def __init__(self, seen: int, writer: DirectWriter | None) -> None:
+        self.seen = seen
+        self.writer = writer
+        self.change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
 class _Pieces:
-    """Pieces of text, end to end: UTF-8, and where each ends."""
+    """Pieces of text and of thoughts, end to end: UTF-8, where each ends, and the numbers of those with which one
+    follows the other, text being first. (A string for each token would be four times as large as what it says.)"""
 
     def __init__(self) -> None:
         self._said = bytearray()
         self._ends = array("I")
+        self._turns = array("I")
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, *, is_thought: bool) -> None:
         """One more."""
+        if len(self._turns) % 2 != is_thought:
+            self._turns.append(len(self._ends))
         self._said += text.encode()
         self._ends.append(len(self._said))
 
-    def of(self, first: int, last: int) -> str:
-        """Those from index `first` to before `last`."""
+    def is_thought(self, at: int) -> bool:
+        """Of the one with this index."""
+        return bisect_right(self._turns, at) % 2 == 1
+
+    def of(self, first: int, last: int, *, thoughts: bool) -> str:
+        """Those from index `first` to before `last` that are thoughts, or those that are none."""
+        if not self._turns:
+            return "" if thoughts else self._between(first, last)
+        spans = list(pairwise((0, *self._turns, last)))[thoughts::2]
+        return "".join(self._between(max(first, begin), min(last, end)) for begin, end in spans)
+
+    def _between(self, first: int, last: int) -> str:
         if first >= last:
             return ""
         return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()

@@ -118,7 +118,7 @@ class RunRegistry:
         run.abort = abort
         last: asyncio.Future[RequestOutput] = asyncio.get_running_loop().create_future()
 
-        def hear(output: RequestOutput) -> None:
+        def hear(output: RequestOutput) -> bool:
             try:
                 run.hear(output)
             except Exception:
@@ -127,6 +127,7 @@ class RunRegistry:
                 output = RequestOutput(run.id, "", (), "error", error="The engine failed")
             if output.finished and not last.done():
                 last.set_result(output)
+            return True
 
         stream.listen(hear)
         self._all_ended.clear()

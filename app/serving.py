@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.backend import Backend, GenerationStream
+from app.direct_writer import DirectWriter
 from app.event_stream import EventStream
 from app.failures import failure_of
 from app.prompts import generate
@@ -87,21 +88,35 @@ async def answer(
     return await _collected(request, engine, stream, shape, request_id, remember)
 
 
-async def _outputs(stream: GenerationStream, remember: Remember | None) -> AsyncGenerator[RequestOutput, None]:
-    """What the stream tells. The last of it comes when the answer is remembered."""
-    # As bytes: objects of each token would be ten times as large.
-    ids, text, last = array("I"), StringIO(), None
+class _Said:
+    """What was said so far, as bytes: objects of each token would be ten times as large."""
+
+    __slots__ = ("ids", "text")
+
+    def __init__(self) -> None:
+        self.ids = array("I")
+        self.text = StringIO()
+
+    def add(self, output: RequestOutput) -> None:
+        self.ids.extend(output.token_ids)
+        self.text.write(output.text)
+
+
+async def _outputs(
+    stream: GenerationStream, remember: Remember | None, said: _Said
+) -> AsyncGenerator[RequestOutput, None]:
+    """What is to be read of the stream. The last of it comes when the answer is remembered."""
+    last = None
     try:
         async for output in stream:
-            ids.extend(output.token_ids)
-            text.write(output.text)
+            said.add(output)
             if output.finished:
                 last = output
             else:
                 yield output
     finally:
-        if ids and remember is not None:
-            await remember(ids, text.getvalue())
+        if said.ids and remember is not None:
+            await remember(said.ids, said.text.getvalue())
     if last is not None:
         yield last
 
@@ -112,10 +127,22 @@ def _streamed(
     """Answer with one event per step."""
     ended = asyncio.Event()
 
-    async def frames() -> AsyncGenerator[bytes, None]:
-        opened = False
-        async with aclosing(_outputs(stream, remember)) as outputs:
+    async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
+        opened, at_rest, said = False, False, _Said()
+
+        def hear(output: RequestOutput) -> bool:
+            """Write it, if nothing before it is on its way, and nothing but a frame is to be made of it."""
+            if output.finished or not at_rest or writer is None or not writer.ready:
+                return False
+            said.add(output)
+            if frame := shape.step(output):
+                writer.write(frame)
+            return True
+
+        stream.listen(hear)
+        async with aclosing(_outputs(stream, remember, said)) as outputs:
             async for output in outputs:
+                at_rest = False
                 if output.finished:
                     ended.set()
                     log_finished(request_id, output)
@@ -127,13 +154,14 @@ def _streamed(
                     frame += shape.ending(output) if failure is None else shape.failure(failure)
                 if frame:
                     yield frame
+                at_rest = True
 
     def on_close() -> None:
         if not ended.is_set():
             logger.info("%s abort: the client left", request_id)
             engine.abort(stream.request_id)
 
-    return EventStream(frames(), headers={}, on_close=on_close)
+    return EventStream(frames, headers={}, on_close=on_close)
 
 
 async def _collected(
@@ -146,7 +174,7 @@ async def _collected(
 ) -> Response:
     """Answer with the whole text. Raises what `failure_of` says if there is none."""
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.ensure_future(_read_all(_outputs(stream, remember)))
+    reading = asyncio.ensure_future(_read_all(_outputs(stream, remember, _Said())))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:

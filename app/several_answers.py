@@ -102,7 +102,7 @@ def _streamed(
 ) -> Response:
     """Chunks of all answers as they come; each has the index of its own."""
 
-    async def frames() -> AsyncGenerator[bytes, None]:
+    async def frames(_: object) -> AsyncGenerator[bytes, None]:
         opened = [False] * len(streams)
         lasts: list[RequestOutput] = []
         async with aclosing(_outputs_of_all(streams)) as outputs:
@@ -125,7 +125,7 @@ def _streamed(
     def on_close() -> None:
         _abort(engine, streams)
 
-    return EventStream(frames(), headers={}, on_close=on_close)
+    return EventStream(frames, headers={}, on_close=on_close)
 
 
 async def _outputs_of_all(streams: Sequence[GenerationStream]) -> AsyncGenerator[tuple[int, RequestOutput], None]:

@@ -119,12 +119,14 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         self._count(len(output.token_ids))
         return output
 
-    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
         """`GenerationStream.listen`."""
 
-        def hear_counted(output: RequestOutput) -> None:
-            self._count(len(output.token_ids))
-            hear(output)
+        def hear_counted(output: RequestOutput) -> bool:
+            is_taken = hear(output)
+            if is_taken:
+                self._count(len(output.token_ids))
+            return is_taken
 
         self._stream.listen(hear_counted)
 

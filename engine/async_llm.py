@@ -47,26 +47,25 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._abort = abort
         self._pending: RequestOutput | None = None
         self._reader: asyncio.Future[None] | None = None
-        self._hear: Callable[[RequestOutput], None] | None = None
+        self._hear: Callable[[RequestOutput], bool] | None = None
         self._ended = False
 
     def put(self, output: RequestOutput) -> None:
         """Called by the engine."""
-        if self._hear is not None:
-            self._hear(output)
-            return
         before = self._pending
+        if before is None and self._hear is not None and self._hear(output):
+            return
         self._pending = output if before is None else joined((before, output))
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
-    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
-        """Give what nobody has read, and from now on each output within the step that brought it, to `hear`, which
-        neither blocks nor raises. For who only takes note: no task has to wake."""
+    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
+        """Offer what nobody has read, and from now on each output within the step that brought it, to `hear`, which
+        neither blocks nor raises: no task has to wake for what it takes. What it does not take is the reader's; until
+        that is read, nothing is offered."""
         self._hear = hear
-        if self._pending is not None:
-            output, self._pending = self._pending, None
-            hear(output)
+        if self._pending is not None and hear(self._pending):
+            self._pending = None
 
     async def __anext__(self) -> RequestOutput:
         if self._ended:

@@ -21,7 +21,8 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
         if not is_stored:
             runs.forget(run)
 
-    return EventStream(ResponseEvents(record, run, is_stored=is_stored).frames(), headers={}, on_close=on_close)
+    events = ResponseEvents(record, run, is_stored=is_stored)
+    return EventStream(lambda _: events.frames(), headers={}, on_close=on_close)
 
 
 async def collected(

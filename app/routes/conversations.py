@@ -1,5 +1,6 @@
 """/api/conversations: the list of chats, each with its messages, and new turns in it."""
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -105,7 +106,7 @@ def _followed(services: Services, run: Run) -> Response:
     if services.titles is not None:
         services.titles.after(run)
     services.next_prefixes.after(run)
-    return EventStream(run.log.follow(after=0), headers={"X-Run-Id": run.id})
+    return EventStream(partial(run.log.follow, 0), headers={"X-Run-Id": run.id})
 
 
 routes = [

@@ -16,7 +16,7 @@ async def follow_live(request: Request) -> Response:
     """Events: a sample of the server's numbers each second, after the client's cursor; without one, what is kept
     first."""
     services = server_services(request)
-    return EventStream(_frames(request, services), headers={})
+    return EventStream(lambda _: _frames(request, services), headers={})
 
 
 async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:

@@ -39,7 +39,7 @@ async def get_response(request: Request) -> Response:
         return JSONResponse(response_json(response.record, response.answer))
     after = number(request.query_params, "starting_after")
     events = ResponseEvents(response.record, services.responses.retell(response))
-    return EventStream(events.frames(BEFORE_THE_FIRST if after is None else after), headers={})
+    return EventStream(lambda _: events.frames(BEFORE_THE_FIRST if after is None else after), headers={})
 
 
 async def cancel_response(request: Request) -> Response:

@@ -1,5 +1,7 @@
 """/api/runs: follow a generation from anywhere, stop it, or learn why it had to compute what it computed."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -21,7 +23,7 @@ async def follow_run(request: Request) -> Response:
     after = _cursor(request, log)
     if log.is_closed and after == log.last_event:
         return Response(status_code=204)
-    return EventStream(log.follow(after), headers={"X-Run-Id": run_id})
+    return EventStream(partial(log.follow, after), headers={"X-Run-Id": run_id})
 
 
 async def cancel_run(request: Request) -> Response:

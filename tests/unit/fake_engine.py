@@ -119,18 +119,17 @@ class FakeStream:
     reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
 
-    hear: Callable[[RequestOutput], None] | None = None
+    hear: Callable[[RequestOutput], bool] | None = None
 
     def put(self, output: RequestOutput) -> None:
-        if self.hear is not None:
-            self.hear(output)
-        else:
+        if self.hear is None or not self.outputs.empty() or not self.hear(output):
             self.outputs.put_nowait(output)
 
-    def listen(self, hear: Callable[[RequestOutput], None]) -> None:
+    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
         self.hear = hear
-        while not self.outputs.empty():
-            hear(self.outputs.get_nowait())
+        told = [self.outputs.get_nowait() for _ in range(self.outputs.qsize())]
+        for output in told:
+            self.put(output)
 
     async def __aiter__(self) -> AsyncIterator[RequestOutput]:
         while True:

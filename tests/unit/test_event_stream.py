@@ -43,7 +43,7 @@ async def test_ready_bytes_are_sent_as_they_are_and_the_stream_ends_cleanly() ->
         yield b"data: 2\n\n"
 
     sent = Sent()
-    await EventStream(frames(), headers={"X-Run-Id": "run_1"})(SCOPE, never, sent)
+    await EventStream(lambda _: frames(), headers={"X-Run-Id": "run_1"})(SCOPE, never, sent)
     assert sent.body == b"data: 1\n\ndata: 2\n\n"
     assert sent.ended
     assert sent.headers["content-type"].startswith("text/event-stream")
@@ -58,7 +58,7 @@ async def test_on_close_runs_when_the_client_leaves_before_the_first_event() -> 
         await never()
         yield b""
 
-    await EventStream(frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, gone, Sent())
+    await EventStream(lambda _: frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, gone, Sent())
     assert closed == [True]
 
 
@@ -70,7 +70,7 @@ async def test_on_close_runs_when_the_frames_fail() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError):
-        await EventStream(frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, never, Sent())
+        await EventStream(lambda _: frames(), headers={}, on_close=lambda: closed.append(True))(SCOPE, never, Sent())
     assert closed == [True]
 
 
@@ -88,7 +88,7 @@ async def test_a_silent_stream_is_kept_alive_by_comments() -> None:
                 pinged.set()
 
     sent = Listening()
-    await EventStream(frames(), headers={}, ping_seconds=0.001)(SCOPE, never, sent)
+    await EventStream(lambda _: frames(), headers={}, ping_seconds=0.001)(SCOPE, never, sent)
     assert sent.body.startswith(PING_FRAME * 2)
     assert sent.body.endswith(b"data: 1\n\n")
     assert sent.ended
@@ -119,7 +119,7 @@ async def test_a_reader_that_does_not_read_is_given_up(more: bool) -> None:
         yield b"data: 2\n\n"
 
     sent = Frozen(reads=1)
-    response = EventStream(frames(), headers={}, on_close=lambda: closed.append(True), ping_seconds=0.001)
+    response = EventStream(lambda _: frames(), headers={}, on_close=lambda: closed.append(True), ping_seconds=0.001)
     await asyncio.wait_for(response(SCOPE, never, sent), 30)
     assert closed == [True]
     assert sent.body == b"data: 1\n\n"
@@ -134,7 +134,7 @@ async def test_whoever_cancels_the_request_learns_that_it_was_cancelled() -> Non
         started.set()
         await never()
 
-    serving = asyncio.create_task(EventStream(frames(), headers={})(SCOPE, never, Sent()))
+    serving = asyncio.create_task(EventStream(lambda _: frames(), headers={})(SCOPE, never, Sent()))
     await started.wait()
     serving.cancel()
     with pytest.raises(asyncio.CancelledError):

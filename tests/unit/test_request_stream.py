@@ -55,8 +55,32 @@ def test_a_listener_is_told_in_the_call_that_brings_it(stream: RequestStream, be
     outputs = (FIRST, SECOND, LAST)
     for output in outputs[:before]:
         stream.put(output)
-    stream.listen(lambda output: told.append(output.text))
+
+    def hear(output: RequestOutput) -> bool:
+        told.append(output.text)
+        return True
+
+    stream.listen(hear)
     for output in outputs[before:]:
         stream.put(output)
     assert "".join(told) == "one two three"
     assert len(told) == 3 - max(0, before - 1)
+
+
+async def test_what_a_listener_does_not_take_is_the_readers_and_nothing_is_offered_before_it_is_read(
+    stream: RequestStream,
+) -> None:
+    offered, takes = list[str](), True
+
+    def hear(output: RequestOutput) -> bool:
+        offered.append(output.text)
+        return takes
+
+    stream.listen(hear)
+    stream.put(FIRST)
+    takes = False
+    stream.put(SECOND)
+    takes = True
+    stream.put(LAST)
+    assert offered == [FIRST.text, SECOND.text]
+    assert (await anext(stream)).text == SECOND.text + LAST.text

@@ -184,3 +184,62 @@ async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -
     log.close("done", {}, 1)
     assert "reasoning" not in (await drained(log.follow(1)))[0][2]
     assert log.reasoning is None
+
+
+class Writer:
+    """A connection that takes what is written while `ready`."""
+
+    def __init__(self) -> None:
+        self.ready = True
+        self.written: list[bytes] = []
+
+    def write(self, piece: bytes) -> None:
+        self.written.append(piece)
+
+
+async def test_what_comes_while_a_follower_waits_is_written_and_what_its_connection_does_not_take_is_yielded() -> None:
+    log, writer = new_log(), Writer()
+    frames = log.follow(0, writer)
+    await next_frame(frames)
+    say(log, "a")
+    assert not writer.written, "it was not waiting: somebody may be sending the frame before"
+    assert (await next_frame(frames))[2]["text"] == "a"
+
+    waiting = asyncio.ensure_future(next_frame(frames))
+    await asyncio.sleep(0)
+    say(log, "b", "c")
+    assert [parsed(frame)[2]["text"] for frame in writer.written] == ["b", "c"]
+    writer.ready = False
+    say(log, "d", "e")
+    assert (await waiting)[2]["text"] == "de"
+    writer.ready = True
+
+    waiting = asyncio.ensure_future(next_frame(frames))
+    await asyncio.sleep(0)
+    say(log, "f")
+    end(log)
+    assert (await waiting)[1] == "done"
+    assert [parsed(frame)[2]["sequence_number"] for frame in writer.written] == [3, 4, 7]
+    assert await drained(frames) == []
+
+
+async def test_a_follower_that_has_left_is_written_nothing() -> None:
+    log, writer = new_log(), Writer()
+    frames = log.follow(None, writer)
+    await next_frame(frames)
+    waiting = asyncio.ensure_future(next_frame(frames))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    say(log, "a")
+    assert not writer.written
+
+
+async def test_thoughts_and_text_are_kept_apart_in_whatever_order_they_come() -> None:
+    log = new_log()
+    for said in ("?hm", "? so", "It", " is", "? wait", " 4"):
+        log.append(said.removeprefix("?"), log.last_event, is_thought=said.startswith("?"))
+    assert (log.text, log.reasoning) == ("It is 4", "hm so wait")
+    assert [delta.text for delta in log.deltas_from(1)] == [" so", "It", " is", " wait", " 4"]
+    assert [delta.is_thought for delta in log.deltas_from(0)] == [True, True, False, False, True, False]
+    _, _, data = await next_frame(log.follow(3))
+    assert (data["text"], data["reasoning"]) == ("It is 4", " wait")

@@ -76,7 +76,7 @@ soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s
 bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
 	@$(BIN)/python -m bench.adapters $(ARGS)
 
-bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes
+bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes; JSON and table in bench/results
 	@$(BIN)/python -m bench.sampler_cost $(ARGS)
 
 lint: .make/dev ## style, format and types

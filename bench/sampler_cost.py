@@ -1,13 +1,15 @@
 """`python -m bench.sampler_cost`: what settings of sampling add to a step of 32 decodes, beside 32 greedy rows.
 
 One worker with the default model holds a batch for each kind of settings; their steps are made in turns, so that each
-meets the same machine. A step is timed as the engine waits for it: rows filled, computed, tokens read. Prints a table.
+meets the same machine. A step is timed as the engine waits for it: rows filled, computed, tokens read. It is held
+against the greedy step of the same turn.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -15,6 +17,9 @@ from typing import Final
 import torch
 
 from app.config import load_settings
+from bench.machine import describe_machine
+from bench.report import Target
+from bench.rounding import rounded
 from bench.stats import median
 from engine.config import EngineConfig
 from engine.sampling.mask_words import words_of_ids
@@ -26,6 +31,7 @@ from models.resolve import DEFAULT_MODEL, resolve_model
 
 BLOCK: Final = 64
 ROWS: Final = 32
+MOST_OVER_GREEDY: Final = 1.15
 GREEDY: Final = SamplingParams(temperature=0.0)
 MIXED: Final = (
     GREEDY,
@@ -88,18 +94,60 @@ class Batch:
         self._computed += 1
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of settings, medians: a step in milliseconds, and over the greedy step of the same turn."""
+
+    kind: str
+    step_ms: float
+    over_greedy: float
+
+
+def rows_of(times: Mapping[str, Sequence[float]]) -> list[Row]:
+    """times: of each kind, in turns."""
+    greedy = times["greedy"]
+    return [
+        Row(kind, median(each), median([one / alone for one, alone in zip(each, greedy, strict=True)]))
+        for kind, each in times.items()
+    ]
+
+
+def targets_of(rows: Sequence[Row]) -> list[Target]:
+    """Of every kind but greedy itself."""
+    return [
+        Target(f"32 rows, {row.kind}: a step over one of 32 greedy rows", row.over_greedy, MOST_OVER_GREEDY, False)
+        for row in rows
+        if row.kind != "greedy"
+    ]
+
+
+def table(rows: Sequence[Row], steps: int) -> str:
+    """Markdown."""
+    lines = [
+        f"{ROWS} rows on {usable_cores()} threads, {steps} steps of each kind in turns, {time.strftime('%Y-%m-%d')}.",
+        "",
+        f"| settings | step, ms | over greedy | at most {MOST_OVER_GREEDY} |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for row in rows:
+        verdict = "met" if row.over_greedy <= MOST_OVER_GREEDY else "missed"
+        lines.append(f"| {row.kind} | {row.step_ms:.2f} | {row.over_greedy:.3f} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
 def blocks_of(context: int, steps: int) -> int:
     """Of one request."""
     return -(-(context + steps + 2) // BLOCK)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print."""
+    """Measure, print and write. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.sampler_cost", description=__doc__)
     parser.add_argument("--model", type=Path, help="a model folder; the default model if left out")
     parser.add_argument("--steps", type=int, default=200, help="of each kind")
     parser.add_argument("--context", type=int, default=256, help="tokens before the first step")
     parser.add_argument("--kernels", default="auto", help="as `ebb serve --cpu-kernels`")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir
     folder = arguments.model or resolve_model(DEFAULT_MODEL, cache_dir, print)
@@ -114,13 +162,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     for _ in range(arguments.steps):
         for name, batch in batches.items():
             times[name].append(batch.step())
-    steps = f"{arguments.steps} steps of each kind in turns"
-    print(f"{usable_cores()} threads, {time.strftime('%Y-%m-%d')}, {ROWS} rows, {steps}")
-    print(f"{'settings':12} {'median ms':>10} {'beside greedy':>14}")
-    alone = median(times["greedy"])
-    for name, values in times.items():
-        print(f"{name:12} {median(values):10.2f} {(median(values) / alone - 1) * 100:+13.1f} %")
-    return 0
+    rows = rows_of(times)
+    targets = targets_of(rows)
+    result = {
+        "machine": asdict(describe_machine()),
+        "rows": [asdict(row) for row in rows],
+        "targets": [asdict(target) | {"met": target.met} for target in targets],
+    }
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "sampler_cost.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / "sampler_cost.md").write_text(table(rows, arguments.steps))
+    print(table(rows, arguments.steps), end="")
+    return 0 if all(target.met for target in targets) else 1
 
 
 if __name__ == "__main__":

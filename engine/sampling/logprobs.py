@@ -1,22 +1,44 @@
 """How likely the model itself finds tokens: the softmax of its logits, before a request's settings change them."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
 from engine.outputs import TokenLogprobs
+
+WIDEST_STRETCH: Final = 128
+NARROWEST_STRETCH: Final = 16
 
 
 def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
     """logits [R, vocab] float32; a token for each row, and how many of the likeliest tokens to name beside it."""
     if not token_ids:
         return []
-    total = logits.logsumexp(dim=-1, keepdim=True)
+    logprobs = logits.log_softmax(dim=-1)
     ids = torch.tensor(token_ids, device=logits.device)[:, None]
-    own = (logits.gather(1, ids) - total)[:, 0].tolist()
-    values, places = logits.topk(max(tops), dim=-1)
-    likeliest = zip(places.tolist(), (values - total).tolist(), strict=True)
+    own = logprobs.gather(1, ids)[:, 0].tolist()
+    values, places = largest(logprobs, max(tops))
+    likeliest = zip(places.tolist(), values.tolist(), strict=True)
     return [
-        TokenLogprobs(token_id, logprob, tuple(zip(names[:count], logprobs[:count], strict=True)))
-        for token_id, logprob, count, (names, logprobs) in zip(token_ids, own, tops, likeliest, strict=True)
+        TokenLogprobs(token_id, logprob, tuple(zip(names[:count], likely[:count], strict=True)))
+        for token_id, logprob, count, (names, likely) in zip(token_ids, own, tops, likeliest, strict=True)
     ]
+
+
+def largest(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """values [R, n] -> the `count` largest of each row and where they are, both [R, count], largest first.
+
+    No more than `count` stretches of a row can hold one of them, and those have the largest maxima: so nearly all that
+    is done to a row is to find those. `torch.topk` of a whole vocabulary takes ten times as long.
+    """
+    rows, n = values.shape
+    width = min(n & -n, WIDEST_STRETCH)
+    if width < NARROWEST_STRETCH or count * width >= n or not count:
+        found = values.topk(count, dim=-1)
+        return found.values, found.indices
+    stretches = values.view(rows, n // width, width)
+    best = stretches.amax(dim=-1).topk(count, dim=-1).indices
+    candidates = stretches.gather(1, best[:, :, None].expand(-1, -1, width)).reshape(rows, count * width)
+    found = candidates.topk(count, dim=-1)
+    return found.values, best.gather(1, found.indices // width) * width + found.indices % width

@@ -87,7 +87,7 @@ async def answer(
     return await _collected(request, engine, stream, shape, request_id, remember)
 
 
-async def _outputs(stream: GenerationStream, remember: Remember | None) -> AsyncGenerator[RequestOutput, None]:
+async def outputs_of(stream: GenerationStream, remember: Remember | None) -> AsyncGenerator[RequestOutput, None]:
     """What the stream tells. The last of it comes when the answer is remembered."""
     # As bytes: objects of each token would be ten times as large.
     ids, text, last = array("I"), StringIO(), None
@@ -114,7 +114,7 @@ def _streamed(
 
     async def frames() -> AsyncGenerator[bytes, None]:
         opened = False
-        async with aclosing(_outputs(stream, remember)) as outputs:
+        async with aclosing(outputs_of(stream, remember)) as outputs:
             async for output in outputs:
                 if output.finished:
                     ended.set()
@@ -146,7 +146,7 @@ async def _collected(
 ) -> Response:
     """Answer with the whole text. Raises what `failure_of` says if there is none."""
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.ensure_future(_read_all(_outputs(stream, remember)))
+    reading = asyncio.ensure_future(read_all(outputs_of(stream, remember)))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -160,7 +160,7 @@ async def _collected(
     return JSONResponse(shape.whole(whole))
 
 
-async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
+async def read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
     """All of the answer."""
     told = [output async for output in outputs]
     if told and told[-1].finished:

@@ -169,6 +169,10 @@ class Backend(Protocol):
         what follows. keep_kv: False leaves the KV of all tiers as it is.
         """
 
+    def fork(self, request_id: str, choice: int) -> GenerationStream:
+        """Queue one more answer, number `choice`, to the prompt of a request that `generate` has just returned, which
+        is number 0; before anything is awaited. Raises OverloadedError."""
+
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort"."""
 

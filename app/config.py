@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from app.limits import MAX_ANSWERS
 from app.log_lines import LogFormat
 from app.options import (
     ENV_PREFIX,
@@ -48,7 +49,7 @@ class Settings:
     tensor_parallel_size: processes that compute the model together; kv_memory is of all of them.
     no_decode_graphs, check_operators: of an NPU; for finding faults.
     itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
-    max_queue_wait, queue_timeout (seconds), decode_passes: what `EngineConfig` says.
+    max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: what `EngineConfig` says.
     public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
@@ -76,6 +77,7 @@ class Settings:
     max_num_batched_tokens: int = 512
     itl_target: int = 0
     decode_passes: int = 4
+    max_answers: int = 16
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: int = 30
     queue_timeout: int = 0
@@ -128,6 +130,7 @@ class Settings:
             max_num_batched_tokens=self.max_num_batched_tokens,
             itl_target=self.itl_target / 1e3,
             decode_passes=self.decode_passes,
+            max_answers=self.max_answers,
             queue_policy=self.queue_policy,
             max_queue_wait=self.max_queue_wait,
             queue_timeout=self.queue_timeout,
@@ -214,6 +217,7 @@ OPTIONS = (
     Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
+    Option("max-answers", integer(1, MAX_ANSWERS), "N", "most answers to one prompt: n, best_of (default 16)"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),

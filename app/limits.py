@@ -15,6 +15,9 @@ MAX_BAD_WORDS = 128
 MAX_BAD_WORD_LENGTH = 256
 MAX_MESSAGES = 4096
 MAX_PROMPTS = 128
+MAX_ANSWERS = 128
+"""To all prompts of a request, whatever the server's own limit for one of them."""
+
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
 MAX_REQUEST_ID_LENGTH = 128

@@ -10,25 +10,29 @@ from app.error_responses import error_body
 from app.ids import new_id
 from app.logprob_shapes import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
 from app.sse import DONE_FRAME, data_frame, encode_json
-from app.usage import combined_usage, openai_usage
+from app.usage import combined_usage, openai_usage, usage_of_answers
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all chunks of all answers to one request begin with. include_usage: whether a stream ends with usage."""
+    """What all chunks of all answers to one request begin with.
+
+    include_usage: whether a stream ends with usage. num_drawn: answers that are made to each prompt.
+    """
 
     answer_id: str
     created: int
     model: str
     fingerprint: str
     include_usage: bool
+    num_drawn: int
 
     @classmethod
-    def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False) -> "Head":
+    def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False, num_drawn: int = 1) -> "Head":
         """kind: what its id begins with."""
-        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage)
+        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn)
 
     def fields(self, object_name: str) -> dict[str, Any]:
         """The first ones of a chunk or a body."""
@@ -58,6 +62,10 @@ class OpenAIShape(ABC):
         before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
         self._before_text, self._after_text = before, after
 
+    @abstractmethod
+    def opening(self) -> bytes:
+        """What comes before the first text; may be empty."""
+
     def step(self, output: RequestOutput) -> bytes:
         """A chunk of thoughts, a chunk of text, or both, or nothing."""
         frame = b""
@@ -78,11 +86,12 @@ class OpenAIShape(ABC):
         return self._chunk([self._choice(self._no_content(), last.finish_reason)])
 
     def closing(self, lasts: Sequence[RequestOutput]) -> bytes:
-        """Behind the last answer: the usage of all if it was asked for, and OpenAI's mark of the end."""
+        """Behind the last answer: the usage of all if it was asked for, and OpenAI's mark of the end. lasts: the last
+        output of each answer, those to one prompt beside each other."""
         if not self._head.include_usage:
             return DONE_FRAME
         head = self._head.fields(self.chunk_name)
-        return data_frame({**head, "choices": [], "usage": _usage(lasts)}) + DONE_FRAME
+        return data_frame({**head, "choices": [], "usage": self._usage(lasts)}) + DONE_FRAME
 
     def failure(self, error: EbbError) -> bytes:
         """What OpenAI's clients raise as an error."""
@@ -98,8 +107,14 @@ class OpenAIShape(ABC):
         return self._choice(message, answer.finish_reason, self._told(answer))
 
     def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
-        """Of all answers."""
-        return {**self._head.fields(self.object_name), "choices": choices, "usage": _usage(answers)}
+        """Of the choices that are told, and all answers that were made, in the order that `closing` wants."""
+        return {**self._head.fields(self.object_name), "choices": choices, "usage": self._usage(answers)}
+
+    def _usage(self, lasts: Sequence[RequestOutput]) -> dict[str, Any]:
+        usages = [last.usage for last in lasts if last.usage is not None]
+        count = self._head.num_drawn
+        of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
+        return openai_usage(combined_usage(of_prompts))
 
     def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that will end with one.
@@ -145,10 +160,12 @@ class ChatShape(OpenAIShape):
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
 
-    def __init__(self, head: Head, logprobs: ChatLogprobs | None = None, *, ends_with_stop_token: bool = False) -> None:
+    def __init__(
+        self, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0, ends_with_stop_token: bool = False
+    ) -> None:
         """logprobs: how to tell them, if they are wanted."""
         self._logprobs = logprobs
-        super().__init__(head, ends_with_stop_token=ends_with_stop_token)
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
 
     def opening(self) -> bytes:
         """Tells the role."""
@@ -240,7 +257,3 @@ class TextShape(OpenAIShape):
 
     def _message(self, text: str, reasoning: str) -> dict[str, Any]:
         return {"text": (self._echo.text if self._echo is not None else "") + reasoning + text}
-
-
-def _usage(lasts: Sequence[RequestOutput]) -> dict[str, Any]:
-    return openai_usage(combined_usage([last.usage for last in lasts if last.usage is not None]))

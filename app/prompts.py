@@ -63,11 +63,13 @@ async def generate(
     urgency: Urgency,
     request_id: str,
     rename: Callable[[str], str],
+    answers: int = 1,
 ) -> GenerationStream:
-    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's."""
+    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's. answers: see
+    `TenantGate.generate`."""
     try:
         await engine.prepare(params)
-        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency)
+        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
     except InvalidRequestError as exc:
         if exc.param is not None:
             is_form, exc.param = exc.param == "form", rename(exc.param)

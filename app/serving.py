@@ -88,7 +88,7 @@ async def answer(
     return await _collected(request, engine, stream, shape, request_id, remember)
 
 
-class _Said:
+class Said:
     """What was said so far, as bytes: objects of each token would be ten times as large."""
 
     __slots__ = ("ids", "text")
@@ -98,12 +98,13 @@ class _Said:
         self.text = StringIO()
 
     def add(self, output: RequestOutput) -> None:
+        """One more piece."""
         self.ids.extend(output.token_ids)
         self.text.write(output.text)
 
 
-async def _outputs(
-    stream: GenerationStream, remember: Remember | None, said: _Said
+async def outputs_of(
+    stream: GenerationStream, remember: Remember | None, said: Said
 ) -> AsyncGenerator[RequestOutput, None]:
     """What is to be read of the stream. The last of it comes when the answer is remembered."""
     last = None
@@ -128,7 +129,7 @@ def _streamed(
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
-        opened, at_rest, said = False, False, _Said()
+        opened, at_rest, said = False, False, Said()
 
         def hear(output: RequestOutput) -> bool:
             """Write it, if nothing before it is on its way, and nothing but a frame is to be made of it."""
@@ -140,7 +141,7 @@ def _streamed(
             return True
 
         stream.listen(hear)
-        async with aclosing(_outputs(stream, remember, said)) as outputs:
+        async with aclosing(outputs_of(stream, remember, said)) as outputs:
             async for output in outputs:
                 at_rest = False
                 if output.finished:
@@ -174,7 +175,7 @@ async def _collected(
 ) -> Response:
     """Answer with the whole text. Raises what `failure_of` says if there is none."""
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.ensure_future(_read_all(_outputs(stream, remember, _Said())))
+    reading = asyncio.ensure_future(read_all(outputs_of(stream, remember, Said())))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -188,7 +189,7 @@ async def _collected(
     return JSONResponse(shape.whole(whole))
 
 
-async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
+async def read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
     """All of the answer."""
     told = [output async for output in outputs]
     if told and told[-1].finished:

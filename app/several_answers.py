@@ -11,53 +11,70 @@ from starlette.responses import JSONResponse, Response
 from app.backend import Backend, GenerationStream
 from app.event_stream import EventStream
 from app.failures import failure_of
-from app.openai_shapes import TextShape
+from app.openai_shapes import OpenAIShape
 from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
+from app.serving import Said, outputs_of, read_all
+from app.stateless import Remember
 from app.tenant_gate import gate_of
-from engine.errors import EngineError
-from engine.outputs import RequestOutput, joined
+from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 
 logger = logging.getLogger(__name__)
+
+Outputs = AsyncGenerator[RequestOutput, None]
 
 
 async def answer_several(
     request: Request,
     engine: Backend,
     fields: GenerationRequest,
-    shapes: Sequence[TextShape],
+    shapes: Sequence[OpenAIShape],
     *,
     prompts: Sequence[Sequence[int]],
     params: SamplingParams,
+    num_drawn: int = 1,
+    remember: Remember | None = None,
 ) -> Response:
-    """Queue all prompts and answer with one stream or one body.
+    """Queue `num_drawn` answers to each prompt and tell them in one stream or one body, each in its shape: those to one
+    prompt beside each other, the best ones where there are fewer shapes than answers; then nothing is streamed.
+
+    remember: as of `app.serving.answer`, of each answer.
 
     Raises what the engine or the tenant's limits refuse one of them with, and what `failure_of` says if one of them has
     no answer; none goes on then.
     """
     request_id: str = request.state.request_id
+    gate = gate_of(request)
     streams: list[GenerationStream] = []
     try:
         # One after the other, so that those are known that were queued before one is refused.
         for prompt in prompts:
-            stream = await generate(
-                gate_of(request),
+            first = await generate(
+                gate,
                 engine,
                 prompt,
                 params,
                 urgency=fields.urgency(),
                 request_id=request_id,
                 rename=fields.client_field,
+                answers=num_drawn,
             )
-            streams.append(stream)
+            streams.append(first)
+            for choice in range(1, num_drawn):
+                fork = gate.fork(engine, first, choice)
+                streams.append(fork)
     except BaseException:
         _abort(engine, streams)
         raise
+    outputs = [outputs_of(stream, remember, Said()) for stream in streams]
     if fields.stream:
-        return _streamed(engine, streams, shapes, request_id)
-    return await _collected(request, engine, streams, shapes, request_id)
+        return _streamed(engine, streams, outputs, shapes, request_id)
+    answers = await _collected(request, engine, streams, outputs, request_id)
+    told = _best(answers, num_drawn, len(shapes) // len(prompts))
+    choices = [shape.choice(each) for shape, each in zip(shapes, told, strict=True)]
+    return JSONResponse(shapes[0].body(choices, answers))
 
 
 def _abort(engine: Backend, streams: Sequence[GenerationStream]) -> None:
@@ -70,11 +87,11 @@ async def _collected(
     request: Request,
     engine: Backend,
     streams: Sequence[GenerationStream],
-    shapes: Sequence[TextShape],
+    outputs: Sequence[Outputs],
     request_id: str,
-) -> Response:
+) -> list[RequestOutput]:
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.gather(*map(_read_all, streams))
+    reading = asyncio.gather(*map(read_all, outputs))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -86,41 +103,49 @@ async def _collected(
     for each in answers:
         if (failure := failure_of(each)) is not None:
             raise failure
-    choices = [shape.choice(each) for shape, each in zip(shapes, answers, strict=True)]
-    return JSONResponse(shapes[0].body(choices, answers))
+    return answers
 
 
-async def _read_all(stream: GenerationStream) -> RequestOutput:
-    told = [output async for output in stream]
-    if not told or not told[-1].finished:
-        raise EngineError("The engine ended the answer without a reason")
-    return joined(told)
+def _best(answers: Sequence[RequestOutput], num_drawn: int, num_told: int) -> list[RequestOutput]:
+    """So many of the answers to each prompt, the likeliest first if not all of them are told."""
+    if num_told == num_drawn:
+        return list(answers)
+    of_prompts = [answers[at : at + num_drawn] for at in range(0, len(answers), num_drawn)]
+    return [best for each in of_prompts for best in sorted(each, key=_mean_logprob, reverse=True)[:num_told]]
+
+
+def _mean_logprob(answer: RequestOutput) -> float:
+    return sum(each.logprob for each in answer.logprobs) / len(answer.logprobs)
 
 
 def _streamed(
-    engine: Backend, streams: Sequence[GenerationStream], shapes: Sequence[TextShape], request_id: str
+    engine: Backend,
+    streams: Sequence[GenerationStream],
+    outputs: Sequence[Outputs],
+    shapes: Sequence[OpenAIShape],
+    request_id: str,
 ) -> Response:
     """Chunks of all answers as they come; each has the index of its own."""
 
     async def frames(_: object) -> AsyncGenerator[bytes, None]:
         opened = [False] * len(streams)
-        lasts: list[RequestOutput] = []
-        async with aclosing(_outputs_of_all(streams)) as outputs:
-            async for index, output in outputs:
+        lasts: dict[int, RequestOutput] = {}
+        async with aclosing(_outputs_of_all(outputs)) as told:
+            async for index, output in told:
                 shape = shapes[index]
                 frame = b"" if opened[index] else shape.opening()
                 opened[index] = True
                 frame += shape.step(output)
                 if output.finished:
                     log_finished(request_id, output)
-                    lasts.append(output)
+                    lasts[index] = output
                     if (failure := failure_of(output)) is not None:
                         yield frame + shape.failure(failure)
                         return
                     frame += shape.reason(output)
                 if frame:
                     yield frame
-        yield shapes[0].closing(lasts)
+        yield shapes[0].closing([lasts[index] for index in range(len(streams))])
 
     def on_close() -> None:
         _abort(engine, streams)
@@ -128,18 +153,19 @@ def _streamed(
     return EventStream(frames, headers={}, on_close=on_close)
 
 
-async def _outputs_of_all(streams: Sequence[GenerationStream]) -> AsyncGenerator[tuple[int, RequestOutput], None]:
-    """As they come, with the number of the stream. Whoever reads slowly finds what has merged meanwhile."""
+async def _outputs_of_all(outputs: Sequence[Outputs]) -> AsyncGenerator[tuple[int, RequestOutput], None]:
+    """As they come, with their number. Whoever reads slowly finds what has merged meanwhile."""
     ready: asyncio.Queue[tuple[int, RequestOutput]] = asyncio.Queue(maxsize=1)
 
-    async def forward(index: int, stream: GenerationStream) -> None:
-        async for output in stream:
-            await ready.put((index, output))
+    async def forward(index: int, told: Outputs) -> None:
+        async with aclosing(told):
+            async for output in told:
+                await ready.put((index, output))
 
     async with asyncio.TaskGroup() as tasks:
-        forwarding = [tasks.create_task(forward(index, stream)) for index, stream in enumerate(streams)]
+        forwarding = [tasks.create_task(forward(index, told)) for index, told in enumerate(outputs)]
         try:
-            unfinished = len(streams)
+            unfinished = len(outputs)
             while unfinished:
                 index, output = await ready.get()
                 unfinished -= output.finished

@@ -13,6 +13,7 @@ from app.backend import Backend, GenerationStream
 from app.tenancy import tenant_of
 from app.tenant_limits import LimitName, LimitReachedError, TenantLimits
 from app.token_bucket import TokenBucket
+from engine.errors import InvalidRequestError
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.urgency import NORMAL, Urgency
@@ -54,9 +55,13 @@ class TenantGate:
         request_id: str,
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
+        answers: int = 1,
     ) -> GenerationStream:
-        """Queue a request: `Backend.generate`. Raises what that does, and LimitReachedError before it."""
-        self._check(engine, len(prompt_token_ids))
+        """Queue a request: `Backend.generate`. Raises what that does, and LimitReachedError before it.
+
+        answers: how many there must be room for: this one, and those for which `fork` is called next.
+        """
+        self._check(engine, len(prompt_token_ids), answers)
         # Also one that the engine then refuses: to refuse costs, too.
         self._requests.add(1)
         self.used.requests += 1
@@ -68,8 +73,17 @@ class TenantGate:
             urgency=urgency,
             produced=produced,
         )
-        self._started.add(stream.request_id)
         self._count(len(prompt_token_ids))
+        return self._metered(stream)
+
+    def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:
+        """Queue one more answer to its prompt, which has been counted: `Backend.fork`."""
+        self._requests.add(1)
+        self.used.requests += 1
+        return self._metered(engine.fork(first.request_id, choice))
+
+    def _metered(self, stream: GenerationStream) -> GenerationStream:
+        self._started.add(stream.request_id)
         return MeteredStream(stream, self._count)
 
     def live(self, engine: Backend) -> int:
@@ -78,14 +92,17 @@ class TenantGate:
         self._started.intersection_update(engine.requests_of(self.tenant))
         return len(self._started)
 
-    def _check(self, engine: Backend, num_tokens: int) -> None:
+    def _check(self, engine: Backend, num_tokens: int, answers: int) -> None:
         limits, live = self._limits_of(self.tenant), self.live(engine)
         most = limits.concurrent_runs
-        if most is not None and live >= most:
+        if most is not None and answers > max(most, 1):
+            text = f"{answers} answers at a time are more than the {most} that this tenant may have"
+            raise InvalidRequestError(text, param="n")
+        if most is not None and live + answers > most:
             text = f"{most} answers are being generated, which is all that this tenant may have at a time"
             raise _reached("concurrent_runs", text, BUSY_RETRY_SECONDS)
         most = limits.requests_per_minute
-        if most is not None and (seconds := self._requests.seconds_until(1, most)):
+        if most is not None and (seconds := self._requests.seconds_until(answers, most)):
             raise _reached("requests_per_minute", f"This tenant may ask {most} times a minute", seconds)
         most = limits.tokens_per_minute
         if most is not None and (seconds := self._tokens.seconds_until(num_tokens, most)):

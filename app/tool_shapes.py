@@ -16,24 +16,30 @@ class ToolCallShape(ChatShape):
     """As ChatShape, with the calls apart from the content. A call comes in one chunk, when it is whole."""
 
     def __init__(
-        self, how: ToolFormat, head: Head, logprobs: ChatLogprobs | None = None, *, parallel: bool = True
+        self,
+        how: ToolFormat,
+        head: Head,
+        logprobs: ChatLogprobs | None = None,
+        *,
+        index: int = 0,
+        parallel: bool = True,
     ) -> None:
         """parallel: whether an answer may call more than once; of one that may not the first call counts."""
         self._parser: ToolCallParser = how.parser()
         self._parallel = parallel
         self._num_calls = 0
-        super().__init__(head, logprobs)
+        super().__init__(head, logprobs, index=index)
 
     def step(self, output: RequestOutput) -> bytes:
         """No text while it may be a call, or is part of one."""
         parsed = self._parser.push(output.text)
         return super().step(replace(output, text=parsed.text)) + self._call_chunks(parsed)
 
-    def ending(self, last: RequestOutput) -> bytes:
+    def reason(self, last: RequestOutput) -> bytes:
         """With what was held back before it."""
         parsed = self._parser.finish()
         rest = RequestOutput(last.request_id, parsed.text, ())
-        return super().step(rest) + self._call_chunks(parsed) + super().ending(last)
+        return super().step(rest) + self._call_chunks(parsed) + super().reason(last)
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
         """The answer in a body."""

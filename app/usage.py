@@ -1,6 +1,7 @@
 """Usage as JSON: the fields of an API, and the KV receipt beside them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.reuse_report import stored_reuse
@@ -8,7 +9,7 @@ from engine.outputs import KVReceipt, Usage
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
-    """Of all answers to one request: counts and bytes are added up, of times the longest is told. At least one."""
+    """Of all prompts of one request: counts and bytes are added up, of times the longest is told. At least one."""
     if len(usages) == 1:
         return usages[0]
     receipts = [usage.kv for usage in usages]
@@ -28,6 +29,17 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
         kv=kv,
         queue_ms=max(usage.queue_ms for usage in usages),
         ttft_ms=max(usage.ttft_ms for usage in usages),
+        total_ms=max(usage.total_ms for usage in usages),
+    )
+
+
+def usage_of_answers(usages: Sequence[Usage]) -> Usage:
+    """Of several answers to one prompt, the first one first: the prompt counts once, as it was for that one."""
+    first = usages[0]
+    return replace(
+        first,
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         total_ms=max(usage.total_ms for usage in usages),
     )
 

@@ -173,14 +173,26 @@ class AsyncLLMEngine:
             produced=produced,
             keep_kv=keep_kv,
         )
-        stream = RequestStream(
-            request, self.abort, self._engine.text_before(request), self._engine.reasoning_before(request)
-        )
-        self._streams[request.request_id] = stream
+        stream = self._stream(request)
         if (last := self._engine.end_if_complete(request)) is not None:
             self._deliver(last)
         self._watch_deadlines()
         self._wake.set()
+        return stream
+
+    def fork(self, request_id: str, choice: int) -> RequestStream:
+        """Queue one more answer, number `choice`, to the prompt of a request that `generate` has just returned, which
+        is number 0; before anything is awaited. The prompt is computed once, and its blocks are shared. Raises
+        OverloadedError."""
+        stream = self._stream(self._engine.add_fork(request_id, choice))
+        self._watch_deadlines()
+        return stream
+
+    def _stream(self, request: Request) -> RequestStream:
+        stream = RequestStream(
+            request, self.abort, self._engine.text_before(request), self._engine.reasoning_before(request)
+        )
+        self._streams[request.request_id] = stream
         return stream
 
     def abort(self, request_id: str) -> None:

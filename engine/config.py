@@ -56,6 +56,7 @@ class EngineConfig:
     attention: the name of a backend (`engine.attention.selector`), or "auto" for the first that can serve.
     decode_graphs: record steps that only decode, where the device can replay them.
     check_operators: hold every call of a device's fused operators to its documented limits, which costs much time.
+    max_answers: to one prompt of a request.
     tensor_parallel_size: processes that compute the model together, each on a device of its own, or on its share of
     the CPU's cores; kv_memory is of all of them together.
     cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
@@ -77,6 +78,7 @@ class EngineConfig:
     check_operators: bool = False
     prefix_cache: bool = True
     max_waiting: int = 256
+    max_answers: int = 16
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: float = 30.0
     queue_timeout: float = 0.0

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, StepFailedError
+from engine.errors import OverloadedError
 from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
@@ -62,6 +63,19 @@ class LLMEngine:
             unique, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
         )
         self.core.add_request(request)
+        self._outputs.add_request(request)
+        return request
+
+    def add_fork(self, first_id: str, choice: int) -> Request:
+        """One more answer to the prompt of a request that was just added. Raises OverloadedError."""
+        first = self.core.scheduler.get(first_id)
+        assert first is not None, "what has ended cannot be forked"
+        request = self.processor.fork(first, f"{first_id}-{choice}", choice)
+        try:
+            self.core.add_request(request)
+        except OverloadedError:
+            request.siblings.remove(request)
+            raise
         self._outputs.add_request(request)
         return request
 

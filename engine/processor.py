@@ -124,6 +124,10 @@ class Processor:
             request.append_token(token_id)
         return request
 
+    def fork(self, first: Request, request_id: str, choice: int) -> Request:
+        """A request for answer number `choice` to the prompt of `first`, which is for number 0."""
+        return first.fork(request_id, choice, self._make_mask(first.sampling, first.prompt_token_ids))
+
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
         """Keys of the full blocks of a prompt that begins with these tokens. Touches nothing else."""
         if not self._prefix_cache:

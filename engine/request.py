@@ -1,7 +1,7 @@
 """A request as the scheduler side sees it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
 
@@ -53,6 +53,8 @@ class Request:
     mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
     forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
     as far as they are known, if it wants them.
+    siblings: the requests for several answers to one prompt, this one among them, in the order of their numbers; empty
+    if it is alone.
     """
 
     request_id: str
@@ -92,15 +94,56 @@ class Request:
     untold_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
+    siblings: list["Request"] = field(default_factory=list, repr=False)
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.arrival)
 
+    def fork(self, request_id: str, choice: int, mask: TokenMask | None) -> "Request":
+        """A request for one more answer to its prompt, which differs in the numbers that its tokens are drawn with.
+
+        To be called before it has its first turn. mask: the fork's own, if this one has one.
+        """
+        fork = Request(
+            request_id,
+            self.tenant,
+            self.prompt_token_ids,
+            replace(self.sampling, choice=choice),
+            self.root_key,
+            list(self.block_keys),
+            arrival=self.arrival,
+            priority=self.priority,
+            deadline=self.deadline,
+            start_by=self.start_by,
+            public=self.public,
+            keeps_kv=self.keeps_kv,
+            mask=mask,
+        )
+        self.siblings = self.siblings or [self]
+        self.siblings.append(fork)
+        fork.siblings = self.siblings
+        return fork
+
     @property
     def num_prompt_tokens(self) -> int:
         """Length of the prompt."""
         return len(self.prompt_token_ids)
+
+    @property
+    def num_shared_tokens(self) -> int:
+        """What its siblings may share with it: each of them computes the last token of the prompt itself."""
+        return len(self.prompt_token_ids) - 1
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether its blocks hold what its siblings may share."""
+        return bool(self.blocks) and 0 < self.num_shared_tokens <= self.num_confirmed_tokens
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it is for one more answer to the prompt of a request that came before it."""
+        return bool(self.siblings) and self.siblings[0] is not self
 
     @property
     def num_tokens(self) -> int:

@@ -1,5 +1,6 @@
 """POST /v1/chat/completions."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +15,7 @@ from app.request_body import read_body
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
+from app.several_answers import answer_several
 from app.tenancy import tenant_of
 from app.tool_shapes import ToolCallShape, as_message
 from engine.errors import InvalidRequestError
@@ -28,6 +30,7 @@ async def chat_completions(request: Request) -> Response:
     check_model(engine, fields.model)
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
     params = _params(fields, engine)
+    num_answers = fields.num_answers(engine.config.max_answers)
     prompt = await services.prompts.prompt(
         engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking
     )
@@ -37,20 +40,26 @@ async def chat_completions(request: Request) -> Response:
         model=engine.model_name,
         fingerprint=services.host.fingerprint,
         include_usage=fields.include_usage,
+        num_drawn=num_answers,
     )
     logprobs = ChatLogprobs(TokenNames(engine.tokenizer)) if fields.logprobs else None
-    shape = ChatShape(head, logprobs, ends_with_stop_token=params.include_stop_str_in_output)
+    shape_of: Callable[..., ChatShape] = partial(
+        ChatShape, head, logprobs, ends_with_stop_token=params.include_stop_str_in_output
+    )
     if fields.offered:
         parallel = fields.parallel_tool_calls is not False
-        shape = ToolCallShape(how, head, logprobs, parallel=parallel)
+        shape_of = partial(ToolCallShape, how, head, logprobs, parallel=parallel)
         remember = partial(remember, as_message=partial(as_message, how, parallel))
-    return await answer(
+    if num_answers == 1:
+        return await answer(request, engine, fields, shape_of(), prompt=prompt.ids, params=params, remember=remember)
+    return await answer_several(
         request,
         engine,
         fields,
-        shape,
-        prompt=prompt.ids,
+        [shape_of(index=index) for index in range(num_answers)],
+        prompts=[prompt.ids],
         params=params,
+        num_drawn=num_answers,
         remember=remember,
     )
 

@@ -24,22 +24,33 @@ async def completions(request: Request) -> Response:
     fields = await read_body(request, CompletionRequest)
     check_model(engine, fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
-    head = Head.new("cmpl", model=engine.model_name, fingerprint=host.fingerprint, include_usage=fields.include_usage)
+    num_answers = fields.num_answers(engine.config.max_answers)
+    num_drawn = fields.num_drawn(engine.config.max_answers)
+    head = Head.new(
+        "cmpl",
+        model=engine.model_name,
+        fingerprint=host.fingerprint,
+        include_usage=fields.include_usage,
+        num_drawn=num_drawn,
+    )
     names = TokenNames(engine.tokenizer)
     prompts = [(prompt, await _ids(engine, prompt)) for prompt in fields.prompts()]
     shapes = [
         TextShape(
             head,
             TextLogprobs(names) if fields.logprobs is not None else None,
-            index=index,
+            index=number * num_answers + choice,
             echo=_echo(names, prompt, ids) if fields.echo and ids else None,
             ends_with_stop_token=params.include_stop_str_in_output,
         )
-        for index, (prompt, ids) in enumerate(prompts)
+        for number, (prompt, ids) in enumerate(prompts)
+        for choice in range(num_answers)
     ]
-    if len(prompts) == 1:
+    if len(prompts) * num_drawn == 1:
         return await answer(request, engine, fields, shapes[0], prompt=prompts[0][1], params=params)
-    return await answer_several(request, engine, fields, shapes, prompts=[ids for _, ids in prompts], params=params)
+    return await answer_several(
+        request, engine, fields, shapes, prompts=[ids for _, ids in prompts], params=params, num_drawn=num_drawn
+    )
 
 
 async def _ids(engine: Backend, prompt: str | list[int]) -> list[int]:

@@ -100,7 +100,6 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
 
     ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        **OpenAIRequest.neutral,
         "functions": ([],),
         "function_call": ("none", "auto"),
         "store": (False,),

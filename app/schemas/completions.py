@@ -6,9 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from app.limits import MAX_PROMPTS
+from app.limits import MAX_ANSWERS, MAX_PROMPTS
 from app.schemas.parsing import told
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenId, TopLogprobs
+from app.schemas.sampling import NO_DEFAULTS, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
 DEFAULT_MAX_TOKENS = 16
@@ -37,12 +38,14 @@ class CompletionRequest(OpenAIRequest):
     """The request of OpenAI's older API: text or token ids to be continued, or several of them."""
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        **OpenAIRequest.neutral,
         "suffix": ("",),
-        "best_of": (1,),
     }
 
     prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    best_of: AnswerCount | None = told(
+        "so many answers are made, and the `n` likeliest told, by the mean log probability of a token; limited as `n` "
+        "is; more than `n` cannot be streamed"
+    )
     echo: bool | None = told("the text begins with the prompt")
     logprobs: TopLogprobs | None = told(
         "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
@@ -54,12 +57,37 @@ class CompletionRequest(OpenAIRequest):
         given: Any = self.prompt
         return list(given) if isinstance(given, list) and not isinstance(given[0], int) else [given]
 
+    def num_drawn(self, most: int) -> int:
+        """Answers to each prompt that are made; `num_answers` of them are told.
+
+        Raises:
+            InvalidRequestError: more than `most`, fewer than are to be told, or more than one request may ask for.
+        """
+        told, drawn = self.num_answers(most), self.best_of or self.n or 1
+        if self.best_of is not None and not told <= self.best_of <= most:
+            text = (
+                f"best_of is {self.best_of}; it must be at least n, which is {told}, and at most {most} (--max-answers)"
+            )
+            raise InvalidRequestError(text, param="best_of")
+        if drawn > told and self.stream:
+            raise InvalidRequestError("best_of: the best of more than n answers cannot be streamed", param="best_of")
+        prompts = len(self.prompts())
+        if prompts * drawn > MAX_ANSWERS:
+            text = f"{drawn} answers to each of {prompts} prompts are more than the {MAX_ANSWERS} of one request"
+            raise InvalidRequestError(text, param=self.client_field("n"))
+        return drawn
+
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too."""
         fields = self if self.max_tokens is not None else self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS})
         params = super(CompletionRequest, fields).sampling_params(defaults)
-        return replace(params, logprobs=self.logprobs, prompt_logprobs=self.logprobs if self.echo else None)
+        # What is best is told by them.
+        needed = 0 if (self.best_of or 1) > (self.n or 1) else None
+        logprobs = self.logprobs if self.logprobs is not None else needed
+        return replace(params, logprobs=logprobs, prompt_logprobs=self.logprobs if self.echo else None)
 
     def client_field(self, engine_param: str) -> str:
-        """The engine has two fields for this API's one."""
+        """The engine has two fields for this API's one; how many answers are made may be said by another field."""
+        if engine_param == "n" and self.best_of is not None:
+            return "best_of"
         return "logprobs" if engine_param == "prompt_logprobs" else super().client_field(engine_param)

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from app.limits import (
     MAX_ALLOWED_TOKENS,
+    MAX_ANSWERS,
     MAX_BAD_WORD_LENGTH,
     MAX_BAD_WORDS,
     MAX_BIASED_TOKENS,
@@ -19,6 +20,7 @@ from app.limits import (
 from app.schemas.answer_forms import FormFields
 from app.schemas.parsing import RequestModel, told
 from app.schemas.urgency import UrgencyFields
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
@@ -46,6 +48,7 @@ StopTokens = Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS)]
 AllowedTokens = Annotated[list[TokenId], Field(min_length=1, max_length=MAX_ALLOWED_TOKENS)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_LENGTH)]
 BadWords = Annotated[list[BadWord], Field(max_length=MAX_BAD_WORDS)]
+AnswerCount = Annotated[int, Field(ge=1, le=MAX_ANSWERS)]
 TopLogprobs = Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
@@ -131,10 +134,7 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "prompt_cache_key",
         }
     )
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "n": (1,),
-    }
-
+    n: AnswerCount | None = told("answers to each prompt, which is computed once; at most `--max-answers` (16)")
     stream_options: "StreamOptions | None" = told(
         "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
     )
@@ -143,6 +143,13 @@ class OpenAIRequest(GenerationRequest, FormFields):
         """As SamplingFields, with the form that the answer must have."""
         params, form = super().sampling_params(defaults), self.answer_form()
         return params if form is None else replace(params, form=form[0])
+
+    def num_answers(self, most: int) -> int:
+        """To each prompt. Raises InvalidRequestError if that is more than `most`."""
+        if (self.n or 1) > most:
+            text = f"n is {self.n}; this server gives at most {most} answers to a prompt (--max-answers)"
+            raise InvalidRequestError(text, param="n")
+        return self.n or 1
 
     def client_field(self, engine_param: str) -> str:
         """The engine's form comes from one of several fields."""

@@ -127,19 +127,26 @@ class ReplayEngine:
         request = self._processor.process(
             name, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
         )
+        return self._begin(request)
+
+    def fork(self, request_id: str, choice: int) -> RequestStream:
+        """It says the same."""
+        return self._begin(self._processor.fork(self._answers[request_id].request, f"{request_id}-{choice}", choice))
+
+    def _begin(self, request: Request) -> RequestStream:
         stream = RequestStream(request, self.abort)
         most = request.sampling.max_tokens
         assert most is not None
-        ends_itself = not params.ignore_eos and most > ANSWER_TOKENS
+        ends_itself = not request.sampling.ignore_eos and most > ANSWER_TOKENS
         answer = _Answer(
             request,
             stream,
             self._step,
             ANSWER_TOKENS if ends_itself else most,
             "stop" if ends_itself else "length",
-            len(produced),
+            len(request.output_token_ids),
         )
-        self._answers[name] = answer
+        self._answers[request.request_id] = answer
         self._say(answer, f" {self._step}")
         return stream
 

@@ -90,6 +90,30 @@ class BlockManager:
         request.blocks.append(match.tail)
         return match.num_tokens, None
 
+    def share(self, request: Request, source: Request, num_tokens: int) -> None:
+        """Take what `source`, another answer to the same prompt, has of its first `num_tokens` behind the table of
+        `request`: also blocks that nobody finds. The last one, if it is filled partly, is to be copied: `own_last`."""
+        for block in source.blocks[len(request.blocks) : self.num_blocks_for(num_tokens)]:
+            self.pool.acquire(block)
+            request.blocks.append(block)
+        published = min(source.num_published_blocks, num_tokens // self.block_size)
+        request.num_published_blocks = max(request.num_published_blocks, published)
+
+    def shares_last(self, request: Request) -> bool:
+        """Whether its next token is to be written in a block of its table that is not its own alone."""
+        if request.num_computed_tokens == len(request.blocks) * self.block_size:
+            return False
+        return request.blocks[-1].ref_count > 1 or request.blocks[-1].key is not None
+
+    def own_last(self, request: Request) -> BlockCopy:
+        """A copy takes the place of the block that it shares; there must be room for it."""
+        shared = request.blocks.pop()
+        # Copies of one step are made in any order: of what is itself copied in this step, the origin is taken.
+        copied = self._copy(request, self._copied.get(shared.block_id, shared), 0)
+        assert copied is not None, "there was no room for a copy"
+        self.pool.release([shared])
+        return copied[1]
+
     def find_last(self, request: Request) -> KVCacheBlock | None:
         """The published block of the tokens behind its table, if they are its last ones and fill it: to be copied."""
         full, size = len(request.blocks), self.block_size

@@ -5,6 +5,7 @@ from engine.kv.block_manager import BlockManager
 from engine.outputs import KVReceipt, Reuse, ReuseEnd
 from engine.request import Request, RequestStatus
 from engine.scheduling.request_states import RequestStates
+from engine.scheduling.siblings import source_of, take_prompt
 from engine.scheduling.tiering import Tiering
 
 
@@ -25,6 +26,8 @@ class Admission:
         """
         if not request.blocks:
             device = self._blocks.match_prefix(request)
+            if (source := source_of(request, self._blocks.block_size)) is not None:
+                return self._fork(request, source, promised)
             if self._states.followers.follow(request, self._states.running):
                 self._blocks.free(request)
                 request.status = RequestStatus.FOLLOWING
@@ -38,7 +41,17 @@ class Admission:
                     request.status = RequestStatus.LOADING
                     return True
             request.num_computed_tokens = request.num_confirmed_tokens = device * self._blocks.block_size
-        if not self._fits(request, promised):
+        if not self._fits(request, promised + self._blocks.shares_last(request)):
+            return False
+        self._claim_tail(request)
+        return True
+
+    def _fork(self, request: Request, source: Request, promised: int) -> bool:
+        """Go on from the prompt of a sibling."""
+        take_prompt(request, source, self._blocks)
+        if not self._fits(request, promised + self._blocks.shares_last(request)):
+            request.num_computed_tokens = request.num_confirmed_tokens = 0
+            self._blocks.free(request)
             return False
         self._claim_tail(request)
         return True
@@ -58,6 +71,8 @@ class Admission:
             request.num_confirmed_tokens = request.num_computed_tokens
             if copy is not None:
                 self._copies.append(copy)
+        elif self._blocks.shares_last(request):
+            self._copies.append(self._blocks.own_last(request))
         if request.started is None:
             request.receipt = self._receipt(request)
             request.reuse = self._reuse(request)

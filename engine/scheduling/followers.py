@@ -8,20 +8,24 @@ from dataclasses import dataclass
 
 from engine.kv.block_manager import BlockManager
 from engine.request import Request, RequestStatus
+from engine.scheduling.siblings import leader_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Follower:
-    """num_blocks: of their common beginning, as far as the leader's prompt goes."""
+    """num_blocks: of their common beginning, as far as the leader's prompt goes; None: they are siblings."""
 
     request: Request
     leader: Request
-    num_blocks: int
+    num_blocks: int | None
 
     @property
     def is_due(self) -> bool:
         """Whether there is nothing more to wait for."""
         leader = self.leader
+        if self.num_blocks is None:
+            # What the tiers bring is for it too.
+            return leader.has_prompt or leader.status not in (RequestStatus.RUNNING, RequestStatus.LOADING)
         return leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING
 
 
@@ -36,8 +40,11 @@ class Followers:
         return len(self._followers)
 
     def follow(self, request: Request, others: Iterable[Request]) -> bool:
-        """Let `request`, whose table holds what the device has of it, wait for the one of `others` that will have most
-        of it; False if none will have more than the device has."""
+        """Let `request`, whose table holds what the device has of it, wait for a sibling that will have its prompt, or
+        for the one of `others` that will have most of it; False if none will have more than the device has."""
+        if (sibling := leader_of(request, self._blocks.block_size)) is not None:
+            self._followers[request.request_id] = _Follower(request, sibling, None)
+            return True
         leader, most = None, len(request.blocks)
         for other in others:
             will_have = other.keeps_kv and other.num_published_blocks >= len(request.blocks)

@@ -11,6 +11,7 @@ from engine.scheduling.deadlines import Deadlines
 from engine.scheduling.followers import Followers
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
+from engine.scheduling.siblings import heir_of, take_prompt
 from engine.scheduling.tiering import Tiering
 from engine.timeline import Phase
 
@@ -172,12 +173,14 @@ class RequestStates:
                 self.running.remove(request)
                 if self._tiering is not None:
                     self._tiering.used(request)
+                self._bequeath_prompt(request)
                 self._blocks.free(request)
             case _:
                 self.queue.remove(request)
                 if self._tiering is not None:
                     self._tiering.forget_waiting(request)
                 self._restored.pop(request_id, None)
+                self._bequeath_prompt(request)
                 self._blocks.free(request)
         if request.keeps_kv:
             self.prefixes.add(request)
@@ -185,6 +188,14 @@ class RequestStates:
         self.deadlines.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason
         return request
+
+    def _bequeath_prompt(self, request: Request) -> None:
+        """It ends: a sibling that waits takes the prompt over, unless somebody needs the room."""
+        if request.siblings:
+            self.release_followers()
+        if (heir := heir_of(request)) is not None:
+            take_prompt(heir, request, self._blocks)
+            self._restored[heir.request_id] = heir
 
     def _requeue(self, request: Request, now: float) -> None:
         request.timeline.enter(Phase.QUEUE, now)

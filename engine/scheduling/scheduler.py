@@ -89,12 +89,16 @@ class Scheduler:
                 retry_after=self.retry_after(),
             )
         self._states.add(request)
-        if self.tiering is not None:
+        if self.tiering is not None and not request.is_fork:
             self.tiering.arrived(request)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
         return self._states.finish(request_id, reason)
+
+    def get(self, request_id: str) -> Request | None:
+        """The request, unless it has ended."""
+        return self._states.get(request_id)
 
     def ids_of_tenant(self, tenant: str) -> list[str]:
         """Its requests that have not ended."""

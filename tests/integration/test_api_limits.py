@@ -82,6 +82,20 @@ async def test_tokens_per_minute_are_of_prompts_and_answers_together(everybody: 
     assert (used["requests"], used["tokens"], used["live"]) == (2, 30, 0)
 
 
+async def test_each_of_several_answers_counts_and_their_prompt_once(everybody: People) -> None:
+    await limit(everybody, tokens_per_minute=1000, requests_per_minute=4, concurrent_runs=3)
+    response = await everybody.alice.post("/v1/completions", json={**COMPLETION, "n": 3})
+    assert response.status == 200
+    used = {each["tenant"]: each for each in (await read(everybody.root, "/api/admin/tenants"))["data"]}["alice"]
+    assert (used["requests"], used["tokens"], used["live"]) == (3, 10 + 3 * 5, 0)
+    code, _ = await refusal(everybody, "/v1/completions", {**COMPLETION, "n": 2})
+    assert code == "requests_per_minute_limit"
+    for field in ("n", "best_of"):
+        response = await everybody.alice.post("/v1/completions", json={**COMPLETION, field: 4})
+        error = (await response.json())["error"]
+        assert (response.status, error["param"]) == (400, field)
+
+
 async def test_concurrent_runs_count_until_they_end_however_they_end(everybody: People) -> None:
     await limit(everybody, concurrent_runs=2)
     everybody.engine.hold()

@@ -230,7 +230,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
 @row(
     "openai",
     "chat.completions.create(...)",
-    "a field is wrong, or not supported (`n`): `BadRequestError` with it in `param`",
+    "a field is wrong, or not supported (`audio`): `BadRequestError` with it in `param`",
 )
 @pytest.mark.parametrize(
     ("fields", "param"),
@@ -242,7 +242,8 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
         ({"stop": ["x"] * 17}, "stop"),
         ({"temperature": -1}, "temperature"),
-        ({"n": 3}, "n"),
+        ({"n": 17}, "n"),
+        ({"audio": {}}, "audio"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
         ({"top_logprobs": 3}, "top_logprobs"),
@@ -256,6 +257,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         "stop",
         "temperature",
         "n",
+        "audio",
         "tools",
         "response_format",
         "top_logprobs",

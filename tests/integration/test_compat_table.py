@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 
 from tests.integration import (
+    test_api_answers,
     test_api_forms,
     test_api_logprobs,
     test_api_openai,
@@ -25,7 +26,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
         (
             "api.md",
             "### Chat completions, completions and models",
-            [test_api_openai, test_api_logprobs, test_api_forms, test_compat_langchain],
+            [test_api_openai, test_api_logprobs, test_api_answers, test_api_forms, test_compat_langchain],
         ),
         ("api.md", "### Messages", [test_compat_anthropic]),
         ("api.md", "### Models that think", [test_compat_thinking]),

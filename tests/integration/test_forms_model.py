@@ -77,6 +77,20 @@ def is_beginning(llm: LLM, params: SamplingParams, ids: list[int]) -> bool:
     return any(mask.words()) and mask.failure is None
 
 
+def test_each_of_several_answers_has_the_form(llm: LLM) -> None:
+    schema = {"type": "array", "items": {"type": "integer", "maximum": 9999}, "minItems": 3, "maxItems": 6}
+    params = SamplingParams(temperature=1.5, seed=1, max_tokens=60, form=form_of(schema))
+    first = llm.engine.add_request(llm.tokenizer.encode_prompt("Numbers:"), params)
+    order = [first.request_id, *(llm.engine.add_fork(first.request_id, choice).request_id for choice in (1, 2))]
+    texts = dict.fromkeys(order, "")
+    while llm.engine.has_unfinished_requests():
+        for output in llm.engine.step():
+            texts[output.request_id] += output.text
+    for text in texts.values():
+        jsonschema.validate(json.loads(text), schema)
+    assert len(set(texts.values())) == 3
+
+
 def test_an_answer_goes_on_in_its_form_from_any_of_its_tokens(llm: LLM) -> None:
     schema = {"type": "array", "items": {"type": "integer", "maximum": 99}, "minItems": 3, "maxItems": 6}
     params = SamplingParams(temperature=0.0, max_tokens=40, form=form_of(schema))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
+from engine.async_llm import AsyncLLMEngine, RequestStream
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.sampling_params import SamplingParams
@@ -47,13 +47,28 @@ async def engine(tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
     await engine.stop(0.0)
 
 
+def asked(number: int, params: SamplingParams) -> tuple[list[int], SamplingParams]:
+    prompt = [5 + (number * 31 + at * 7) % 200 for at in range(40)]
+    return prompt, replace(params, seed=100 + number % 3, max_tokens=TOKENS, ignore_eos=True)
+
+
 async def tokens_of(
     engine: AsyncLLMEngine, number: int, params: SamplingParams, produced: Sequence[int] = ()
 ) -> list[int]:
-    prompt = [5 + (number * 31 + at * 7) % 200 for at in range(40)]
-    seeded = replace(params, seed=100 + number % 3, max_tokens=TOKENS, ignore_eos=True)
+    prompt, seeded = asked(number, params)
     async with engine.generate(prompt, seeded, produced=produced) as stream:
         return [*produced, *[token for output in [each async for each in stream] for token in output.token_ids]]
+
+
+async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams, count: int) -> list[list[int]]:
+    """Several to one prompt."""
+    first = engine.generate(*asked(number, params))
+    streams = [first, *(engine.fork(first.request_id, choice) for choice in range(1, count))]
+
+    async def tokens(stream: RequestStream) -> list[int]:
+        return [token async for output in stream for token in output.token_ids]
+
+    return await asyncio.gather(*map(tokens, streams))
 
 
 def pairs(token_ids: Sequence[int], engine: AsyncLLMEngine) -> set[str]:
@@ -66,6 +81,22 @@ async def test_tokens_are_the_same_alone_in_a_crowd_and_after_a_preemption(engin
     alone = [await tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
     assert engine.stats().preemptions == 0
     crowd = [tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
+    assert await asyncio.gather(*crowd) == alone
+    assert engine.stats().preemptions > 0
+    engine.check()
+
+
+async def test_answers_to_one_prompt_are_the_same_alone_in_a_crowd_and_after_a_preemption(
+    engine: AsyncLLMEngine,
+) -> None:
+    names = ("drawn", "penalties, drawn", "biases")
+    alone = [
+        [await tokens_of(engine, number, replace(SETTINGS[name], choice=choice)) for choice in range(3)]
+        for number, name in enumerate(names)
+    ]
+    assert all(len(set(map(tuple, answers))) == 3 for answers in alone)
+    assert engine.stats().preemptions == 0
+    crowd = [answers_of(engine, number, SETTINGS[name], 3) for number, name in enumerate(names)]
     assert await asyncio.gather(*crowd) == alone
     assert engine.stats().preemptions > 0
     engine.check()

@@ -65,6 +65,19 @@ def test_two_ranks_answer_like_one_and_find_nothing_that_one_left(llm: LLM, alon
     assert [completion.usage.kv.computed for completion in together] == [len(prompt) for prompt in PROMPTS]
 
 
+def test_answers_to_one_prompt_share_it_on_every_rank(llm: LLM) -> None:
+    params = SamplingParams(seed=2, max_tokens=8, ignore_eos=True)
+    prompt = [token + 1 for token in PROMPTS[0]]
+    first = llm.engine.add_request(prompt, params)
+    order = [first.request_id, *(llm.engine.add_fork(first.request_id, choice).request_id for choice in (1, 2))]
+    told: dict[str, tuple[int, ...]] = dict.fromkeys(order, ())
+    while llm.engine.has_unfinished_requests():
+        for output in llm.engine.step():
+            told[output.request_id] += output.token_ids
+    alone = [llm.generate([prompt], replace(params, choice=choice))[0] for choice in range(3)]
+    assert list(told.values()) == [completion.token_ids for completion in alone]
+
+
 def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tuple[int, ...]]) -> None:
     llm.engine.core.scheduler.blocks.pool.forget_free()
     again = answer(llm, PROMPTS[0], ANSWER)

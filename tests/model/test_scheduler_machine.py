@@ -116,6 +116,25 @@ class SchedulerLife(RuleBasedStateMachine):
         self.scheduler.add_request(request)
         self.live[request.request_id] = request
 
+    @rule(
+        count=st.integers(1, 4),
+        prompt=st.lists(st.integers(0, 1), min_size=1, max_size=24),
+        max_tokens=st.integers(1, 10),
+        timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
+        keep_kv=st.booleans(),
+        masked=st.booleans(),
+    )
+    def add_answers(
+        self, count: int, prompt: list[int], max_tokens: int, timeout: float, keep_kv: bool, masked: bool
+    ) -> None:
+        """Several to one prompt."""
+        self.add(prompt, max_tokens, False, "a", 0, timeout, keep_kv, masked)
+        first = self.live[next(reversed(self.live))]
+        for choice in range(1, count + 1):
+            fork = first.fork(f"r{next(self.ids)}", choice, ToyMask() if masked else None)
+            self.scheduler.add_request(fork)
+            self.live[fork.request_id] = fork
+
     @rule(again=st.integers(0, 3), tail=st.lists(st.integers(0, 1), min_size=1, max_size=6), keep_kv=st.booleans())
     @precondition(lambda self: self.finished_prompts)
     def go_on(self, again: int, tail: list[int], keep_kv: bool) -> None:

@@ -15,9 +15,9 @@ from engine.scheduling.prefill_cost import PrefillCost
 Slots = list[int | None]
 
 
-def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None) -> int:
-    """The toy model: a function of the whole context. mask: as of a SchedulerOutput."""
-    digest = hashlib.sha256(repr(tuple(token_ids)).encode()).digest()
+def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None, choice: int = 0) -> int:
+    """The toy model: a function of the whole context and the answer's number. mask: as of a SchedulerOutput."""
+    digest = hashlib.sha256(repr((choice, *token_ids)).encode()).digest()
     words = int.from_bytes(mask, "little") if mask is not None else -1
     allowed = [token for token in range(vocab) if words >> token & 1]
     return allowed[int.from_bytes(digest[:4], "little") % len(allowed)]
@@ -49,7 +49,7 @@ def expected_output(
     """What the toy model answers with no cache, no batch and no preemption. mask: a new one."""
     tokens, produced = list(prompt), list[int]()
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
-        produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None))
+        produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None, sampling.choice))
         if mask is not None:
             mask.accept(produced[-1])
         tokens.append(produced[-1])
@@ -62,6 +62,7 @@ def expected_output(
 class _Known:
     token_ids: list[int]
     blocks: list[int]
+    choice: int
 
 
 class ToyWorker:
@@ -80,14 +81,14 @@ class ToyWorker:
         computed: dict[str, int] = {}
         for new in output.new_requests:
             assert new.request_id not in self.requests
-            self.requests[new.request_id] = _Known(list(new.token_ids), list(new.block_ids))
+            self.requests[new.request_id] = _Known(list(new.token_ids), list(new.block_ids), new.sampling.choice)
             computed[new.request_id] = new.num_computed_tokens
         for cached in output.cached_requests:
             self.requests[cached.request_id].blocks += cached.new_block_ids
             self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
-        for copy in output.copies:
-            self.device[copy.target_id] = list(self.device[copy.source_id])
+        # In any order: none may read what another one writes.
+        self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
         results = [self._copy(job, load=True) for job in output.loads]
         sampled: dict[str, tuple[int, ...]] = {}
         for number in range(output.passes):
@@ -117,7 +118,7 @@ class ToyWorker:
         assert seen == request.token_ids[:end], "a request attended to KV that is not its own"
         if end < len(request.token_ids):
             return None
-        request.token_ids.append(next_token(request.token_ids, self.vocab, mask))
+        request.token_ids.append(next_token(request.token_ids, self.vocab, mask, request.choice))
         return request.token_ids[-1]
 
 

@@ -1,7 +1,8 @@
 """An engine without a model: the same interface, answers that follow from nothing but their length.
 
-Its tokens are bytes, two control tokens, and the words " w0", " w1", ... that every answer is made of. A test may
-hold it (`hold`) and let it make a number of steps (`allow`).
+Its tokens are bytes, two control tokens, and the words " w0", " w1", ... that every answer is made of; of several
+answers to one prompt the second has " w100", ... A test may hold it (`hold`) and let it make a number of steps
+(`allow`).
 """
 
 import asyncio
@@ -100,9 +101,11 @@ def text_of(ids: Sequence[int]) -> str:
     ).decode()  # fmt: skip
 
 
-def fake_logprobs(token_id: int, count: int) -> TokenLogprobs:
-    """The token is the likeliest, and those behind it in the vocabulary follow."""
-    return TokenLogprobs(token_id, -0.5, tuple((token_id + place, -0.5 - place) for place in range(count)))
+def fake_logprobs(token_id: int, count: int, choice: int = 0) -> TokenLogprobs:
+    """The token is the likeliest, and those behind it in the vocabulary follow. Later answers are likelier."""
+    return TokenLogprobs(
+        token_id, -0.5 / (1 + choice), tuple((token_id + place, -0.5 - place) for place in range(count))
+    )
 
 
 @dataclass(eq=False)
@@ -259,6 +262,17 @@ class FakeEngine:
         self._wake.set()
         return stream
 
+    def fork(self, request_id: str, choice: int) -> FakeStream:
+        first = self._live[request_id]
+        if len(self._live) >= self.config.max_waiting:
+            raise OverloadedError("too many requests are waiting", retry_after=3)
+        params = replace(first.params, choice=choice)
+        stream = FakeStream(f"{request_id}-{choice}", params, first.prompt, first.tenant, first.urgency, first.keep_kv)
+        self.requests.append(stream)
+        self._live[stream.request_id] = stream
+        self._change.set()
+        return stream
+
     def abort(self, request_id: str) -> None:
         stream = self._live.get(request_id)
         if stream is not None:
@@ -343,7 +357,8 @@ class FakeEngine:
         elif count >= ANSWER_WORDS and not stream.params.ignore_eos:
             self._finish(stream, "", (END,), "stop")
         else:
-            self._say(stream, f" w{count}", WORDS + count)
+            word = 100 * stream.params.choice + count
+            self._say(stream, f" w{word}", WORDS + word)
 
     def _say(self, stream: FakeStream, text: str, token_id: int) -> None:
         met = next((stop for stop in stream.params.stop if stop in stream.text + text), None)
@@ -356,7 +371,8 @@ class FakeEngine:
 
     def _put(self, stream: FakeStream, output: RequestOutput) -> None:
         if (count := stream.params.logprobs) is not None:
-            output = replace(output, logprobs=tuple(fake_logprobs(id_, count) for id_ in output.token_ids))
+            choice = stream.params.choice
+            output = replace(output, logprobs=tuple(fake_logprobs(id_, count, choice) for id_ in output.token_ids))
         if (count := stream.params.prompt_logprobs) is not None and not stream.produced:
             output = replace(output, prompt_logprobs=tuple(fake_logprobs(id_, count) for id_ in stream.prompt[1:]))
         stream.text += output.text

@@ -48,6 +48,7 @@ class Rig:
     rest: float = 0.0
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
+    prefix_cache: bool = True
     prefill: PrefillCost = field(default_factory=PrefillCost)
     now: float = 0.0
     requests: list[Request] = field(default_factory=list)
@@ -61,7 +62,7 @@ class Rig:
             else None
         )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
-        self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
+        self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=self.prefix_cache)
         tiering = Tiering(self.tiers, self.blocks, self.prefill, clock=self.clock) if self.tiers else None
         limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
         queue = make_queue(
@@ -84,13 +85,24 @@ class Rig:
         stop_token_ids: tuple[int, ...] = (),
         keep_kv: bool = True,
     ) -> Request:
-        keys = extend_keys(ROOT, prompt, BLOCK)
+        keys = extend_keys(ROOT, prompt, BLOCK) if self.prefix_cache else []
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids)
         request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
         request.deadline, request.start_by, request.keeps_kv = deadline, start_by, keep_kv
         self.scheduler.add_request(request)
         self.requests.append(request)
         return request
+
+    def add_answers(
+        self, prompt: Sequence[int], count: int, max_tokens: int = 4, *, keep_kv: bool = True
+    ) -> list[Request]:
+        """Requests for so many answers to one prompt."""
+        first = self.add(prompt, max_tokens, keep_kv=keep_kv)
+        forks = [first.fork(f"r{next(self.ids)}", choice, None) for choice in range(1, count)]
+        for fork in forks:
+            self.scheduler.add_request(fork)
+        self.requests += forks
+        return [first, *forks]
 
     def begin(self) -> tuple[SchedulerOutput, ModelRunnerOutput]:
         output = self.scheduler.schedule()

@@ -64,7 +64,7 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"stop": 5}, "stop"),
         ({"stream": "yes"}, "stream"),
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
-        ({"n": 2}, "n"),
+        ({"n": 129}, "n"),
         ({"tools": [{"type": "function"}]}, "tools[0].function"),
         ({"tool_choice": "any"}, "tool_choice"),
         ({"structured_outputs": {"xml": 1}}, "structured_outputs.xml"),
@@ -114,7 +114,7 @@ def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_fiel
         ({"suffix": "end"}, "suffix"),
         ({"logprobs": 21}, "logprobs"),
         ({"logprobs": True}, "logprobs"),
-        ({"best_of": 2}, "best_of"),
+        ({"best_of": 129}, "best_of"),
         ({"messages": []}, "messages"),
     ],
 )

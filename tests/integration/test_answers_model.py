@@ -1,0 +1,89 @@
+"""Several answers to one prompt on real workers: the same texts as alone, in memory for the prompt once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.llm import LLM
+from engine.outputs import RequestOutput, joined
+from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
+from tests.tiny_models import make_tiny_model
+
+BLOCK = 64
+DRAWN = SamplingParams(seed=11, max_tokens=30, ignore_eos=True)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("bfloat16", True), ("bfloat16", False), ("float32", True)],
+    ids=["native", "native, no prefix cache", "torch"],
+)
+def llm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
+    dtype, prefix_cache = request.param
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path_factory.mktemp("answers") / "model", hidden=128, heads=2, kv_heads=1),
+        model_name="tiny",
+        tiers=None,
+        secret=b"a secret of the tests",
+        dtype=dtype,
+        kv_memory=16 * 2 * 2 * 64 * 64 * (2 if dtype == "bfloat16" else 4),
+        prefix_cache=prefix_cache,
+        cache_dir=default_cache_dir(),
+    )
+    with LLM(config) as made:
+        yield made
+
+
+def prompt_of(length: int) -> list[int]:
+    return [5 + (length * 31 + at * 7) % 200 for at in range(length)]
+
+
+def answers(
+    llm: LLM, prompt: Sequence[int], params: SamplingParams, count: int, watch: Callable[[], None] = lambda: None
+) -> list[RequestOutput]:
+    """So many answers to one prompt, whole. watch: called after each step."""
+    order = [llm.engine.add_request(prompt, params).request_id]
+    order += [llm.engine.add_fork(order[0], choice).request_id for choice in range(1, count)]
+    told: dict[str, list[RequestOutput]] = {request_id: [] for request_id in order}
+    while llm.engine.has_unfinished_requests():
+        for output in llm.engine.step():
+            told[output.request_id].append(output)
+        watch()
+    llm.engine.check()
+    assert llm.engine.stats().blocks_used == 0
+    return [joined(told[request_id]) for request_id in order]
+
+
+@pytest.mark.parametrize("length", [40, 2 * BLOCK, 2 * BLOCK + 1, 150])
+def test_each_answer_is_the_one_drawn_alone_with_its_number(llm: LLM, length: int) -> None:
+    prompt = prompt_of(length)
+    together = answers(llm, prompt, DRAWN, 4)
+    assert len({answer.token_ids for answer in together}) == 4
+    for choice, answer in enumerate(together):
+        [alone] = answers(llm, prompt, replace(DRAWN, choice=choice), 1)
+        assert answer.token_ids == alone.token_ids
+
+
+def test_memory_is_the_prompt_once_and_what_each_answer_adds(llm: LLM) -> None:
+    used: list[int] = []
+    together = answers(llm, prompt_of(151), DRAWN, 5, lambda: used.append(llm.engine.stats().blocks_used))
+    # Two full blocks for all, and a third one, partly the prompt's, for each.
+    assert max(used) == 2 + 5
+    assert [answer.usage.kv.computed for answer in together if answer.usage is not None] == [151, 1, 1, 1, 1]
+
+
+def test_answers_to_a_prompt_that_is_told_of_are_told_the_same_of_it(llm: LLM) -> None:
+    params = replace(DRAWN, logprobs=1, prompt_logprobs=1, max_tokens=3)
+    first, second = answers(llm, prompt_of(150), params, 2)
+    assert len(first.prompt_logprobs) == 149
+    assert first.prompt_logprobs == second.prompt_logprobs
+    assert second.usage is not None
+    assert second.usage.kv.computed == 1
+
+
+def test_greedy_answers_are_all_the_same(llm: LLM) -> None:
+    params = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True)
+    assert len({answer.token_ids for answer in answers(llm, prompt_of(100), params, 3)}) == 1

@@ -1,0 +1,142 @@
+"""Several answers to one prompt: it is computed once, and kept once."""
+
+import pytest
+
+from engine.request import Request, RequestStatus
+from tests.model.toys import ToyStore, expected_output
+from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
+
+PROMPT = [1, 2, 3, 4] * 5
+
+
+def blocks_of(num_tokens: int) -> int:
+    return -(-num_tokens // BLOCK)
+
+
+def are_right(requests: list[Request]) -> bool:
+    return all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in requests)
+
+
+def computed(requests: list[Request]) -> list[int]:
+    return [request.receipt.computed for request in requests if request.receipt is not None]
+
+
+@pytest.mark.parametrize("rest", range(BLOCK))
+@pytest.mark.parametrize("prefix_cache", [True, False])
+def test_memory_is_the_prompt_once_and_what_each_answer_adds(rest: int, prefix_cache: bool) -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=64, max_num_seqs=8, prefix_cache=prefix_cache)
+    prompt = [*PROMPT, *range(10, 10 + rest)]
+    answers = rig.add_answers(prompt, 5, max_tokens=11)
+    # The last token of the prompt is computed by each for itself, in a block of its own.
+    shared = (len(prompt) - 1) // BLOCK
+    while any(answer.status is not RequestStatus.FINISHED for answer in answers):
+        rig.step()
+        running = [answer for answer in answers if answer.status is RequestStatus.RUNNING]
+        if len(running) == 5:
+            own = sum(blocks_of(answer.num_computed_tokens) - shared for answer in running)
+            assert rig.pool.num_used == shared + own
+    assert computed(answers) == [len(prompt), 1, 1, 1, 1]
+    assert are_right(answers)
+    assert len({tuple(answer.output_token_ids) for answer in answers}) == 5
+    assert rig.pool.num_used == 0
+
+
+@pytest.mark.parametrize("prefix_cache", [True, False])
+@pytest.mark.parametrize(("max_num_seqs", "max_tokens"), [(1, 1), (1, 9), (2, 9), (8, 1)])
+def test_who_comes_when_the_first_has_ended_takes_the_prompt_over(
+    prefix_cache: bool, max_num_seqs: int, max_tokens: int
+) -> None:
+    rig = Rig(max_num_seqs=max_num_seqs, prefix_cache=prefix_cache, pool_blocks=64)
+    answers = rig.add_answers([*PROMPT, 5, 6], 4, max_tokens)
+    rig.run()
+    assert computed(answers) == [len(PROMPT) + 2, 1, 1, 1]
+    assert are_right(answers)
+    # The first one filled the block and left it to be found: nobody wrote anything else into it.
+    again = rig.add([*PROMPT, 5, 6, *answers[0].output_token_ids, 7])
+    rig.run()
+    assert are_right([again])
+    assert rig.pool.num_used == 0
+
+
+def test_answers_that_keep_no_kv_share_the_prompt_all_the_same() -> None:
+    rig = Rig()
+    answers = rig.add_answers([*PROMPT, 5, 6], 3, keep_kv=False)
+    rig.run()
+    assert computed(answers) == [len(PROMPT) + 2, 1, 1]
+    assert rig.pool.num_cached == 0
+
+
+def test_while_the_first_computes_the_prompt_others_have_their_turn() -> None:
+    rig = Rig(max_tokens_per_step=8)
+    answers = rig.add_answers(PROMPT, 3)
+    rig.step()
+    rig.step()
+    assert [each.status for each in answers] == [RequestStatus.RUNNING, *[RequestStatus.FOLLOWING] * 2]
+    other = rig.add([7, 8, 9])
+    rig.run()
+    assert are_right([*answers, other])
+
+
+@pytest.mark.parametrize("steps", range(8))
+@pytest.mark.parametrize("which", [[0], [1], [0, 1], [0, 1, 2]])
+def test_answers_that_are_aborted_leave_nothing_behind_and_the_others_go_on(steps: int, which: list[int]) -> None:
+    rig = Rig(max_tokens_per_step=8, max_num_seqs=2, prefix_cache=steps % 2 == 0)
+    answers = rig.add_answers([*PROMPT, 5], 3, max_tokens=6)
+    for _ in range(steps):
+        rig.step()
+    gone = [answers[index] for index in which]
+    for answer in gone:
+        rig.scheduler.finish_request(answer.request_id, "abort")
+        rig.scheduler.check()
+    rig.run()
+    assert are_right([answer for answer in answers if answer not in gone])
+    assert rig.pool.num_used == 0
+
+
+def test_a_step_that_fails_ends_those_who_were_in_it_and_the_others_compute_the_prompt() -> None:
+    rig = Rig(max_tokens_per_step=32)
+    answers = rig.add_answers(PROMPT, 3)
+    step, _ = rig.begin()
+    assert rig.scheduler.fail_step(step) == answers[:1]
+    rig.run()
+    assert are_right(answers[1:])
+    assert computed(answers[1:]) == [len(PROMPT), 1]
+
+
+def test_blocks_that_wait_with_an_answer_go_to_whoever_runs_and_needs_them() -> None:
+    rig = Rig(pool_blocks=16, max_num_seqs=2, max_tokens_per_step=32, prefix_cache=False)
+    long, first, other = rig.add([9], 40), rig.add(PROMPT, 1), rig.add([8], 40)
+    fork = first.fork("fork", 1, None)
+    rig.scheduler.add_request(fork)
+    while not first.output_token_ids:
+        rig.step()
+    assert fork.has_prompt
+    rig.run()
+    assert are_right([long, first, other, fork])
+    assert rig.scheduler.num_reclaims == 1
+    assert computed([fork]) == [len(PROMPT)]
+
+
+def test_answers_are_the_same_when_they_are_stopped_for_room() -> None:
+    rig = Rig(pool_blocks=10, max_num_seqs=8, max_tokens_per_step=32)
+    answers = rig.add_answers([*PROMPT, 5], 4, max_tokens=14)
+    rig.run()
+    assert rig.scheduler.num_preemptions > 0
+    assert are_right(answers)
+
+
+def test_what_the_tiers_bring_is_brought_once() -> None:
+    rig = Rig(store=ToyStore(64, latency=2), max_tokens_per_step=32)
+    rig.add(PROMPT, 1)
+    rig.run()
+    for _ in range(20):
+        output = rig.scheduler.schedule()
+        if output is not None:
+            rig.scheduler.update(output, rig.worker.execute(output))
+    rig.pool.forget_free()
+    answers = rig.add_answers(PROMPT, 3)
+    rig.run()
+    receipts = [answer.receipt for answer in answers if answer.receipt is not None]
+    assert [receipt.cpu for receipt in receipts] == [len(PROMPT) - 1, 0, 0]
+    assert [receipt.computed for receipt in receipts] == [1, 1, 1]
+    assert are_right(answers)

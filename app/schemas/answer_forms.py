@@ -51,7 +51,8 @@ class SchemaFormat(RequestModel):
     json_schema: NamedSchema
 
 
-def _kind(value: object) -> str:
+def format_kind(value: object) -> str:
+    """The tag of one of OpenAI's formats."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return {"text": "<text>", "json_object": "<object>"}.get(str(kind), "<schema>")
 
@@ -60,7 +61,7 @@ ResponseFormat = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<object>")]
     | Annotated[SchemaFormat, Tag("<schema>")],
-    Discriminator(_kind),
+    Discriminator(format_kind),
 ]
 
 

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from app.limits import MAX_PROMPTS
 from app.schemas.parsing import told
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenId, TopLogprobs
+from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
 DEFAULT_MAX_TOKENS = 16
@@ -43,6 +44,9 @@ class CompletionRequest(OpenAIRequest):
     }
 
     prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = told(
+        "of the answer; left out: 16; 0, with `echo`: the prompt alone"
+    )
     echo: bool | None = told("the text begins with the prompt")
     logprobs: TopLogprobs | None = told(
         "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
@@ -54,9 +58,22 @@ class CompletionRequest(OpenAIRequest):
         given: Any = self.prompt
         return list(given) if isinstance(given, list) and not isinstance(given[0], int) else [given]
 
+    @property
+    def is_prompt_alone(self) -> bool:
+        """Whether nothing is to be answered."""
+        return self.max_tokens == 0
+
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too."""
-        fields = self if self.max_tokens is not None else self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS})
+        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too. A
+        token has to be drawn for a prompt to be computed.
+
+        Raises:
+            InvalidRequestError: neither a prompt nor an answer is wanted.
+        """
+        if self.is_prompt_alone and not self.echo:
+            raise InvalidRequestError("max_tokens: 0 needs echo to be true", param="max_tokens")
+        limit = DEFAULT_MAX_TOKENS if self.max_tokens is None else max(self.max_tokens, 1)
+        fields = self.model_copy(update={"max_tokens": limit})
         params = super(CompletionRequest, fields).sampling_params(defaults)
         return replace(params, logprobs=self.logprobs, prompt_logprobs=self.logprobs if self.echo else None)
 

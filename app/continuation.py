@@ -46,7 +46,7 @@ class Continuation:
         conversation = await self._store.conversations.get(answer.conversation_id)
         prompt_ids = await self._prompt_of(engine, conversation, answer)
         run_id = new_id("run")
-        stream = self._generate(engine, prompt_ids, answer, run_id)
+        stream = await self._generate(engine, prompt_ids, answer, run_id)
 
         def abort() -> None:
             engine.abort(stream.request_id)
@@ -81,11 +81,12 @@ class Continuation:
             raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
         return prompt.ids
 
-    def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
+    async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
         assert answer.params is not None
         params = replace(params_from_json(answer.params), max_tokens=None)
         produced = unpack_ids(answer.tokens.ids)
         try:
+            await engine.prepare(params)
             return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
         except InvalidRequestError as error:
             error.param = "id"

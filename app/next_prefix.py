@@ -8,6 +8,7 @@ answer ends -> wait until the engine has nothing to do -> compute -> kept
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +23,7 @@ from app.token_history import MessageTokens, pack_ids
 from app.token_trails import TokenNode
 from app.turns import Turns
 from engine.sampling_params import SamplingParams
+from models.pangu.chat_format import Message as ChatMessage
 
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0
@@ -43,15 +45,15 @@ class NextPrefixes:
             "its next prompt is not begun", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
         )
 
-    def after(self, run: Run, instructions: str | None = None) -> None:
+    def after(self, run: Run, instructions: str | None = None, tools: Sequence[ChatMessage] = ()) -> None:
         """When `run` has ended: begin what follows it, if it was thought about.
 
-        instructions: in place of the conversation's system prompt; they are mostly said again.
+        instructions: in place of the conversation's system prompt. They and the tools are mostly said again.
         """
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
             return
-        self._tasks.begin(self._begin(run, instructions))
+        self._tasks.begin(self._begin(run, instructions, tools))
 
     async def settled(self) -> None:
         """Wait until nothing is to be computed any more."""
@@ -61,15 +63,15 @@ class NextPrefixes:
         """What has not been computed will be with its question."""
         await self._tasks.stop()
 
-    async def _begin(self, run: Run, instructions: str | None) -> None:
+    async def _begin(self, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> None:
         await run.ended.wait()
         engine = self._host.require()
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
-        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions))
+        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools))
 
-    async def _compute(self, engine: Backend, run: Run, instructions: str | None) -> bool:
+    async def _compute(self, engine: Backend, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> bool:
         """False: somebody else asks, or came meanwhile."""
         if is_busy(engine):
             return False
@@ -80,7 +82,7 @@ class NextPrefixes:
         if instructions is not None:
             conversation = replace(conversation, system_prompt=instructions)
         path = await store.messages.path(run.answer.id)
-        ids = await self._turns.next_prefix_of(conversation, path)
+        ids = await self._turns.next_prefix_of(conversation, path, tools)
         # A token has to be drawn for a prompt to be computed; nobody looks at it.
         params = SamplingParams(temperature=0.0, max_tokens=1)
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)

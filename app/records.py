@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.token_history import MessageTokens
+from app.tool_use import ToolUse, read_calls
+from models.tool_calls import Parsed
 
 Role = Literal["system", "user", "assistant"]
 MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]
@@ -40,11 +42,14 @@ class Conversation:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+_OF_THE_SERVER = frozenset({"tokens", "tool_use"})
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One node of the tree; siblings are branches. reasoning: what the model thought before it answered.
 
-    `tokens` is what the engine saw of it; clients do not see that.
+    `tokens` is what the engine saw of it; clients do not see that. tool_use: None if there is nothing but text in it.
     """
 
     id: str
@@ -62,7 +67,13 @@ class Message:
     params: dict[str, Any] | None = None
     reasoning: str | None = None
     tokens: MessageTokens = field(default_factory=MessageTokens)
+    tool_use: ToolUse | None = None
+
+    @property
+    def said(self) -> Parsed:
+        """The content apart from the calls in it, as far as both are sure."""
+        return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
 
     def to_json(self) -> dict[str, Any]:
         """What clients see."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "tokens"}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_SERVER}

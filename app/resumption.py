@@ -82,7 +82,7 @@ class Resumption:
         await self._store.runs.resumed(record)
         while not run.ended.is_set():
             try:
-                self._start(engine, record, run)
+                await self._start(engine, record, run)
                 return
             except NotReadyError:
                 # The server stops already: the next one goes on with it.
@@ -93,12 +93,14 @@ class Resumption:
                 logger.warning("%s: not gone on with: %s", run.id, error.message)
                 await self._runs.close(run, "incomplete", None)
 
-    def _start(self, engine: Backend, record: RunRecord, run: Run) -> None:
+    async def _start(self, engine: Backend, record: RunRecord, run: Run) -> None:
         timeout = record.deadline - time.time() if record.deadline is not None else None
         assert run.answer.params is not None
+        params = params_from_json(run.answer.params)
+        await engine.prepare(params)
         stream = engine.generate(
             unpack_ids(record.prompt_ids),
-            params_from_json(run.answer.params),
+            params,
             request_id=run.id,
             tenant=run.tenant,
             urgency=Urgency(record.priority, timeout),

@@ -48,9 +48,11 @@ def unpack_ids(packed: bytes) -> list[int]:
     return ids.tolist()
 
 
-def prompt_key(prompt_identity: str, system_prompt: str | None) -> str:
-    """Names what must be equal for stored ids to be used. `prompt_identity` stands for tokenizer and template."""
-    return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}".encode()).hexdigest()[:32]
+def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "") -> str:
+    """Names what must be equal for stored ids to be used. `prompt_identity` stands for tokenizer and template; tools:
+    what the prompt tells of them."""
+    told = f"\0{tools}" if tools else ""
+    return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{told}".encode()).hexdigest()[:32]
 
 
 def num_common(one: bytes, other: bytes) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 from app.ids import new_id
 from app.logprob_shapes import ChatLogprobs
 from app.openai_shapes import ChatShape, Head
+from app.tool_offer import ToolOffer
 from engine.outputs import FinishReason, RequestOutput
-from models.pangu.chat_format import Message
-from models.tool_calls import Parsed, ToolCall, ToolCallParser
+from models.tool_calls import Parsed, ToolCall
 from models.tool_format import ToolFormat
 
 
@@ -16,17 +16,12 @@ class ToolCallShape(ChatShape):
     """As ChatShape, with the calls apart from the content. A call comes in one chunk, when it is whole."""
 
     def __init__(
-        self,
-        how: ToolFormat,
-        head: Head,
-        logprobs: ChatLogprobs | None = None,
-        *,
-        index: int = 0,
-        parallel: bool = True,
+        self, how: ToolFormat, offer: ToolOffer, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0
     ) -> None:
-        """parallel: whether an answer may call more than once; of one that may not the first call counts."""
-        self._parser: ToolCallParser = how.parser()
-        self._parallel = parallel
+        """offer: what the answer may call."""
+        self._parser = how.parser(parallel=offer.parallel)
+        # OpenAI says "stop" of a call that nobody had the choice not to make.
+        self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
         super().__init__(head, logprobs, index=index)
 
@@ -43,8 +38,9 @@ class ToolCallShape(ChatShape):
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
         """The answer in a body."""
-        parsed = read_answer(self._parser, answer.text)
-        calls = [_call(call) for call in self._counted(parsed)]
+        parsed = self._parser.whole(answer.text)
+        self._num_calls = len(parsed.calls)
+        calls = [_call(call) for call in parsed.calls]
         choice = super().choice(replace(answer, text=parsed.text))
         if calls:
             choice["message"] |= {"content": parsed.text or None, "tool_calls": calls}
@@ -54,31 +50,15 @@ class ToolCallShape(ChatShape):
         self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         choice = super()._choice(content, reason, told)
-        return choice | {"finish_reason": "tool_calls"} if reason == "stop" and self._num_calls else choice
+        return choice | {"finish_reason": self._reason_of_calls} if reason == "stop" and self._num_calls else choice
 
     def _call_chunks(self, parsed: Parsed) -> bytes:
         first = self._num_calls
-        deltas = ({"index": index, **_call(call)} for index, call in enumerate(self._counted(parsed), first))
+        self._num_calls += len(parsed.calls)
+        deltas = ({"index": index, **_call(call)} for index, call in enumerate(parsed.calls, first))
         return b"".join(self._chunk([self._choice({"delta": {"tool_calls": [delta]}}, None)]) for delta in deltas)
-
-    def _counted(self, parsed: Parsed) -> tuple[ToolCall, ...]:
-        counted = parsed.calls if self._parallel else parsed.calls[: 1 - self._num_calls]
-        self._num_calls += len(counted)
-        return counted
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": new_id("call"), "type": "function", "function": function}
-
-
-def read_answer(parser: ToolCallParser, text: str) -> Parsed:
-    """All of an answer at once."""
-    begun, rest = parser.push(text), parser.finish()
-    return Parsed(begun.text + rest.text, begun.calls + rest.calls)
-
-
-def as_message(how: ToolFormat, parallel: bool, text: str) -> Message:
-    """An answer as its client sends it again."""
-    parsed = read_answer(how.parser(), text)
-    return Message("assistant", parsed.text, parsed.calls if parallel else parsed.calls[:1])

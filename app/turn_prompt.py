@@ -1,12 +1,13 @@
 """The prompt of a turn, from the stored token ids of its path: history is never tokenised again while they hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.backend import Backend
 from app.prompts import chat_ids, to_ids
 from app.records import Message
 from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
+from app.tool_use import IsCall, IsResult
 from models.pangu.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
@@ -21,12 +22,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptMaker:
-    """prompt_identity: names the tokenizer and template. param: what clients call the new messages."""
+    """prompt_identity: names the tokenizer and template. param: what clients call the new messages. tools: what the
+    prompt begins with, as in `app.tool_offer.ToolOffer.messages`."""
 
     engine: Backend
     prompt_identity: str
     system_prompt: str | None
     param: str = "content"
+    tools: Sequence[ChatMessage] = ()
 
     async def prompt(
         self, path: Sequence[Message], new: Sequence[ChatMessage] = (), *, thinking: ThinkingMode | None = None
@@ -40,10 +43,11 @@ class PromptMaker:
         Raises:
             InvalidRequestError: too long, or the template refuses the messages.
         """
-        key = prompt_key(self.prompt_identity, self.system_prompt)
+        key = prompt_key(self.prompt_identity, self.system_prompt, "".join(tools.content for tools in self.tools))
         tokenised = _tokenised(path)
-        num_new = len(path) - len(tokenised) + len(new)
-        messages = chat_messages(self.system_prompt, path, new)
+        said_since = [*turns_of(path[len(tokenised) :]), *new]
+        num_new = len(said_since)
+        messages = [*self.tools, *chat_messages(self.system_prompt, [*turns_of(tokenised), *said_since])]
         ids = joined_ids([message.tokens for message in tokenised], key)
         if ids is not None and not num_new and thinking is None:
             return Prompt(ids, path[-1].tokens)
@@ -60,7 +64,7 @@ class PromptMaker:
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
         """What the prompt of the next turn begins with, whatever is asked. path: its last message is an answer."""
-        messages = chat_messages(self.system_prompt, path, ())
+        messages = [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
         text = "".join(message.content for message in messages)
         return await to_ids(self.engine, lambda: self.engine.chat_format.next_prefix(messages), text, param=self.param)
 
@@ -79,12 +83,22 @@ def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
     return path[: next(known, 0)]
 
 
-def chat_messages(system_prompt: str | None, path: Sequence[Message], new: Sequence[ChatMessage]) -> list[ChatMessage]:
+def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> list[ChatMessage]:
     """What the template gets. Templates know one system message, at the beginning: those that come first are joined."""
-    messages = [*(ChatMessage(message.role, message.content) for message in path), *new]
-    if system_prompt:
-        messages.insert(0, ChatMessage("system", system_prompt))
+    messages = [ChatMessage("system", system_prompt), *turns] if system_prompt else list(turns)
     first = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
     if first < 2:
         return messages
     return [ChatMessage("system", "\n\n".join(message.content for message in messages[:first])), *messages[first:]]
+
+
+def turns_of(path: Sequence[Message]) -> list[ChatMessage]:
+    """Messages as the template gets them. To it a call that a client told of belongs to the answer before it."""
+    turns: list[ChatMessage] = []
+    for message in path:
+        said, is_result = message.said, isinstance(message.tool_use, IsResult)
+        if isinstance(message.tool_use, IsCall) and turns and turns[-1].role == "assistant":
+            turns[-1] = replace(turns[-1], tool_calls=turns[-1].tool_calls + said.calls)
+        else:
+            turns.append(ChatMessage("tool" if is_result else message.role, said.text, said.calls))
+    return turns

@@ -31,6 +31,7 @@ from app.tenant_gate import TenantGate
 from app.thinking import required_mode
 from app.titles import title_from
 from app.token_history import MessageTokens, pack_ids
+from app.tool_use import ToolUse
 from app.turn_prompt import Prompt, PromptMaker
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
@@ -171,9 +172,13 @@ class Turns:
         prompts = self._prompts(self._host.require(), conversation)
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
 
-    async def next_prefix_of(self, conversation: Conversation, path: Sequence[Message]) -> list[int]:
-        """What the prompt of the next turn begins with, if it follows `path`. Raises as `ask`."""
-        return await self._prompts(self._host.require(), conversation).next_prefix(path)
+    async def next_prefix_of(
+        self, conversation: Conversation, path: Sequence[Message], tools: Sequence[ChatMessage] = ()
+    ) -> list[int]:
+        """What the prompt of the next turn begins with, if it follows `path`. tools: as in `PromptMaker`. Raises as
+        `ask`."""
+        prompts = replace(self._prompts(self._host.require(), conversation), tools=tools)
+        return await prompts.next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """The messages on the current path, unfinished answers with the text that has come until now."""
@@ -227,8 +232,8 @@ class TurnDraft:
     """A turn that the engine has not accepted yet.
 
     question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. The rest is as in
-    `Turn`.
+    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. tool_use: the
+    answer's. The rest is as in `Turn`.
     """
 
     conversation: Conversation
@@ -246,6 +251,7 @@ class TurnDraft:
     answer_id: str | None = None
     expected: Versions = None
     remember: Remember | None = None
+    tool_use: ToolUse | None = None
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """The answer in progress; `params` is what the engine really uses."""
@@ -260,6 +266,7 @@ class TurnDraft:
             run_id=run_id,
             params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
+            tool_use=self.tool_use,
         )
 
     def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:

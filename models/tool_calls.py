@@ -5,6 +5,7 @@ is no such thing is text, as the model wrote it: nobody should lose words to a m
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -28,10 +29,12 @@ class ToolCallParser:
     """Reads one answer. Text comes as soon as it cannot be the beginning of a call; white space between calls, and
     behind the last one, is none."""
 
-    def __init__(self, start: str, end: str) -> None:
-        """The marks around calls."""
+    def __init__(self, start: str, end: str, *, parallel: bool = True) -> None:
+        """The marks around calls. parallel: whether more than the first call counts."""
         self._start = start
         self._end = end
+        self._parallel = parallel
+        self._has_called = False
         self._held = ""
         self._space = ""
         self._in_calls = False
@@ -58,7 +61,7 @@ class ToolCallParser:
             cut = len(self._held) - _possible_start(self._held, self._start)
             shown.append(self._shown(self._held[:cut], ends=False))
             self._held = self._held[cut:]
-        return Parsed("".join(shown), tuple(calls))
+        return Parsed("".join(shown), self._counted(calls))
 
     def finish(self) -> Parsed:
         """What was held back, when no more comes. Calls that were not closed count if they are whole."""
@@ -67,7 +70,17 @@ class ToolCallParser:
         if not in_calls:
             return Parsed(self._shown(held, ends=True))
         parsed = self._calls_in(held)
-        return parsed if parsed.calls else Parsed(self._start + held)
+        return Parsed(calls=self._counted(parsed.calls)) if parsed.calls else Parsed(self._start + held)
+
+    def whole(self, text: str) -> Parsed:
+        """All of an answer at once."""
+        begun, rest = self.push(text), self.finish()
+        return Parsed(begun.text + rest.text, begun.calls + rest.calls)
+
+    def _counted(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        counted = calls if self._parallel else calls[: not self._has_called]
+        self._has_called |= bool(calls)
+        return tuple(counted)
 
     def _shown(self, text: str, *, ends: bool) -> str:
         """Of a text outside of calls, the space behind a call only once something follows it. ends: nothing does."""

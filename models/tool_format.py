@@ -54,9 +54,14 @@ class ToolFormat:
     control_ids: Mapping[str, int]
     in_template: bool = False
 
-    def parser(self) -> ToolCallParser:
-        """To read one answer with."""
-        return ToolCallParser(self.start.strip(), self.end.strip())
+    @property
+    def marks(self) -> tuple[str, str]:
+        """What stands around calls in an answer that is read."""
+        return self.start.strip(), self.end.strip()
+
+    def parser(self, *, parallel: bool = True) -> ToolCallParser:
+        """To read one answer with. parallel: whether more than its first call counts."""
+        return ToolCallParser(*self.marks, parallel=parallel)
 
     def system(self, tools: str) -> str:
         """What the system message says of tools, given as a JSON list."""
@@ -100,7 +105,7 @@ class ToolFormat:
 
     def names_of_marks(self) -> dict[int, bytes]:
         """The names of those marks that are control tokens, by their ids: what is read shows them."""
-        marks = {self.start.strip(), self.end.strip()}
+        marks = self.marks
         return {id_: text.encode() for text, id_ in self.control_ids.items() if text in marks}
 
 

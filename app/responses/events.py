@@ -3,8 +3,9 @@
 Numbers follow from what the answer is, not from how its text was cut. 0 to 3 open it; a delta with which the answer
 has k tokens is 3 + k; with n tokens in all, the closing ones are 4 + n to 7 + n. Where it was thought about, the five
 events between the thought and the text stand before the first delta of the text, and count: that one is 8 + k, the
-closing ones 9 + n to 12 + n. So numbers are jumped over, never used twice, and `starting_after` means the same in every
-process.
+closing ones 9 + n to 12 + n. Calls of tools are told at the end, four events each, before the last one; there also
+comes as a delta what of the text might have become a call. So numbers are jumped over, never used twice, and
+`starting_after` means the same in every process.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -12,12 +13,13 @@ from typing import Any, Protocol
 
 from app.deltas import Delta
 from app.records import Message
-from app.responses.output import Event, OutputItem, thought_about
+from app.responses.output import Event, OutputItem, call_events, thought_about
 from app.responses.record import ResponseRecord
 from app.responses.shapes import begun, response_json, response_status
 from app.run_log import RunLog
 from app.sse import typed_frame
 from app.token_history import ID_BYTES
+from app.tool_use import MayCall
 
 BEFORE_THE_FIRST = -1
 FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
@@ -47,6 +49,7 @@ class ResponseEvents:
         self._told = told
         self._is_stored = is_stored
         self._item: OutputItem | None = None
+        self._calls = told.answer.tool_use.parser() if isinstance(told.answer.tool_use, MayCall) else None
         self._shift = 0
         self._last = LAST_OPENING
 
@@ -74,9 +77,12 @@ class ResponseEvents:
         if delta.is_thought and self._item is not None and not self._item.is_thought:
             # Behind the text there is no place for a thought; the whole response has it.
             return b""
+        text = delta.text if delta.is_thought or self._calls is None else self._calls.push(delta.text).text
+        if not text:
+            return b""
         item, change = self._at_item(delta.number + LOG_OFFSET, after, is_thought=delta.is_thought)
         self._last = delta.number + LOG_OFFSET + self._shift
-        return change + item.delta(self._last, delta.text) if self._last > after else change
+        return change + item.delta(self._last, text) if self._last > after else change
 
     def _at_item(self, number: int, after: int, *, is_thought: bool) -> tuple[OutputItem, bytes]:
         """The item that something belongs to, and the events up to there. number: of the first one in between."""
@@ -101,11 +107,22 @@ class ResponseEvents:
         end = {"type": f"response.{kind}", "response": self._response(answer)}
         if status == "failed":
             return _numbered([end], number + 3, after)
-        # One that was stopped within its thought has no text.
-        is_thought = self._item is not None and self._item.is_thought and status != "completed"
         shift = self._shift
+        change, events = self._last_items(answer, number, after)
+        return change + _numbered([*events, end], number + self._shift - shift, after)
+
+    def _last_items(self, answer: Message, number: int, after: int) -> tuple[bytes, list[Event]]:
+        """The frames up to the item that is open at the end, and the events from there on."""
+        said, item = answer.said, self._item
+        # One that was stopped within its thought has no text.
+        is_thought = item is not None and item.is_thought and answer.status != "complete" and not answer.content
+        if said.calls and not said.text:
+            events = item.done(thought_about(answer, self._told.log.reasoning)) if item is not None else []
+            return b"", [*events, *call_events(answer, 0 if item is None else 1)]
+        held = "" if self._calls is None or is_thought else self._calls.finish().text
         item, change = self._at_item(number, after, is_thought=is_thought)
-        return change + _numbered([*item.done(answer), end], number + self._shift - shift, after)
+        rest = [item.rest(held)] if held else []
+        return change, [*rest, *item.done(answer), *call_events(answer, item.index + 1)]
 
     def _response(self, answer: Message) -> dict[str, Any]:
         return response_json(self._record, answer, is_stored=self._is_stored)

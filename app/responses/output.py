@@ -1,10 +1,10 @@
-"""The items of one response's output as its stream tells them: what was thought, then what is said."""
+"""The items of one response's output as its stream tells them: what was thought, what is said, then the calls."""
 
 from dataclasses import replace
 from typing import Any
 
 from app.records import Message
-from app.responses.shapes import item_json, output_text, reasoning_json, reasoning_text
+from app.responses.shapes import item_json, items_json, output_text, reasoning_json, reasoning_text
 from app.sse import encode_json
 
 Event = dict[str, Any]
@@ -15,7 +15,7 @@ class OutputItem:
 
     def __init__(self, answer: Message, index: int, *, is_thought: bool) -> None:
         self.is_thought = is_thought
-        self._index = index
+        self.index = index
         self._part = reasoning_text if is_thought else output_text
         self._item = reasoning_json if is_thought else item_json
         self._kind = f"response.{'reasoning' if is_thought else 'output'}_text"
@@ -25,11 +25,15 @@ class OutputItem:
         fixed = encode_json({"type": f"{self._kind}.delta", **self._place, **self._logprobs})
         self._delta_head = f"event: {self._kind}.delta\ndata: {fixed[:-1]},".encode()
 
+    def rest(self, text: str) -> Event:
+        """A delta among the closing events."""
+        return {"type": f"{self._kind}.delta", **self._place, **self._logprobs, "delta": text}
+
     def added(self, begun: Message) -> list[Event]:
         """Two events. begun: the answer before its first word."""
         item = {**self._item(begun), "status": "in_progress", "content": []}
         return [
-            {"type": "response.output_item.added", "output_index": self._index, "item": item},
+            {"type": "response.output_item.added", "output_index": self.index, "item": item},
             {"type": "response.content_part.added", **self._place, "part": self._part("")},
         ]
 
@@ -39,12 +43,29 @@ class OutputItem:
 
     def done(self, answer: Message) -> list[Event]:
         """Three events. answer: with all of the item's text."""
-        text = (answer.reasoning or "") if self.is_thought else answer.content
+        text = (answer.reasoning or "") if self.is_thought else answer.said.text
         return [
             {"type": f"{self._kind}.done", **self._place, "text": text, **self._logprobs},
             {"type": "response.content_part.done", **self._place, "part": self._part(text)},
-            {"type": "response.output_item.done", "output_index": self._index, "item": self._item(answer)},
+            {"type": "response.output_item.done", "output_index": self.index, "item": self._item(answer)},
         ]
+
+
+def call_events(answer: Message, index: int) -> list[Event]:
+    """Four for each call. index: of the first one in the output."""
+    events: list[Event] = []
+    for item in (each for each in items_json(answer) if each["type"] == "function_call"):
+        place = {"item_id": item["id"], "output_index": index}
+        kind, arguments = "response.function_call_arguments", item["arguments"]
+        begun = {**item, "status": "in_progress", "arguments": ""}
+        events += [
+            {"type": "response.output_item.added", "output_index": index, "item": begun},
+            {"type": f"{kind}.delta", **place, "delta": arguments},
+            {"type": f"{kind}.done", **place, "arguments": arguments},
+            {"type": "response.output_item.done", "output_index": index, "item": item},
+        ]
+        index += 1
+    return events
 
 
 def thought_about(answer: Message, reasoning: str | None) -> Message:

@@ -1,13 +1,16 @@
 """What a response has beyond the message that it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 RESPONSE_PREFIX, MESSAGE_PREFIX, REASONING_PREFIX = "resp_", "msg_", "rs_"
+CALL_ITEM_PREFIX, CALL_PREFIX = "fc_", "call_"
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
-    """model: as it was called then. conversation_id: of the one that the client named, if it named one."""
+    """model: as it was called then. conversation_id: of the one that the client named, if it named one. tools,
+    tool_choice, text_format: as the client wrote them."""
 
     model: str
     background: bool
@@ -16,6 +19,10 @@ class ResponseRecord:
     conversation_id: str | None
     max_output_tokens: int | None
     metadata: dict[str, str]
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    tool_choice: str | dict[str, Any] = "auto"
+    parallel_tool_calls: bool = True
+    text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
 
 
 def response_id_of(message_id: str) -> str:
@@ -26,6 +33,18 @@ def response_id_of(message_id: str) -> str:
 def reasoning_id_of(message_id: str) -> str:
     """Of the thought before an answer, which is part of the same message."""
     return REASONING_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
+
+
+def call_ids_of(message_id: str, index: int) -> tuple[str, str]:
+    """The id of the item, and that of the call itself, of one of an answer's calls."""
+    name = f"{message_id.removeprefix(MESSAGE_PREFIX)}_{index}"
+    return CALL_ITEM_PREFIX + name, CALL_PREFIX + name
+
+
+def message_id_of_item(item_id: str) -> str:
+    """The message that an item is, or is a part of."""
+    name = item_id.removeprefix(CALL_ITEM_PREFIX)
+    return item_id if name == item_id else MESSAGE_PREFIX + name.rpartition("_")[0]
 
 
 def message_id_of(response_id: str) -> str:

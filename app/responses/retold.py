@@ -32,11 +32,11 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
     this tokenizer."""
     ids = unpack_ids(answer.tokens.ids)
     tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
+    marks = engine.chat_format.tools.names_of_marks()
     # Where the prompt began the thought, the answer has only its end.
     opened = thinking is not None and answer.reasoning and thinking.start_id not in ids
-    reader = AnswerFormat(tokenizer.token_bytes, tokenizer.drops_first_space, thinking).begin(
-        [thinking.start_id] if thinking is not None and opened else []
-    )
+    how = AnswerFormat(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_), tokenizer.drops_first_space, thinking)
+    reader = how.begin([thinking.start_id] if thinking is not None and opened else [])
     deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
     whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]
     if all(_joined(deltas, said) == said.text for said in whole):

@@ -12,17 +12,18 @@ from app.kv_erasure import KVErasure
 from app.records import Conversation, Message
 from app.responses.record import ResponseRecord, message_id_of
 from app.responses.retold import Retold
+from app.responses.shapes import call_ids
 from app.runs import Run, RunRegistry
 from app.schemas.responses import ResponseRequest
 from app.serving import check_model
-from app.stateless import Remember, WholePrompts
+from app.stateless import Remember, WholePrompts, plain_answer
 from app.storage.store import Store
 from app.thinking import preferred_mode
 from app.token_history import MessageTokens, pack_ids, prompt_key
-from app.turn_prompt import Prompt, PromptMaker, chat_messages
+from app.tool_use import IsResult, MayCall
+from app.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
 from app.turns import TurnDraft, Turns, with_seed
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
-from models.pangu.chat_format import Message as ChatMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,11 @@ class Responses:
         place = await self._place(fields)
         if place.path and place.path[-1].status == "in_progress":
             raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
-        prompt, remember = await self._prompt(engine, place, fields, tenant)
-        new = _questions(place, fields, prompt)
+        offer, how = fields.offer, engine.chat_format.tools
+        sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+        asked = _asked(place, fields)
+        prompt, remember = await self._prompt(engine, place, fields, asked, tenant)
+        new = (*asked[:-1], replace(asked[-1], tokens=prompt.tokens))
         record = ResponseRecord(
             model=engine.model_name,
             background=bool(fields.background),
@@ -89,12 +93,13 @@ class Responses:
             conversation_id=fields.conversation_id,
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
+            **fields.told_again(),
         )
         draft = TurnDraft(
             place.conversation,
             new[-1],
             prompt,
-            sampling=with_seed(fields.sampling_params(engine.sampling_defaults)),
+            sampling=with_seed(sampling),
             urgency=fields.urgency(),
             new=new,
             check_head=place.is_named,
@@ -103,6 +108,7 @@ class Responses:
             makes_conversation=place.is_new,
             response=record,
             remember=remember,
+            tool_use=MayCall(*how.marks, offer.parallel) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -174,21 +180,21 @@ class Responses:
         return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
     async def _prompt(
-        self, engine: Backend, place: Place, fields: ResponseRequest, tenant: str
+        self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message], tenant: str
     ) -> tuple[Prompt, Remember | None]:
         """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
-        new = [ChatMessage(item.stored_role, item.text) for item in fields.items]
+        new, tools = turns_of(asked), fields.offer.messages
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
         thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
         if place.path:
-            prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input")
+            prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input", tools=tools)
             return await prompts.prompt(place.path, new, thinking=thinking), None
-        messages = chat_messages(system_prompt, (), new)
+        messages = [*tools, *chat_messages(system_prompt, new)]
         whole = await self._prompts.prompt(engine, tenant, messages, param="input", thinking=thinking)
-        tokens = MessageTokens(
-            pack_ids(whole.ids), prompt_key(self._host.prompt_identity, system_prompt), starts_prompt=True
-        )
-        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole)
+        key = prompt_key(self._host.prompt_identity, system_prompt, "".join(told.content for told in tools))
+        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
+        as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer
+        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole, as_message=as_message)
 
 
 def _check_fields(fields: ResponseRequest) -> None:
@@ -202,12 +208,17 @@ def _check_fields(fields: ResponseRequest) -> None:
         raise InvalidRequestError("A response in a conversation is stored", param="store")
 
 
-def _questions(place: Place, fields: ResponseRequest, prompt: Prompt) -> tuple[Message, ...]:
-    """The messages of the input, each behind the one before. The last of them keeps the tokens of all."""
+def _asked(place: Place, fields: ResponseRequest) -> list[Message]:
+    """The messages of the input, each behind the one before.
+
+    Raises:
+        InvalidRequestError: one tells what came of a call that nobody made.
+    """
     now = time.time()
-    questions: list[Message] = []
+    asked: list[Message] = []
     parent_id = place.path[-1].id if place.path else None
-    for number, item in enumerate(fields.items, 1):
+    calls = {call_id for message in place.path for call_id in call_ids(message)}
+    for path, item in fields.items.items():
         message = Message(
             id=new_id("msg"),
             conversation_id=place.conversation.id,
@@ -217,7 +228,12 @@ def _questions(place: Place, fields: ResponseRequest, prompt: Prompt) -> tuple[M
             status="complete",
             created_at=now,
             completed_at=now,
+            tool_use=item.tool_use(path),
         )
-        questions.append(replace(message, tokens=prompt.tokens) if number == len(fields.items) else message)
+        if isinstance(message.tool_use, IsResult) and message.tool_use.call_id not in calls:
+            param = f"{path}.call_id"
+            raise InvalidRequestError(f"{param}: there is no call of this id before it", param=param)
+        calls |= call_ids(message)
+        asked.append(message)
         parent_id = message.id
-    return tuple(questions)
+    return asked

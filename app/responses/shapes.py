@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.records import Conversation, Message
-from app.responses.record import ResponseRecord, reasoning_id_of, response_id_of
+from app.responses.record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of
+from app.tool_use import IsCall, IsResult
+from models.tool_calls import Parsed, ToolCall
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
@@ -41,19 +43,49 @@ def reasoning_json(answer: Message) -> dict[str, Any]:
 def output_json(answer: Message) -> list[dict[str, Any]]:
     """The items that a response has so far."""
     thought = [reasoning_json(answer)] if answer.reasoning else []
-    said = [item_json(answer)] if answer.content or answer.status == "complete" else []
-    return thought + said
+    has_said = answer.status == "complete" or answer.said != Parsed()
+    return thought + (items_json(answer) if has_said else [])
+
+
+def items_json(message: Message) -> list[dict[str, Any]]:
+    """A message as items: its text, if it is not its calls alone, and its calls."""
+    match message.tool_use:
+        case IsCall(call_id=call_id, name=name, arguments=arguments):
+            return [call_json(message.id, call_id, ToolCall(name, arguments))]
+        case IsResult(call_id=call_id):
+            result = {"id": message.id, "type": "function_call_output", "status": "completed"}
+            return [{**result, "call_id": call_id, "output": message.content}]
+    said = message.said
+    calls = [call_json(*call_ids_of(message.id, index), call) for index, call in enumerate(said.calls)]
+    return [*([item_json(message)] if said.text or not calls else []), *calls]
+
+
+def call_ids(message: Message) -> set[str]:
+    """Of the calls in a message."""
+    return {item["call_id"] for item in items_json(message) if item["type"] == "function_call"}
+
+
+def call_json(item_id: str, call_id: str, call: ToolCall) -> dict[str, Any]:
+    """One call as an item. A call is told when it is whole."""
+    return {
+        "id": item_id,
+        "type": "function_call",
+        "status": "completed",
+        "call_id": call_id,
+        "name": call.name,
+        "arguments": call.arguments,
+    }
 
 
 def item_json(message: Message) -> dict[str, Any]:
-    """A message as an item."""
-    is_answer = message.role == "assistant"
+    """The text of a message as an item."""
+    is_answer, text = message.role == "assistant", message.said.text
     return {
         "id": message.id,
         "type": "message",
         "role": message.role,
         "status": _item_status(message),
-        "content": [output_text(message.content) if is_answer else {"type": "input_text", "text": message.content}],
+        "content": [output_text(text) if is_answer else {"type": "input_text", "text": text}],
     }
 
 
@@ -100,16 +132,16 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
         "metadata": record.metadata,
         "model": record.model,
         "output": output_json(answer),
-        "parallel_tool_calls": True,
+        "parallel_tool_calls": record.parallel_tool_calls,
         "previous_response_id": record.previous_response_id,
         "conversation": {"id": record.conversation_id} if record.conversation_id is not None else None,
         "reasoning": {"effort": None, "summary": None},
         "service_tier": "default",
         "store": is_stored,
         "temperature": params.get("temperature"),
-        "text": {"format": {"type": "text"}},
-        "tool_choice": "auto",
-        "tools": [],
+        "text": {"format": record.text_format},
+        "tool_choice": record.tool_choice,
+        "tools": [{"description": None, "parameters": None, "strict": None, **tool} for tool in record.tools],
         "top_logprobs": 0,
         "top_p": params.get("top_p"),
         "truncation": "disabled",

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.anthropic_errors import ROUTE
-from app.anthropic_shapes import MessageShape
+from app.anthropic_shapes import MessageHead, MessageShape, ToolUseShape
 from app.backend import Backend
 from app.request_body import read_body
 from app.schemas.messages import CountTokensRequest, MessagesRequest
@@ -24,18 +24,23 @@ async def messages(request: Request) -> Response:
     engine = services.host.require()
     fields = await read_body(request, MessagesRequest)
     check_model(engine, fields.model)
+    offer, how = fields.offer, engine.chat_format.tools
+    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     prompt = await _prompt(request, engine, fields)
-    params = fields.sampling_params(engine.sampling_defaults)
     if fields.max_tokens > engine.max_model_len - len(prompt.ids):
         # The field is required, so clients send a large number: the answer may go on to the end of the window.
         params = replace(params, max_tokens=None)
-    shape = MessageShape(
-        model=engine.model_name,
-        prompt_tokens=len(prompt.ids),
-        max_tokens=fields.max_tokens,
-        request_id=request.state.request_id,
-        thoughts=fields.thoughts,
-    )
+    head: MessageHead = {
+        "model": engine.model_name,
+        "prompt_tokens": len(prompt.ids),
+        "max_tokens": fields.max_tokens,
+        "request_id": request.state.request_id,
+        "thoughts": fields.thoughts,
+    }
+    shape, remember = MessageShape(**head), partial(services.prompts.remember, engine, prompt)
+    if offer.is_made:
+        shape = ToolUseShape(how.parser(parallel=offer.parallel), **head)
+        remember = partial(remember, as_message=partial(offer.as_message, how))
     response = await answer(
         request,
         engine,
@@ -43,7 +48,7 @@ async def messages(request: Request) -> Response:
         shape,
         prompt=prompt.ids,
         params=params,
-        remember=partial(services.prompts.remember, engine, prompt),
+        remember=remember,
     )
     return _named(request, response)
 

@@ -1,14 +1,12 @@
 """POST /v1/chat/completions."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.backend import Backend
 from app.logprob_shapes import ChatLogprobs, TokenNames
 from app.openai_shapes import ChatShape, Head
 from app.request_body import read_body
@@ -17,9 +15,7 @@ from app.services import services_of
 from app.serving import answer, check_model
 from app.several_answers import answer_several
 from app.tenancy import tenant_of
-from app.tool_shapes import ToolCallShape, as_message
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from app.tool_shapes import ToolCallShape
 
 
 async def chat_completions(request: Request) -> Response:
@@ -29,7 +25,8 @@ async def chat_completions(request: Request) -> Response:
     fields = await read_body(request, ChatCompletionRequest)
     check_model(engine, fields.model)
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
-    params = _params(fields, engine)
+    offer = fields.offer
+    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     num_answers = fields.num_answers(engine.config.max_answers)
     prompt = await services.prompts.prompt(
         engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking
@@ -46,10 +43,9 @@ async def chat_completions(request: Request) -> Response:
     shape_of: Callable[..., ChatShape] = partial(
         ChatShape, head, logprobs, ends_with_stop_token=params.include_stop_str_in_output
     )
-    if fields.offered:
-        parallel = fields.parallel_tool_calls is not False
-        shape_of = partial(ToolCallShape, how, head, logprobs, parallel=parallel)
-        remember = partial(remember, as_message=partial(as_message, how, parallel))
+    if offer.is_made:
+        shape_of = partial(ToolCallShape, how, offer, head, logprobs)
+        remember = partial(remember, as_message=partial(offer.as_message, how))
     if num_answers == 1:
         return await answer(request, engine, fields, shape_of(), prompt=prompt.ids, params=params, remember=remember)
     return await answer_several(
@@ -62,18 +58,6 @@ async def chat_completions(request: Request) -> Response:
         num_drawn=num_answers,
         remember=remember,
     )
-
-
-def _params(fields: ChatCompletionRequest, engine: Backend) -> SamplingParams:
-    """Raises InvalidRequestError if the answer must have two forms at once."""
-    params, calls = fields.sampling_params(engine.sampling_defaults), fields.calls_form(engine.chat_format.tools)
-    if calls is None:
-        return params
-    if params.form is not None:
-        raise InvalidRequestError(
-            "tool_choice: an answer that must call a tool can have no other form", param="tool_choice"
-        )
-    return replace(params, form=calls)
 
 
 routes = [Route("/v1/chat/completions", chat_completions, methods=["POST"])]

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.backend import Backend
 from app.logprob_shapes import TextLogprobs, TokenNames
 from app.openai_shapes import Echo, Head, TextShape
+from app.prompt_shape import PromptShape
 from app.prompts import to_ids
 from app.request_body import read_body
 from app.schemas.completions import CompletionRequest
@@ -35,8 +36,9 @@ async def completions(request: Request) -> Response:
     )
     names = TokenNames(engine.tokenizer)
     prompts = [(prompt, await _ids(engine, prompt)) for prompt in fields.prompts()]
+    shape_of = PromptShape if fields.is_prompt_alone else TextShape
     shapes = [
-        TextShape(
+        shape_of(
             head,
             TextLogprobs(names) if fields.logprobs is not None else None,
             index=number * num_answers + choice,

@@ -7,11 +7,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.request_body import read_body
-from app.responses.shapes import conversation_json, item_json
-from app.schemas.input_items import InputItem
+from app.responses.record import message_id_of_item
+from app.responses.shapes import conversation_json, items_json
+from app.schemas.input_items import Item, said_in
 from app.schemas.listing import Listing, list_json, refuse_include
 from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation
 from app.services import Services, services_of
+from app.storage.items import NewItem
 from engine.errors import NotFoundError
 
 
@@ -19,9 +21,10 @@ async def create_conversation(request: Request) -> Response:
     """A new one, with what was said in it before."""
     services = services_of(request)
     fields = await read_body(request, NewConversation)
+    new = _new_items(fields.items or [])
     conversation = await services.store.conversations.create({"source": "api", "metadata": fields.metadata or {}})
-    if fields.items:
-        await _add(services, conversation.id, fields.items)
+    if new:
+        await _add(services, conversation.id, new)
     return JSONResponse(conversation_json(conversation))
 
 
@@ -50,7 +53,8 @@ async def create_items(request: Request) -> Response:
     """Say something in it without asking for an answer."""
     refuse_include(request.query_params)
     fields = await read_body(request, ItemsToAdd)
-    return JSONResponse(list_json(await _add(services_of(request), request.path_params["id"], fields.items)))
+    added = await _add(services_of(request), request.path_params["id"], _new_items(fields.items))
+    return JSONResponse(list_json(added))
 
 
 async def list_items(request: Request) -> Response:
@@ -59,7 +63,7 @@ async def list_items(request: Request) -> Response:
     listing = Listing.parse(request.query_params)
     conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
-    return JSONResponse(listing.page([item_json(message) for message in path]))
+    return JSONResponse(listing.page([item for message in path for item in items_json(message)]))
 
 
 async def get_item(request: Request) -> Response:
@@ -69,8 +73,9 @@ async def get_item(request: Request) -> Response:
     conversation = await services.store.conversations.get(request.path_params["id"])
     item_id = request.path_params["item_id"]
     for message in await services.turns.shown_path(conversation):
-        if message.id == item_id:
-            return JSONResponse(item_json(message))
+        for item in items_json(message):
+            if item["id"] == item_id:
+                return JSONResponse(item)
     raise NotFoundError(f"There is no item {item_id} in this conversation", code="item_not_found")
 
 
@@ -78,15 +83,23 @@ async def delete_item(request: Request) -> Response:
     """Take one thing out of it; returns the conversation."""
     services = services_of(request)
     conversation_id = request.path_params["id"]
-    removed = await services.store.items.remove(conversation_id, request.path_params["item_id"])
+    # An answer goes with all of its calls.
+    message_id = message_id_of_item(request.path_params["item_id"])
+    removed = await services.store.items.remove(conversation_id, message_id)
     services.runs.forget_prefixes(services.store.tenant)
     services.erasure.begin(removed, services.store.tenant)
     return JSONResponse(conversation_json(await services.store.conversations.get(conversation_id)))
 
 
-async def _add(services: Services, conversation_id: str, items: list[InputItem]) -> list[dict[str, Any]]:
-    added = await services.store.items.add(conversation_id, [(item.stored_role, item.text) for item in items])
-    return [item_json(message) for message in added]
+def _new_items(items: list[Item]) -> list[NewItem]:
+    """Raises InvalidRequestError."""
+    said = said_in(items, "items").items()
+    return [NewItem(item.stored_role, item.text, item.tool_use(path)) for path, item in said]
+
+
+async def _add(services: Services, conversation_id: str, items: list[NewItem]) -> list[dict[str, Any]]:
+    added = await services.store.items.add(conversation_id, items)
+    return [item for message in added for item in items_json(message)]
 
 
 routes = [

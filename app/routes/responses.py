@@ -8,7 +8,7 @@ from app.event_stream import EventStream
 from app.request_body import read_body
 from app.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.responses.serving import collected, streamed
-from app.responses.shapes import item_json, response_json
+from app.responses.shapes import items_json, response_json
 from app.schemas.listing import Listing, number, refuse_include
 from app.schemas.responses import ResponseRequest
 from app.services import services_of
@@ -22,7 +22,7 @@ async def create_response(request: Request) -> Response:
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields, tenant_of(request))
     if fields.is_stored:
-        services.next_prefixes.after(run, fields.instructions)
+        services.next_prefixes.after(run, fields.instructions, fields.offer.messages)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:
@@ -59,7 +59,7 @@ async def list_input_items(request: Request) -> Response:
     """The messages that it answers."""
     listing = Listing.parse(request.query_params)
     messages = await services_of(request).responses.input_of(request.path_params["id"])
-    return JSONResponse(listing.page([item_json(message) for message in messages]))
+    return JSONResponse(listing.page([item for message in messages for item in items_json(message)]))
 
 
 routes = [

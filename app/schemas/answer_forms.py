@@ -51,7 +51,8 @@ class SchemaFormat(RequestModel):
     json_schema: NamedSchema
 
 
-def _kind(value: object) -> str:
+def format_kind(value: object) -> str:
+    """The tag of one of OpenAI's formats."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return {"text": "<text>", "json_object": "<object>"}.get(str(kind), "<schema>")
 
@@ -60,7 +61,7 @@ ResponseFormat = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<object>")]
     | Annotated[SchemaFormat, Tag("<schema>")],
-    Discriminator(_kind),
+    Discriminator(format_kind),
 ]
 
 
@@ -105,13 +106,13 @@ class FormFields(RequestModel):
             case ObjectFormat():
                 return [(ANY_OBJECT, "response_format")]
             case SchemaFormat(json_schema=named):
-                return [(_of_schema(named.schema_), "response_format.json_schema.schema")]
+                return [(of_schema(named.schema_), "response_format.json_schema.schema")]
         return []
 
     def _vllm_forms(self) -> list[tuple[AnswerForm, str]]:
         newer = self.structured_outputs or StructuredOutputs()
         forms = [
-            (_of_schema(schema), name)
+            (of_schema(schema), name)
             for schema, name in ((newer.json_, "structured_outputs.json"), (self.guided_json, "guided_json"))
             if schema is not None
         ]
@@ -125,7 +126,8 @@ class FormFields(RequestModel):
         return [*forms, *([(ANY_OBJECT, "structured_outputs.json_object")] if newer.json_object else [])]
 
 
-def _of_schema(schema: JsonSchema | str) -> AnswerForm:
+def of_schema(schema: JsonSchema | str) -> AnswerForm:
+    """JSON that keeps to `schema`, which may be written as text."""
     return AnswerForm("json", schema if isinstance(schema, str) else _written(schema))
 
 

@@ -123,8 +123,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
 
     def turns(self) -> list[Message]:
         """What the template gets, the tools first. Raises as `ChatMessage.turn`."""
-        tools = [Message("tools", self.tools_text)] if self.offered else []
-        return [*tools, *turns_of(self.messages)]
+        return [*self.offer.messages, *turns_of(self.messages)]
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """The most explicit of its three fields counts. Raises InvalidRequestError if the model cannot do that."""

@@ -46,6 +46,9 @@ class CompletionRequest(OpenAIRequest):
         "so many answers are made, and the `n` likeliest told, by the mean log probability of a token; limited as `n` "
         "is; more than `n` cannot be streamed"
     )
+    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = told(
+        "of the answer; left out: 16; 0, with `echo`: the prompt alone"
+    )
     echo: bool | None = told("the text begins with the prompt")
     logprobs: TopLogprobs | None = told(
         "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
@@ -77,9 +80,22 @@ class CompletionRequest(OpenAIRequest):
             raise InvalidRequestError(text, param=self.client_field("n"))
         return drawn
 
+    @property
+    def is_prompt_alone(self) -> bool:
+        """Whether nothing is to be answered."""
+        return self.max_tokens == 0
+
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too."""
-        fields = self if self.max_tokens is not None else self.model_copy(update={"max_tokens": DEFAULT_MAX_TOKENS})
+        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too. A
+        token has to be drawn for a prompt to be computed.
+
+        Raises:
+            InvalidRequestError: neither a prompt nor an answer is wanted.
+        """
+        if self.is_prompt_alone and not self.echo:
+            raise InvalidRequestError("max_tokens: 0 needs echo to be true", param="max_tokens")
+        limit = DEFAULT_MAX_TOKENS if self.max_tokens is None else max(self.max_tokens, 1)
+        fields = self.model_copy(update={"max_tokens": limit})
         params = super(CompletionRequest, fields).sampling_params(defaults)
         # What is best is told by them.
         needed = 0 if (self.best_of or 1) > (self.n or 1) else None

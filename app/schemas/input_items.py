@@ -1,11 +1,17 @@
 """Messages of text as OpenAI's Responses and Conversations write them, in the easy form or as an answer has them."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from app.records import Role
 from app.schemas.parsing import RequestModel, supported_items
+from app.schemas.tools import FunctionName, arguments_of
+from app.tool_use import IsCall, IsResult, ToolUse
+
+MAX_CALL_ID: Final = 256
+_PARTS: Final = frozenset({"content", "output"})
 
 
 class InputPart(RequestModel):
@@ -43,7 +49,54 @@ class InputItem(RequestModel):
     @property
     def text(self) -> str:
         """The content as one string; parts are joined without anything between them."""
-        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+        return _text(self.content)
+
+    def tool_use(self, _: str) -> ToolUse | None:
+        """Nothing."""
+        return None
+
+
+class CallItem(RequestModel):
+    """A call of a function in an earlier answer."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
+
+    type: Literal["function_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    name: FunctionName
+    arguments: str
+
+    stored_role: ClassVar[Role] = "assistant"
+    text: ClassVar[str] = ""
+
+    def tool_use(self, path: str) -> ToolUse:
+        """What it is. Raises InvalidRequestError if its arguments are no JSON object."""
+        return IsCall(self.call_id, self.name, arguments_of(self.arguments, f"{path}.arguments"))
+
+
+class ResultItem(RequestModel):
+    """What came of a call."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "name", "created_by"})
+
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    output: Content
+
+    stored_role: ClassVar[Role] = "user"
+
+    @property
+    def text(self) -> str:
+        """The output as one string."""
+        return _text(self.output)
+
+    def tool_use(self, _: str) -> ToolUse:
+        """What it is."""
+        return IsResult(self.call_id)
+
+
+SaidItem = InputItem | CallItem | ResultItem
+"""What is stored, and a part of prompts."""
 
 
 class ReasoningItem(RequestModel):
@@ -54,14 +107,48 @@ class ReasoningItem(RequestModel):
     type: Literal["reasoning"]
 
 
+KINDS: Mapping[str, type[RequestModel]] = {
+    "reasoning": ReasoningItem,
+    "function_call": CallItem,
+    "function_call_output": ResultItem,
+}
+"""Of items, but for messages."""
+
+
+def _item_kind(value: object) -> str:
+    kind = KINDS.get(str(value.get("type"))) if isinstance(value, dict) else type(value)
+    return f"<{kind.__name__}>" if kind is not None else "<InputItem>"
+
+
+Item = Annotated[
+    Annotated[InputItem, Tag("<InputItem>")]
+    | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
+    | Annotated[CallItem, Tag("<CallItem>")]
+    | Annotated[ResultItem, Tag("<ResultItem>")],
+    Discriminator(_item_kind),
+]
+
+
+def said_in(items: Sequence[Item], path: str) -> dict[str, SaidItem]:
+    """Items without the thoughts among them, by where they stand."""
+    named = {f"{path}[{index}]": item for index, item in enumerate(items)}
+    return {path: item for path, item in named.items() if not isinstance(item, ReasoningItem)}
+
+
 def supported_input(value: object, path: str) -> object:
     """`value`, a list of items at `path`, without the fields that are ignored; raises as `supported_fields` does."""
-    items = supported_items(InputItem, value, path, {"reasoning": ReasoningItem})
+    items = supported_items(InputItem, value, path, KINDS)
     if not isinstance(items, list):
         return items
-    return [
-        {**item, "content": supported_items(InputPart, item["content"], f"{path}[{index}].content")}
-        if isinstance(item, dict) and "content" in item
-        else item
-        for index, item in enumerate(items)
-    ]
+    return [_supported_item(item, f"{path}[{index}]") for index, item in enumerate(items)]
+
+
+def _supported_item(item: object, path: str) -> object:
+    if not isinstance(item, dict):
+        return item
+    return item | {name: supported_items(InputPart, item[name], f"{path}.{name}") for name in _PARTS & item.keys()}
+
+
+def _text(content: "str | list[InputPart]") -> str:
+    """Parts are joined without anything between them."""
+    return content if isinstance(content, str) else "".join(part.text for part in content)

@@ -1,6 +1,7 @@
 """POST /v1/messages and /v1/messages/count_tokens."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -8,10 +9,14 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from app.anthropic_shapes import ToldThoughts
 from app.backend import Backend
 from app.limits import MAX_MESSAGES
+from app.schemas.answer_forms import JsonSchema, of_schema
+from app.schemas.anthropic_tools import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
 from app.schemas.parsing import RequestModel, supported_fields, supported_items
-from app.schemas.sampling import GenerationRequest, ModelName, StopStrings, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from app.thinking import preferred_mode, required_mode
+from app.tool_offer import ToolOffer
 from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
 
@@ -35,7 +40,23 @@ class ThoughtBlock(RequestModel):
     type: Literal["thinking", "redacted_thinking"]
 
 
-THOUGHTS: Mapping[str, type[RequestModel]] = {"thinking": ThoughtBlock, "redacted_thinking": ThoughtBlock}
+class ToolResultBlock(RequestModel):
+    """What came of a call. `is_error` has no effect: what the block says tells the model."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "is_error"})
+
+    type: Literal["tool_result"]
+    tool_use_id: str
+    content: "SystemContent | None" = None
+
+
+KINDS: Mapping[str, type[RequestModel]] = {
+    "thinking": ThoughtBlock,
+    "redacted_thinking": ThoughtBlock,
+    "tool_use": ToolUseBlock,
+    "tool_result": ToolResultBlock,
+}
+"""Of blocks, but for text."""
 
 
 def _content_kind(value: object) -> str:
@@ -43,11 +64,16 @@ def _content_kind(value: object) -> str:
 
 
 def _block_kind(value: object) -> str:
-    return "<thought>" if isinstance(value, dict) and str(value.get("type")) in THOUGHTS else "<said>"
+    kind = KINDS.get(str(value.get("type"))) if isinstance(value, dict) else type(value)
+    return f"<{kind.__name__}>" if kind is not None else "<TextBlock>"
 
 
 Block = Annotated[
-    Annotated[TextBlock, Tag("<said>")] | Annotated[ThoughtBlock, Tag("<thought>")], Discriminator(_block_kind)
+    Annotated[TextBlock, Tag("<TextBlock>")]
+    | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
+    | Annotated[ToolUseBlock, Tag("<ToolUseBlock>")]
+    | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")],
+    Discriminator(_block_kind),
 ]
 SystemContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Tag("<blocks>")], Discriminator(_content_kind)
@@ -74,17 +100,25 @@ class ThinkingConfig(RequestModel):
     display: Literal["summarized", "omitted"] | None = None
 
 
+class OutputFormat(RequestModel):
+    """JSON of a schema."""
+
+    type: Literal["json_schema"]
+    schema_: JsonSchema = Field(alias="schema")
+
+
 class OutputConfig(RequestModel):
-    """Nothing of it changes anything here."""
+    """What the answer must be; an effort changes nothing here."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"effort"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"format": ()}
+
+    format: OutputFormat | None = None
 
 
-def _text(content: str | Sequence[TextBlock | ThoughtBlock]) -> str:
+def _text(content: str | Sequence[RequestModel] | None) -> str:
     """Blocks are joined without anything between them."""
-    if isinstance(content, str):
-        return content
+    if content is None or isinstance(content, str):
+        return content or ""
     return "".join(block.text for block in content if isinstance(block, TextBlock))
 
 
@@ -104,10 +138,22 @@ def _supported_messages(value: object) -> object:
     if not isinstance(value, list):
         return value
     return [
-        {**turn, "content": supported_items(TextBlock, turn["content"], f"messages[{index}].content", THOUGHTS)}
+        {**turn, "content": _supported_blocks(turn["content"], f"messages[{index}].content")}
         if isinstance(turn, dict) and "content" in turn
         else turn
         for index, turn in enumerate(value)
+    ]
+
+
+def _supported_blocks(value: object, path: str) -> object:
+    blocks = supported_items(TextBlock, value, path, KINDS)
+    if not isinstance(blocks, list):
+        return blocks
+    return [
+        {**block, "content": supported_items(TextBlock, block["content"], f"{path}[{index}].content")}
+        if isinstance(block, dict) and "content" in block
+        else block
+        for index, block in enumerate(blocks)
     ]
 
 
@@ -116,8 +162,6 @@ class CountTokensRequest(RequestModel):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "tools": ([],),
-        "tool_choice": ({"type": "auto"}, {"type": "none"}),
         "output_format": (),
         "speed": ("standard",),
         "context_management": ({},),
@@ -131,6 +175,13 @@ class CountTokensRequest(RequestModel):
     system: Annotated[SystemContent, BeforeValidator(_supported_system)] | None = None
     thinking: Annotated[ThinkingConfig, BeforeValidator(_supported_thinking)] | None = None
     output_config: Annotated[OutputConfig, BeforeValidator(_supported_output_config)] | None = None
+    tools: AnthropicTools | None = None
+    tool_choice: AnthropicChoice | None = None
+
+    @property
+    def offer(self) -> ToolOffer:
+        """The tools that it offers."""
+        return offer_of(self.tools, self.tool_choice)
 
     @property
     def thoughts(self) -> ToldThoughts:
@@ -149,23 +200,29 @@ class CountTokensRequest(RequestModel):
         return required_mode(engine, "slow", param="thinking")
 
     def turns(self) -> list[Message]:
-        """What the template gets, the system's words first.
+        """What the template gets, the tools and the system's words first.
 
         Raises:
-            InvalidRequestError: somebody else than the assistant thinks.
+            InvalidRequestError: somebody else than the assistant thinks or calls, or than the user tells what came of
+                a call.
         """
         system = _text(self.system) if self.system is not None else ""
-        turns = [_turn(message, f"messages[{index}]") for index, message in enumerate(self.messages)]
-        return [Message("system", system), *turns] if system else turns
+        turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
+        return [*self.offer.messages, *([Message("system", system)] if system else []), *turns]
 
 
-def _turn(message: MessageTurn, path: str) -> Message:
-    if message.role != "assistant" and isinstance(message.content, list):
-        for index, block in enumerate(message.content):
-            if isinstance(block, ThoughtBlock):
-                param = f"{path}.content[{index}].type"
-                raise InvalidRequestError(f"{param}: only the assistant's messages have {block.type}", param=param)
-    return Message(message.role, _text(message.content))
+def _turns(message: MessageTurn, path: str) -> list[Message]:
+    """What came of calls is a message of its own to models, before what the user says."""
+    blocks = message.content if isinstance(message.content, list) else []
+    for index, block in enumerate(blocks):
+        speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
+        if not isinstance(block, TextBlock) and message.role != speaker:
+            param = f"{path}.content[{index}].type"
+            raise InvalidRequestError(f"{param}: only the {speaker}'s messages have {block.type}", param=param)
+    results = [Message("tool", _text(block.content)) for block in blocks if isinstance(block, ToolResultBlock)]
+    calls = tuple(block.call for block in blocks if isinstance(block, ToolUseBlock))
+    text = _text(message.content)
+    return results if results and not text else [*results, Message(message.role, text, calls)]
 
 
 class MessagesRequest(CountTokensRequest, GenerationRequest):
@@ -197,6 +254,17 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
             )
         return super().turns()
 
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """As SamplingFields, with the form that the answer must have."""
+        params, form = super().sampling_params(defaults), self._format
+        return params if form is None else replace(params, form=of_schema(form.schema_))
+
     def client_field(self, engine_param: str) -> str:
         """The engine's prompt comes from the messages."""
-        return {"prompt": "messages", "stop": "stop_sequences"}.get(engine_param, engine_param)
+        form = "output_config.format.schema" if self._format is not None else "tools"
+        names = {"prompt": "messages", "stop": "stop_sequences", "form": form}
+        return names.get(engine_param, engine_param)
+
+    @property
+    def _format(self) -> OutputFormat | None:
+        return self.output_config.format if self.output_config is not None else None

@@ -6,12 +6,12 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from app.limits import MAX_NEW_ITEMS
-from app.schemas.input_items import InputItem, supported_input
+from app.schemas.input_items import Item, supported_input
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
 
 NewItems = Annotated[
-    list[InputItem], Field(max_length=MAX_NEW_ITEMS), BeforeValidator(partial(supported_input, path="items"))
+    list[Item], Field(max_length=MAX_NEW_ITEMS), BeforeValidator(partial(supported_input, path="items"))
 ]
 
 

@@ -1,27 +1,24 @@
 """POST /v1/responses."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.limits import MAX_MESSAGES
-from app.schemas.input_items import InputItem, ReasoningItem, supported_input
+from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
+from app.schemas.input_items import InputItem, Item, SaidItem, said_in, supported_input
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
+from app.schemas.response_tools import ResponseChoice, ResponseTools, offer_of
 from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
 from app.schemas.urgency import UrgencyFields
+from app.tool_offer import ToolOffer
+from engine.grammar.form import AnswerForm
 from engine.sampling_params import SamplingParams
 
-
-def _item_kind(value: object) -> str:
-    return "<reasoning>" if isinstance(value, dict) and value.get("type") == "reasoning" else "<message>"
-
-
-Item = Annotated[
-    Annotated[InputItem, Tag("<message>")] | Annotated[ReasoningItem, Tag("<reasoning>")], Discriminator(_item_kind)
-]
 Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
@@ -51,17 +48,35 @@ ConversationField = Annotated[
 ]
 
 
-class TextFormat(RequestModel):
-    """Plain text is what there is."""
+class FlatSchema(NamedSchema):
+    """JSON of a schema."""
 
-    type: Literal["text"]
+    type: Literal["json_schema"]
+
+
+TextForm = Annotated[
+    Annotated[TextFormat, Tag("<text>")]
+    | Annotated[ObjectFormat, Tag("<object>")]
+    | Annotated[FlatSchema, Tag("<schema>")],
+    Discriminator(format_kind),
+]
 
 
 class TextFields(RequestModel):
-    """`verbosity` is accepted and does nothing."""
+    """What the text must be. `verbosity` is accepted and does nothing."""
 
-    format: TextFormat | None = None
+    format: TextForm | None = None
     verbosity: str | None = None
+
+    @property
+    def form(self) -> AnswerForm | None:
+        """None if any text will do."""
+        match self.format:
+            case ObjectFormat():
+                return ANY_OBJECT
+            case FlatSchema(schema_=schema):
+                return of_schema(schema)
+        return None
 
 
 class ReasoningFields(RequestModel):
@@ -85,7 +100,6 @@ class ResponseRequest(UrgencyFields):
     ignored: ClassVar[frozenset[str]] = frozenset(
         {
             "user",
-            "parallel_tool_calls",
             "service_tier",
             "safety_identifier",
             "prompt_cache_key",
@@ -95,8 +109,6 @@ class ResponseRequest(UrgencyFields):
         }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "tools": ([],),
-        "tool_choice": ("none", "auto"),
         "include": ([],),
         "truncation": ("disabled",),
         "top_logprobs": (0,),
@@ -119,6 +131,9 @@ class ResponseRequest(UrgencyFields):
     max_output_tokens: TokenCount | None = None
     metadata: Metadata | None = None
     text: TextFields | None = None
+    tools: ResponseTools | None = None
+    tool_choice: ResponseChoice | None = None
+    parallel_tool_calls: bool | None = None
     reasoning: ReasoningFields | None = None
     temperature: Temperature | None = None
     top_p: TopP | None = None
@@ -128,11 +143,16 @@ class ResponseRequest(UrgencyFields):
     ignore_eos: bool | None = None
 
     @property
-    def items(self) -> list[InputItem]:
-        """The messages of the input."""
+    def items(self) -> dict[str, SaidItem]:
+        """What is said in the input, by where it stands."""
         if isinstance(self.input, str):
-            return [InputItem(role="user", content=self.input)]
-        return [item for item in self.input if isinstance(item, InputItem)]
+            return {"input": InputItem(role="user", content=self.input)}
+        return said_in(self.input, "input")
+
+    @property
+    def offer(self) -> ToolOffer:
+        """The tools that it offers."""
+        return offer_of(self.tools, self.tool_choice, parallel=self.parallel_tool_calls is not False)
 
     @property
     def conversation_id(self) -> str | None:
@@ -145,10 +165,27 @@ class ResponseRequest(UrgencyFields):
         return self.store is not False
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields."""
+        """As SamplingFields, with the form that the answer must have."""
         shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
-        return SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
+        params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
+        return replace(params, form=self._form) if self._form is not None else params
+
+    def told_again(self) -> dict[str, Any]:
+        """What responses repeat of the tools and of the form, by the names of `ResponseRecord`."""
+        told: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
+        if self.tool_choice is not None:
+            choice = self.tool_choice
+            told["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump()
+        if self.text is not None and self.text.format is not None:
+            told["text_format"] = self.text.format.model_dump(exclude_none=True, by_alias=True)
+        return told | {"parallel_tool_calls": self.parallel_tool_calls is not False}
 
     def client_field(self, engine_param: str) -> str:
         """The client's name of a field that the engine refuses."""
-        return {"prompt": "input", "max_tokens": "max_output_tokens"}.get(engine_param, engine_param)
+        form = "text.format" if self._form is not None else "tools"
+        names = {"prompt": "input", "max_tokens": "max_output_tokens", "form": form}
+        return names.get(engine_param, engine_param)
+
+    @property
+    def _form(self) -> AnswerForm | None:
+        return self.text.form if self.text is not None else None

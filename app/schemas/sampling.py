@@ -80,7 +80,7 @@ class SamplingFields(RequestModel):
     stop: StopStrings | None = told("the answer ends before the first of them; a single string may be given alone")
     stop_token_ids: StopTokens | None = told("end the answer, as the model's own do")
     include_stop_str_in_output: bool | None = told("shows what ended the answer")
-    max_tokens: TokenCount | None = told("of the answer; left out: to the end of the window (completions: 16)")
+    max_tokens: TokenCount | None = told("of the answer; left out: to the end of the window")
     min_tokens: MinTokens | None = told("nothing ends the answer before")
     ignore_eos: bool | None = told("the model's own end tokens do not end the answer")
     skip_special_tokens: bool | None = told("`false`: control tokens are in the text, by their names")

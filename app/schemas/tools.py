@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.schemas.parsing import RequestModel, told
+from app.tool_offer import NamedChoice, ToolOffer
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm
 from models.tool_calls import ToolCall
-from models.tool_format import ToolFormat
 
 MAX_TOOLS = 128
 MAX_CALLS = 128
@@ -69,14 +68,18 @@ class CallOfTool(RequestModel):
 
     def call(self, path: str) -> ToolCall:
         """What the template gets. Raises InvalidRequestError if the arguments are no JSON object."""
-        try:
-            is_object = isinstance(json.loads(self.function.arguments or "{}"), dict)
-        except (ValueError, RecursionError):
-            is_object = False
-        if not is_object:
-            param = f"{path}.function.arguments"
-            raise InvalidRequestError(f"{param}: no JSON object", param=param)
-        return ToolCall(self.function.name, self.function.arguments or "{}")
+        return ToolCall(self.function.name, arguments_of(self.function.arguments, f"{path}.function.arguments"))
+
+
+def arguments_of(text: str, param: str) -> str:
+    """Arguments of a call, as the template gets them. Raises InvalidRequestError if they are no JSON object."""
+    try:
+        is_object = isinstance(json.loads(text or "{}"), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise InvalidRequestError(f"{param}: no JSON object", param=param)
+    return text or "{}"
 
 
 class ToolFields(RequestModel):
@@ -87,33 +90,11 @@ class ToolFields(RequestModel):
     parallel_tool_calls: bool | None = told("`false`: one call at most")
 
     @property
-    def offered(self) -> list[Tool]:
-        """Those that the model is told of."""
-        return [] if self.tool_choice == "none" else self.tools or []
-
-    @property
-    def tools_text(self) -> str:
-        """The same for the template, as JSON."""
-        return json.dumps([tool.model_dump(exclude_none=True) for tool in self.offered], ensure_ascii=False)
-
-    def calls_form(self, how: ToolFormat) -> AnswerForm | None:
-        """What an answer is that must call a tool; None if it need not.
-
-        Raises:
-            InvalidRequestError: the tool that must be called is not there.
-        """
-        if self.tool_choice in (None, "none", "auto"):
-            return None
-        functions = [tool.function for tool in self.offered]
-        if isinstance(self.tool_choice, NamedTool):
-            name = self.tool_choice.function.name
-            functions = [function for function in functions if function.name == name][:1]
-            if not functions:
-                raise InvalidRequestError(
-                    f"tool_choice: there is no tool {name} in tools", param="tool_choice.function.name"
-                )
-        elif not functions:
-            raise InvalidRequestError("tool_choice: there are no tools to call", param="tool_choice")
-        described = [function.model_dump(exclude_none=True) for function in functions]
-        parallel = self.parallel_tool_calls is not False and self.tool_choice == "required"
-        return AnswerForm("calls", how.grammar(described, parallel=parallel))
+    def offer(self) -> ToolOffer:
+        """What they say."""
+        choice = self.tool_choice or "auto"
+        return ToolOffer(
+            [tool.function.model_dump(exclude_none=True) for tool in self.tools or ()],
+            NamedChoice(choice.function.name, "tool_choice.function.name") if isinstance(choice, NamedTool) else choice,
+            parallel=self.parallel_tool_calls is not False,
+        )

@@ -3,7 +3,9 @@
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from sqlite3 import Row
+from typing import NamedTuple
 
 from app.ids import new_id
 from app.records import Message, Role
@@ -13,10 +15,19 @@ from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.token_trails import TokenNode
+from app.tool_use import ToolUse
 from engine.errors import ConflictError, NotFoundError
 
 REMOVED_ABOVE = "removed above"
 """A prompt_key that no prompt has."""
+
+
+class NewItem(NamedTuple):
+    """What a message says."""
+
+    role: Role
+    content: str
+    tool_use: ToolUse | None = None
 
 
 class ItemStore:
@@ -26,8 +37,8 @@ class ItemStore:
         self._database = database
         self._tenant = tenant
 
-    async def add(self, conversation_id: str, items: Sequence[tuple[Role, str]]) -> list[Message]:
-        """Put messages, as (role, content), behind the head; returns them. They are tokenised with the next question.
+    async def add(self, conversation_id: str, items: Sequence[NewItem]) -> list[Message]:
+        """Put messages behind the head; returns them. They are tokenised with the next question.
 
         Raises:
             NotFoundError: no such conversation.
@@ -38,10 +49,9 @@ class ItemStore:
             head = _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
-            for role, content in items:
-                added.append(
-                    Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", now, completed_at=now)
-                )
+            for role, content, tool_use in items:
+                made = Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", now, now)
+                added.append(replace(made, tool_use=tool_use))
                 insert_message(connection, added[-1])
                 parent_id = added[-1].id
             _move_head(connection, conversation_id, parent_id)

@@ -22,7 +22,8 @@ def insert_response(connection: sqlite3.Connection, message_id: str, record: Res
     """Inside the transaction of the caller."""
     connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
-        "max_output_tokens, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             message_id,
             record.model,
@@ -32,6 +33,10 @@ def insert_response(connection: sqlite3.Connection, message_id: str, record: Res
             record.conversation_id,
             record.max_output_tokens,
             dump(record.metadata),
+            dump(record.tools),
+            dump(record.tool_choice),
+            record.parallel_tool_calls,
+            dump(record.text_format),
         ),
     )
 
@@ -53,8 +58,9 @@ class ResponseStore:
             raise no_response(response_id)
         fields = dict(rows[0])
         del fields["message_id"]
-        parsed = {"background": bool(fields["background"]), "metadata": json.loads(fields["metadata"])}
-        return ResponseRecord(**{**fields, **parsed})
+        fields |= {name: json.loads(fields[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
+        fields |= {name: bool(fields[name]) for name in ("background", "parallel_tool_calls")}
+        return ResponseRecord(**fields)
 
     async def delete(self, response_id: str) -> list[TokenNode]:
         """Remove it, and its messages as far as nothing follows them and no conversation shows them.

@@ -11,11 +11,12 @@ from app.records import Conversation, Message
 from app.storage.limits import check_room
 from app.token_history import MessageTokens
 from app.token_trails import TokenNode
+from app.tool_use import dump_tool_use, load_tool_use
 from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
-    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning"
+    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use"
 )
 
 
@@ -27,7 +28,7 @@ def insert_message(connection: sqlite3.Connection, message: Message) -> None:
 def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message]) -> None:
     """Inside the transaction of the caller; a message comes after the one that it follows."""
     connection.executemany(
-        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 message.id,
@@ -47,6 +48,7 @@ def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message])
                 message.created_at,
                 message.completed_at,
                 message.reasoning,
+                dump_tool_use(message.tool_use),
             )
             for message in messages
         ],
@@ -102,10 +104,11 @@ def message_of(row: Row) -> Message:
     values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
     for name in ("error", "usage", "params"):
         values[name] = None if values[name] is None else json.loads(values[name])
+    values["tool_use"] = load_tool_use(values["tool_use"])
     return Message(**values, tokens=tokens_of(row))
 
 
-def dump(value: dict[str, Any]) -> str:
+def dump(value: Any) -> str:
     """As JSON is kept."""
     return json.dumps(value, ensure_ascii=False)
 

@@ -133,6 +133,9 @@ async def test_tools_are_called_and_their_results_sent_back(client: AsyncOpenAI)
     one = await create(**asked(tools=TOOLS, tool_choice=named("now")))
     [call] = one.choices[0].message.tool_calls or []
     assert (call.type, call.type == "function" and call.function.name) == ("function", "now")
+    assert one.choices[0].finish_reason == "stop", "as OpenAI has it where there was no choice"
+    streamed = await create(**asked(tools=TOOLS, tool_choice=named("now")), stream=True)
+    assert [chunk.choices[0].finish_reason async for chunk in streamed][-1] == "stop"
     single = await create(**asked(tools=TOOLS, tool_choice="required", parallel_tool_calls=False))
     assert len(single.choices[0].message.tool_calls or []) == 1
     none = await create(**asked(tools=TOOLS, tool_choice="none", max_tokens=5))

@@ -89,6 +89,29 @@ async def test_an_echo_comes_without_logprobs_too(client: AsyncOpenAI) -> None:
     assert [chunk.choices[0].text async for chunk in stream][:2] == ["abc", " w0"]
 
 
+@row("openai", "completions.create(echo=True, logprobs=1, max_tokens=0)", "the prompt alone, scored")
+@pytest.mark.parametrize("prompt", ["ab", ["ab", "abc"]], ids=["one", "several"])
+async def test_a_prompt_alone_is_scored(client: AsyncOpenAI, prompt: Any) -> None:
+    fields: Any = {"model": "fake-1", "prompt": prompt, "echo": True, "max_tokens": 0}
+    whole = await client.completions.create(**fields, logprobs=1)
+    choice = whole.choices[0]
+    assert (choice.text, choice.finish_reason) == ("ab", "length")
+    assert choice.logprobs is not None
+    assert (choice.logprobs.tokens, choice.logprobs.token_logprobs) == (["a", "b"], [None, -0.5])
+    assert whole.usage is not None
+    assert whole.usage.completion_tokens == 0
+    for logprobs in (1, None):
+        streamed: Any = {**fields, "logprobs": logprobs, "stream_options": {"include_usage": True}}
+        stream = await client.completions.create(**streamed, stream=True)
+        chunks = [chunk async for chunk in stream]
+        assert "".join(each.text for chunk in chunks for each in chunk.choices if each.index == 0) == "ab"
+        assert chunks[-1].usage is not None
+        assert chunks[-1].usage.completion_tokens == 0
+    with pytest.raises(openai.BadRequestError) as caught:
+        await client.completions.create(model="fake-1", prompt=prompt, max_tokens=0)
+    assert caught.value.param == "max_tokens"
+
+
 @row("openai", "completions.create(prompt=[..., ...])", "a choice for each text or list of token ids; also streamed")
 @pytest.mark.parametrize("prompts", [["a", "bc", "def"], [[97], [98, 99], [100, 101, 102]]], ids=["texts", "ids"])
 async def test_several_prompts_have_a_choice_each(client: AsyncOpenAI, api: Api, prompts: Any) -> None:

@@ -193,13 +193,20 @@ async def test_the_list_of_chats_shows_those_of_the_page_and_both_sides_can_spea
     )
 
 
+CALL = {"type": "function_call", "call_id": "1", "name": "f"}
+
+
 @pytest.mark.parametrize(
     ("path", "body", "param"),
     [
         ("", {"metadata": {"k": "v" * 513}}, "metadata.k"),
         ("", {"metadata": {str(i): "" for i in range(17)}}, "metadata"),
         ("", {"items": [{"role": "user", "content": "x"}] * 21}, "items"),
-        ("", {"items": [{"type": "function_call_output", "call_id": "1", "output": "x"}]}, "items[0].type"),
+        (
+            "",
+            {"items": [{"type": "function_call", "call_id": "1", "name": "f", "arguments": "x"}]},
+            "items[0].arguments",
+        ),
         ("/{id}", {}, "metadata"),
         ("/{id}/items", {"items": []}, "items"),
         ("/{id}/items", {"items": [{"role": "user", "content": [{"type": "image"}]}]}, "items[0].content[0].type"),

@@ -453,7 +453,7 @@ async def test_responses_do_not_crowd_the_list_of_chats(client: AsyncOpenAI, htt
         ({"input": "x" * WINDOW}, "input"),
         ({"input": [{"role": "user", "content": "x"}, {"role": "system", "content": "late"}]}, "input"),
         ({"max_output_tokens": WINDOW}, "max_output_tokens"),
-        ({"tools": [{"type": "web_search"}]}, "tools"),
+        ({"tools": [{"type": "web_search", "name": "x"}]}, "tools[0].type"),
         ({"conversation": "conv_a", "previous_response_id": "resp_a"}, "conversation"),
         ({"store": False, "background": True}, "store"),
         ({"store": False, "conversation": "conv_a"}, "store"),

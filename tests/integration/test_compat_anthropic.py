@@ -161,11 +161,11 @@ async def test_count_tokens(client: AsyncAnthropic, api: Api) -> None:
     assert counted.input_tokens == len(api.engine.requests[0].prompt)
 
 
-@row("anthropic", "messages.create(tools=...)", "not supported yet: `BadRequestError` that names the field; so for "
+@row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field; so for "
      "`thinking` where the model does not, and a last message of the assistant's (prefill)")  # fmt: skip
 async def test_unsupported(client: AsyncAnthropic) -> None:
     fields: dict[str, Any] = {
-        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "mcp_servers": [{"type": "url", "name": "x", "url": "https://x"}],
         "thinking": {"type": "enabled", "budget_tokens": 1024},
         "messages[1].role": None,
     }

@@ -11,8 +11,10 @@ from tests.integration import (
     test_api_logprobs,
     test_api_openai,
     test_compat_anthropic,
+    test_compat_anthropic_tools,
     test_compat_keys,
     test_compat_langchain,
+    test_compat_responses_tools,
     test_compat_thinking,
 )
 from tests.integration.compatibility import table
@@ -26,9 +28,16 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
         (
             "api.md",
             "### Chat completions, completions and models",
-            [test_api_openai, test_api_logprobs, test_api_answers, test_api_forms, test_compat_langchain],
+            [
+                test_api_openai,
+                test_api_logprobs,
+                test_api_answers,
+                test_api_forms,
+                test_compat_responses_tools,
+                test_compat_langchain,
+            ],
         ),
-        ("api.md", "### Messages", [test_compat_anthropic]),
+        ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),
         ("keys.md", "## What clients get", [test_compat_keys]),
     ],

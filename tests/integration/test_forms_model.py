@@ -103,3 +103,39 @@ def test_an_answer_goes_on_in_its_form_from_any_of_its_tokens(llm: LLM) -> None:
                 resumed, reason = resumed + output.text, output.finish_reason
         assert reason == "stop"
         jsonschema.validate(json.loads(resumed), schema)
+
+
+CONST = {"type": "object", "properties": {"celsius": {"enum": [12, 13]}, "a_long_name": {"const": "  two  spaces \n"}}}
+FORCING = (
+    form_of({**CONST, "required": ["celsius", "a_long_name"], "additionalProperties": False}),
+    AnswerForm("lark", r'start: "<tool_call>\n" ("Rome" | "Paris") "\n</tool_call>  done: 1234567!" ("!" | "?")'),
+    AnswerForm("regex", r"(a|b) and nothing else, 2026-01-01\n\n\tthe end"),
+)
+
+
+@pytest.mark.parametrize("form", FORCING, ids=[form.kind for form in FORCING])
+def test_tokens_depend_neither_on_when_a_mask_was_ready_nor_on_where_an_answer_goes_on(
+    llm: LLM, form: AnswerForm
+) -> None:
+    whole = first_choices(llm, form, [], takes_forced=True)
+    assert first_choices(llm, form, [], takes_forced=False) == whole
+    for count in range(1, len(whole)):
+        assert first_choices(llm, form, whole[:count], takes_forced=True) == whole
+
+
+def first_choices(llm: LLM, form: AnswerForm, before: list[int], *, takes_forced: bool) -> list[int]:
+    """Each time the lowest id that may come, which is mostly not how a tokenizer writes the text: a single letter."""
+    mask = llm.engine.grammars.mask(SamplingParams(form=form), ())
+    assert mask is not None
+    ids, fresh = list(before), list(before)
+    while True:
+        for id_ in fresh:
+            mask.accept(id_)
+        words = int.from_bytes(mask.words(), "little")
+        assert mask.failure is None
+        lowest = (words & -words).bit_length() - 1
+        if lowest in llm.tokenizer.eos_token_ids:
+            return ids
+        fresh = list(mask.forced()) if takes_forced and ids else []
+        fresh = fresh or [lowest]
+        ids += fresh

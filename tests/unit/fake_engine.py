@@ -177,6 +177,7 @@ class FakeEngine:
         self.sampling_defaults: dict[str, float] = {}
         self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
+        self.prepared: list[SamplingParams] = []
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
@@ -230,7 +231,7 @@ class FakeEngine:
         await self._task
 
     async def prepare(self, params: SamplingParams) -> None:
-        pass
+        self.prepared.append(params)
 
     def generate(
         self,

@@ -11,6 +11,7 @@ from app.records import Message
 from app.runs import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
+from app.schemas.responses import ResponseRequest
 from app.services import Services
 from engine.errors import ConflictError, InvalidRequestError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
@@ -84,6 +85,15 @@ async def test_what_goes_on_survives_the_process_too(services: Services, engine:
     assert (await ended(resumed)).content == WHOLE_ANSWER
     await fresh.stop(0)
     await later.close()
+
+
+async def test_its_form_is_compiled_again_before_it_goes_on(services: Services, engine: FakeEngine) -> None:
+    body = {"model": "fake-1", "input": "hi", "max_output_tokens": 2, "text": {"format": {"type": "json_object"}}}
+    _, begun = await services.responses.create(parse_object(ResponseRequest, body), "local")
+    run = await services.continuation.go_on((await ended(begun)).id)
+    await ended(run)
+    first, again = engine.prepared
+    assert again.form == first.form is not None
 
 
 async def test_what_is_whole_or_still_said_or_no_answer_does_not_go_on(services: Services, engine: FakeEngine) -> None:

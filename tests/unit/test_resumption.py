@@ -15,7 +15,9 @@ from app.records import Message
 from app.runs import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
+from app.schemas.responses import ResponseRequest
 from app.services import Services
+from app.tool_use import MayCall
 from engine.errors import NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
@@ -150,6 +152,25 @@ async def test_a_token_makes_up_for_the_attempts_before_it(path: Path) -> None:
             await next_one.services.host.stop(0)
     async with process(path) as last:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_the_form_of_an_answer_is_compiled_again_before_it_goes_on(path: Path) -> None:
+    tools = [{"type": "function", "name": "now"}]
+    asked = {"model": "fake-1", "input": "When?", "background": True, "tools": tools, "tool_choice": "required"}
+    async with process(path) as first:
+        first.engine.hold()
+        _, begun = await first.services.responses.create(parse_object(ResponseRequest, asked), "local")
+        first.engine.allow(2)
+        await first.engine.until_produced(first.engine.requests[-1], 2)
+        await first.services.host.stop(0)
+        await begun.ended.wait()
+    async with process(path) as second:
+        answer = await end_of(second.run(begun.id))
+        [prepared], [resumed] = second.engine.prepared, second.engine.requests
+    assert prepared.form is not None
+    assert prepared.form.kind == "calls"
+    assert resumed.params.form == prepared.form
+    assert answer.tool_use == MayCall("<tool_call>", "</tool_call>", parallel=True)
 
 
 async def test_a_full_queue_makes_it_wait_and_loses_nothing(path: Path) -> None:

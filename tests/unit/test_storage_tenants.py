@@ -7,6 +7,7 @@ import pytest
 
 from app.records import Message
 from app.storage.conversations import Place
+from app.storage.items import NewItem
 from app.storage.runs import Turn
 from app.storage.store import Store
 from engine.errors import NotFoundError
@@ -76,7 +77,7 @@ async def test_nothing_is_changed_by_an_id_of_another_tenant(alice: Store) -> No
         bob.tree.show(conversation.id, question.id),
         bob.tree.show(mine.id, question.id),
         bob.tree.fork(mine.id, question.id),
-        bob.items.add(conversation.id, [("user", "hi")]),
+        bob.items.add(conversation.id, [NewItem("user", "hi")]),
         bob.items.remove(conversation.id, question.id),
         bob.drafts.put(conversation.id, "typed"),
         bob.responses.delete("resp_" + answer.id.removeprefix("msg_")),

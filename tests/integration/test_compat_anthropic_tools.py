@@ -1,0 +1,127 @@
+"""Tools and forms through Anthropic's own client, on the real engine with the default model."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import jsonschema
+import pytest
+from anthropic import AsyncAnthropic
+from anthropic.types import Message, RawMessageStreamEvent, ToolUseBlock
+
+from engine.build import build_engine
+from tests.integration.api_server import running_server
+from tests.integration.compatibility import row
+from tests.integration.engine_rig import engine_config
+
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"enum": ["Paris", "Rome"]}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+TOOLS: list[Any] = [
+    {"name": "weather", "description": "Of a city", "input_schema": WEATHER, "cache_control": {"type": "ephemeral"}},
+    {"name": "now", "type": "custom", "input_schema": {"type": "object", "additionalProperties": False}},
+]
+QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Paris?"}]
+
+
+@pytest.fixture
+async def client(model_path: Path, tmp_path: Path) -> AsyncIterator[AsyncAnthropic]:
+    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    async with (
+        running_server(tmp_path, engine) as server,
+        AsyncAnthropic(base_url=server.url, api_key="none", max_retries=0) as client,
+    ):
+        yield client
+
+
+def asked(**fields: Any) -> dict[str, Any]:
+    sampling = {"temperature": 0}
+    return {"model": "smollm2", "max_tokens": 200, "messages": QUESTION, "extra_body": sampling, **fields}
+
+
+def calls_of(message: Message) -> list[tuple[str, object]]:
+    return [(block.name, block.input) for block in message.content if isinstance(block, ToolUseBlock)]
+
+
+@row("anthropic", "messages.create(output_config={'format': ...})", "JSON of the schema, compact")
+@row("anthropic", "messages.count_tokens(tools=...)", "tools count")
+@row("anthropic", "messages.create(messages=[..., answer, {'content': [tool_result, ...]}])", "the results reach the "
+     "model; the KV of the answer that called is found again")  # fmt: skip
+@row("anthropic", "messages.stream(tools=...)", "the same blocks, the input of each in one `input_json_delta`")
+@row("anthropic", "messages.create(tools=..., tool_choice=...)", "`tool_use` blocks whose input keeps to the schema; "
+     "`auto`, `any`, `tool` and `none`, with `disable_parallel_tool_use`; the reason is `tool_use`")  # fmt: skip
+async def test_tools_are_called_and_their_results_sent_back(client: AsyncAnthropic) -> None:
+    create, must = client.messages.create, {"type": "any"}
+    first = await create(**asked(tools=TOOLS, tool_choice=must))
+    assert first.stop_reason == "tool_use"
+    assert {block.type for block in first.content} == {"tool_use"}
+    for name, given in calls_of(first):
+        jsonschema.validate(given, WEATHER if name == "weather" else TOOLS[1]["input_schema"])
+    async with client.messages.stream(**asked(tools=TOOLS, tool_choice=must)) as stream:
+        events = [event async for event in stream]
+        whole = await stream.get_final_message()
+    assert (calls_of(whole), whole.stop_reason) == (calls_of(first), "tool_use")
+    check_blocks([event for event in events if event.type.startswith("content_block")])  # type: ignore[misc]
+    await its_results_come_back(client, first)
+    for choice, most in (({**must, "disable_parallel_tool_use": True}, 1), ({"type": "tool", "name": "now"}, 1)):
+        single = await create(**asked(tools=TOOLS, tool_choice=choice))
+        assert (len(calls_of(single)), single.stop_reason) == (most, "tool_use")
+    assert calls_of(single) == [("now", {})]
+    none = await create(**asked(tools=TOOLS, tool_choice={"type": "none"}, max_tokens=5))
+    plain = await create(**asked(max_tokens=5))
+    assert [block.type for block in none.content] == ["text"]
+    assert none.content == plain.content
+    schema = {"type": "json_schema", "schema": WEATHER}
+    formed = await create(**asked(output_config={"format": schema}))
+    jsonschema.validate(json.loads(formed.content[0].to_dict()["text"]), WEATHER)
+    await refusals(client)
+
+
+def check_blocks(events: list[RawMessageStreamEvent]) -> None:
+    """Each block begins, comes and ends before the next one."""
+    kinds = [(event.type, getattr(event, "index", None)) for event in events]
+    names = [f"content_block_{part}" for part in ("start", "delta", "stop")]
+    blocks = len(events) // 3
+    assert kinds == [(name, index) for index in range(blocks) for name in names]
+
+
+async def its_results_come_back(client: AsyncAnthropic, first: Message) -> None:
+    uses = [block for block in first.content if isinstance(block, ToolUseBlock)]
+    results: list[Any] = [{"type": "tool_result", "tool_use_id": use.id, "content": "21 degrees"} for use in uses[:-1]]
+    last = {"type": "tool_result", "tool_use_id": uses[-1].id, "content": [{"type": "text", "text": "no idea"}]}
+    sent = [*QUESTION, {"role": "assistant", "content": first.content}]
+    history = [*sent, {"role": "user", "content": [*results, {**last, "is_error": True}]}]
+    fields = asked(tools=TOOLS, messages=history, max_tokens=5)
+    second = await client.messages.create(**fields)
+    counted = await client.messages.count_tokens(model="smollm2", messages=history, tools=TOOLS)
+    without = await client.messages.count_tokens(model="smollm2", messages=history)
+    cached = second.usage.cache_read_input_tokens or 0
+    assert second.usage.input_tokens + cached == counted.input_tokens > without.input_tokens
+    # The KV of the last token of an answer is never computed.
+    prompt = first.usage.input_tokens + (first.usage.cache_read_input_tokens or 0)
+    assert cached == prompt + first.usage.output_tokens - 1
+
+
+async def refusals(client: AsyncAnthropic) -> None:
+    result = {"type": "tool_result", "tool_use_id": "toolu_x", "content": "1"}
+    called = {"type": "tool_use", "id": "toolu_x", "name": "now", "input": []}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0].type"),
+        ({"tools": TOOLS, "tool_choice": {"type": "tool", "name": "nothing"}}, "tool_choice"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
+        ({"messages": [{"role": "user", "content": [called]}]}, "messages[0].content[0].input"),
+        ({"messages": [{"role": "assistant", "content": [result]}, *QUESTION]}, "messages[0].content[0].type"),
+        ({"tools": [{"name": "f", "input_schema": {"type": "strange"}}], "tool_choice": {"type": "any"}}, "tools"),
+        ({"output_config": {"format": {"type": "json_schema", "schema": {"type": "x"}}}}, "output_config.format"),
+    ]
+    for fields, name in wrong:
+        with pytest.raises(anthropic.BadRequestError) as caught:
+            await client.messages.create(**asked(**fields))
+        assert name in caught.value.message

@@ -76,6 +76,7 @@ class Settings:
     max_num_batched_tokens: int = 512
     itl_target: int = 0
     decode_passes: int = 4
+    no_speculation: bool = False
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: int = 30
     queue_timeout: int = 0
@@ -128,6 +129,7 @@ class Settings:
             max_num_batched_tokens=self.max_num_batched_tokens,
             itl_target=self.itl_target / 1e3,
             decode_passes=self.decode_passes,
+            speculation=not self.no_speculation,
             queue_policy=self.queue_policy,
             max_queue_wait=self.max_queue_wait,
             queue_timeout=self.queue_timeout,
@@ -214,6 +216,7 @@ OPTIONS = (
     Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
+    Option("no-speculation", switch, "", "compute each token behind the one before, also where it can be guessed"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),

@@ -6,7 +6,7 @@ FIRST_ROW: Final = 1 / 16
 FIRST_WAIT: Final = 1 / 8
 """What a row and the wait are taken to cost before anything is known, in steps without drafts."""
 _NEWEST: Final = 0.2
-_DOUBT: Final = 0.99
+_FORGOTTEN: Final = 0.01
 
 
 class DraftCost:
@@ -33,10 +33,13 @@ class DraftCost:
         """So long nothing was computed behind a draft."""
         self._wait = _average(self._wait, max(0.0, seconds))
 
-    def doubt(self) -> None:
-        """It kept somebody from drafting. What was learned while something else ran here must not last for ever."""
-        self._row = self._row * _DOUBT if self._row is not None else None
-        self._wait = self._wait * _DOUBT if self._wait is not None else None
+    def fade(self, plain_seconds: float) -> None:
+        """There was a guess, and it was not worth a draft. What was learned while something else ran here must not keep
+        everybody from drafting for ever: the first assumption comes back. plain_seconds: as above."""
+        if self._row is not None:
+            self._row += _FORGOTTEN * (FIRST_ROW * plain_seconds - self._row)
+        if self._wait is not None:
+            self._wait += _FORGOTTEN * (FIRST_WAIT * plain_seconds - self._wait)
 
 
 def _average(before: float | None, newest: float) -> float:

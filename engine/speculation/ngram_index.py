@@ -27,6 +27,7 @@ class NgramIndex:
         tokens, table, mask = self.tokens, self._table, self._mask
         for token in token_ids:
             place = len(tokens)
+            # A prompt begins with marks, so its first few tokens are nothing that anybody repeats.
             if place >= LONGEST:
                 # What ends here is followed by `token`.
                 two, three, four = _hashes(*tokens[-LONGEST:])

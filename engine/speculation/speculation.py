@@ -66,21 +66,24 @@ class Speculation:
         row = self._cost.row_seconds(plain_seconds) / token_seconds
         wait = self._cost.wait_seconds(plain_seconds) / token_seconds
         drafts: dict[str, tuple[int, ...]] = {}
-        promised, is_near = 0.0, False
+        promised, is_near, has_guess = 0.0, False, False
         # Prompts keep half of what is left of a step.
         longest = min(LONGEST_DRAFT, (self._most_rows - len(running)) // (2 * len(open_to_drafts)))
         for request in open_to_drafts:
             behind, most = request.samples_in_flight, min(longest, request.num_wanted_tokens - 1)
             guess = self._proposer.propose(request, behind, most)
             chance = self._proposer.chance(request)
+            has_guess = has_guess or bool(guess)
             is_near = is_near or _promise(chance, 0, most, row).tokens > wait + NEAR
             promise = _promise(chance, behind, len(guess), row)
             if promise.length:
                 drafts[request.request_id] = tuple(guess[: promise.length])
                 promised += promise.tokens
-        if drafts and promised <= wait:
-            self._cost.doubt()
-        if promised <= wait or not self._have_room(running, drafts):
+        if promised <= wait:
+            drafts = {}
+            if has_guess:
+                self._cost.fade(plain_seconds)
+        elif not self._have_room(running, drafts):
             drafts = {}
         return DraftPlan(drafts, is_near)
 

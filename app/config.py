@@ -78,6 +78,7 @@ class Settings:
     itl_target: int = 0
     decode_passes: int = 4
     max_answers: int = 16
+    no_speculation: bool = False
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: int = 30
     queue_timeout: int = 0
@@ -131,6 +132,7 @@ class Settings:
             itl_target=self.itl_target / 1e3,
             decode_passes=self.decode_passes,
             max_answers=self.max_answers,
+            speculation=not self.no_speculation,
             queue_policy=self.queue_policy,
             max_queue_wait=self.max_queue_wait,
             queue_timeout=self.queue_timeout,
@@ -218,6 +220,7 @@ OPTIONS = (
     Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
     Option("max-answers", integer(1, MAX_ANSWERS), "N", "most answers to one prompt: n, best_of (default 16)"),
+    Option("no-speculation", switch, "", "compute each token behind the one before, also where it can be guessed"),
     Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
     Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
     Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),

@@ -133,6 +133,12 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
         "ebb_prefilled_tokens", "Prompt tokens computed, also of requests that have not ended", stats.prefilled_tokens
     )
     yield CounterMetricFamily("ebb_generation_tokens", "Tokens generated", stats.generation_tokens)
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_drafted_tokens", "Tokens that were guessed and computed, by outcome", labels=["outcome"]
+        ),
+        {"accepted": stats.accepted_tokens, "rejected": stats.drafted_tokens - stats.accepted_tokens},
+    )
 
 
 def _blocks(stats: EngineStats) -> Iterator[Metric]:

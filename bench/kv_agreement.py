@@ -76,7 +76,7 @@ class Answer:
 
     def beginning(self) -> ScheduledRequest:
         """What may come from Redis instead."""
-        return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids, None)
+        return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids)
 
     def rest(self) -> ScheduledRequest:
         """Of the prompt; samples the first token."""
@@ -92,7 +92,7 @@ class Answer:
 
     def _sampling(self, token_ids: list[int], context_len: int) -> ScheduledRequest:
         row = SamplingRow(GREEDY, position=context_len + len(token_ids), produced=0)
-        return ScheduledRequest("", token_ids, context_len, self.block_ids, row)
+        return ScheduledRequest("", token_ids, context_len, self.block_ids, (row,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class NativeArm:
             left = [text for text, tokens in enumerate(texts) if position < len(tokens)]
             sampling = SamplingRow(GREEDY, position=position + 1, produced=0)
             batch = [
-                ScheduledRequest(str(text), [texts[text][position]], position, self._tables[text], sampling)
+                ScheduledRequest(str(text), [texts[text][position]], position, self._tables[text], (sampling,))
                 for text in left
             ]
             logits = self._runner.compute(batch, range(len(batch))).logits

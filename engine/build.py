@@ -32,6 +32,7 @@ from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
+from engine.speculation.prompt_lookup import PromptLookup
 from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import available_memory, return_freed_memory
@@ -270,4 +271,5 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
         weights=config.tenant_weights,
     )
     tiering = Tiering(manager, blocks, PrefillCost(), clock=clock, trace=trace) if manager is not None else None
-    return Scheduler(limits, blocks, tiering, queue, clock=clock)
+    proposer = PromptLookup() if config.speculation else None
+    return Scheduler(limits, blocks, tiering, queue, clock=clock, proposer=proposer)

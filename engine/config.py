@@ -40,6 +40,7 @@ class EngineConfig:
     kv_memory: bytes of the device's block pool; 0 means what `engine.kv.budget` makes of the memory that is free.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
     itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts in it.
+    speculation: decode several tokens of a stream in one pass where they can be guessed (`engine.speculation`).
     decode_passes: most forward passes of one step while everybody decodes and nobody waits; tokens come in such groups.
     queue_policy: whose request is next: "fcfs", "priority", or "fair" between tenants and by priority inside one.
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
@@ -85,6 +86,7 @@ class EngineConfig:
     tenant_weights: Mapping[str, float] = field(default_factory=dict)
     itl_target: float = 0.0
     decode_passes: int = 4
+    speculation: bool = True
     cpu_kernels: str = "auto"
     quantization: str = "none"
     tensor_parallel_size: int = 1

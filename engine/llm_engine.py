@@ -223,6 +223,8 @@ class LLMEngine:
             copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
             copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
             evicted_blocks=pool.num_evicted,
+            drafted_tokens=scheduler.num_drafted,
+            accepted_tokens=scheduler.num_accepted,
             workers=self.core.executor.state,
         )
 

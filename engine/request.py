@@ -30,7 +30,7 @@ class RequestStatus(Enum):
     FINISHED = auto()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
     """Identity and progress of one request. The scheduler alone changes it.
 
@@ -40,7 +40,8 @@ class Request:
     num_computed_tokens: tokens whose KV is written once all scheduled steps are done.
     num_confirmed_tokens: the same, counting only steps whose result has come.
     steps_in_flight: steps that were scheduled with it and whose result has not come;
-    samples_in_flight: how many of them produce a token.
+    samples_in_flight: how many of them produce a token. num_drafted: tokens of a draft that the last of them computes:
+    how many of these stand, and with them its next position, is not known before its result.
     restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
     reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
     reuse_end: why the tiers did not bring more, at the last time; reuse: what was known at its first admission.
@@ -78,6 +79,7 @@ class Request:
     num_published_blocks: int = 0
     steps_in_flight: int = 0
     samples_in_flight: int = 0
+    num_drafted: int = 0
     known_to_worker: bool = False
     tiers_asked: bool = False
     restored: LoadOutcome | None = None
@@ -181,7 +183,7 @@ class Request:
     @property
     def may_be_sampled(self) -> bool:
         """Whether a step may be put together that chooses its next token."""
-        if self.samples_in_flight and self.needs_known_tokens:
+        if self.num_drafted or (self.samples_in_flight and self.needs_known_tokens):
             return False
         return self.mask is None or self.mask.is_ready
 

@@ -21,7 +21,8 @@ class EngineStats:
     load_seconds: of loads that brought something, by the lowest tier that it came from. cpu_store_seconds: of each copy
     of a block down to the CPU tier. copied_up_blocks, copied_down_blocks: between CPU memory and the device.
     evicted_blocks: of the device, that held a prefix until they were needed for something else. checks: how often the
-    owners of blocks checked themselves, by outcome: "clean" or "failed".
+    owners of blocks checked themselves, by outcome: "clean" or "failed". drafted_tokens: computed because they might
+    come (`engine.speculation`); accepted_tokens: those of them that came.
     """
 
     running: int
@@ -58,4 +59,6 @@ class EngineStats:
     copied_up_blocks: int = 0
     copied_down_blocks: int = 0
     evicted_blocks: int = 0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
     workers: WorkersState | None = None

@@ -108,7 +108,7 @@ class NativeRig:
         Asserts what every step owes: that arg max is the lowest id of the largest logit.
         """
         scheduled = [
-            ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, ROW)
+            ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, (ROW,))
             for i, (s, count) in enumerate(parts)
         ]
         computed = self.runners[threads].compute(scheduled, range(len(parts)))

@@ -32,12 +32,10 @@ class NativeStep:
         try:
             for number in range(step.passes):
                 scheduled = batch.select(step.num_scheduled_tokens)
-                sampling = [
-                    (request.request_id, each) for request in scheduled if (each := request.sampling) is not None
-                ]
-                wanted = [i for i, (_, row) in enumerate(sampling) if row.num_logprobs is not None]
+                sampling = [row for request in scheduled for row in request.sampling]
+                wanted = [i for i, row in enumerate(sampling) if row.num_logprobs is not None]
                 started = runner.start(scheduled, wanted, self._moves(number))
-                self._passes.append((started, batch.expect(name for name, _ in sampling)))
+                self._passes.append((started, batch.expect(scheduled)))
         except BaseException:
             # The kernels still use the arrays of those that were started.
             self._finish_all()

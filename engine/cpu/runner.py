@@ -24,7 +24,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """tokens: of each sampling request. logits: [wanted, vocab] float32, as the model has them.
+    """tokens: of each sampling row. logits: [wanted, vocab] float32, as the model has them.
 
     started, ended: of the computation, on time.perf_counter. move_seconds: of each load, then of each store.
     """
@@ -52,7 +52,7 @@ class NativeRunner:
     ) -> Started:
         """Hand a pass to the kernels; it must be finished. Raises EngineError, and starts nothing then.
 
-        wanted: ascending indices, among sampling requests, of those whose logits to return; those of the rows before
+        wanted: ascending indices, among sampling rows, of those whose logits to return; those of the rows before
         `prompt_targets` come behind them.
         """
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)

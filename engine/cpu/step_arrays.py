@@ -83,7 +83,7 @@ class StepArrays:
 
     def with_room_for(self, scheduled: Sequence[ScheduledRequest], moves: StepMoves) -> "StepArrays":
         """Itself, or a larger one."""
-        rows = [request.sampling for request in scheduled if request.sampling is not None]
+        rows = [row for request in scheduled for row in request.sampling]
         needed = (
             len(scheduled),
             sum(len(request.token_ids) for request in scheduled),
@@ -109,7 +109,7 @@ class StepArrays:
         )
 
     def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
-        """wanted: ascending indices, among the sampling requests, of those whose logits are asked for; behind them
+        """wanted: ascending indices, among the sampling rows, of those whose logits are asked for; behind them
         come those of the rows before `prompt_targets`, which are samples that nobody looks at.
 
         Raises EngineError for a row that draws without a seed.
@@ -123,13 +123,13 @@ class StepArrays:
         told_rows: list[int] = []
         rows: list[SamplingRow] = []
         for i, request in enumerate(scheduled):
-            told_rows += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
+            first = len(token_ids)
+            told_rows += range(first, first + len(request.prompt_targets))
             token_ids += request.token_ids
+            sample_rows += range(first + request.sampling_from, len(token_ids))
+            rows += request.sampling
             count = _num_blocks(request)
             self._block_tables[i, :count] = request.block_ids[:count]
-            if request.sampling is not None:
-                sample_rows.append(len(token_ids) - 1)
-                rows.append(request.sampling)
         self._token_ids[: len(token_ids)] = token_ids
         self._query_lens[: len(scheduled)] = [len(request.token_ids) for request in scheduled]
         self._context_lens[: len(scheduled)] = [request.context_len for request in scheduled]
@@ -218,7 +218,7 @@ class StepArrays:
         return seconds
 
     def chosen(self) -> list[int]:
-        """The tokens of the step's sampling requests."""
+        """The tokens of the step's sampling rows."""
         tokens: list[int] = self._chosen[: self._num_sampling].tolist()
         return tokens
 

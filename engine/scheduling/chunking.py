@@ -21,7 +21,9 @@ class StepCost:
         self._decode_seconds: dict[int, float] = {}
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
-        """`step` took that long."""
+        """`step` took that long. From one with drafts `DraftCost` learns."""
+        if step.drafts:
+            return
         decodes, prompt_tokens = _kinds_of_tokens(step)
         if prompt_tokens == 0 and decodes:
             before = self._decode_seconds.get(decodes.bit_length())

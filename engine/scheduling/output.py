@@ -49,6 +49,8 @@ class SchedulerOutput:
     everybody decodes.
     masks: by request that samples in this step, which ids may come, in the words of `TokenMask`; the others are free.
     is_awaited: the next step can only be put together when the tokens of this one are known.
+    drafts: by request that decodes, what may come behind its last token (`engine.speculation`): computed behind it, so
+    that its scheduled tokens are one more. Which of them stand is the worker's to say.
     A request samples a token in this step when its computed tokens reach all of its known tokens.
     """
 
@@ -63,6 +65,7 @@ class SchedulerOutput:
     passes: int = 1
     masks: Mapping[str, bytes] = field(default_factory=dict)
     is_awaited: bool = False
+    drafts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def total_tokens(self) -> int:
@@ -80,7 +83,8 @@ class PromptLogprobs:
 
 @dataclass(frozen=True, slots=True)
 class ModelRunnerOutput:
-    """The result of one step. sampled_token_ids: a token of each pass; it lacks the requests that did not sample.
+    """The result of one step. sampled_token_ids: a token of each pass, or what stands of a draft and the token
+    behind it; it lacks the requests that did not sample.
 
     started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
     clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the

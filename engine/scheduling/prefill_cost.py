@@ -23,7 +23,7 @@ class PrefillCost:
         starts |= {cached.request_id: cached.num_computed_tokens for cached in step.cached_requests}
         tokens = pairs = 0.0
         for request_id, count in step.num_scheduled_tokens.items():
-            if count > 1:
+            if count > 1 and request_id not in step.drafts:
                 tokens += count
                 pairs += _pairs(starts[request_id], starts[request_id] + count)
         if tokens < SMALLEST_LESSON:

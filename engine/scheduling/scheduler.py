@@ -5,7 +5,7 @@
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
@@ -26,6 +26,8 @@ from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
+from engine.speculation.proposer import Proposer
+from engine.speculation.speculation import DraftPlan, Speculation
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class TokenUpdate:
 
 
 class Scheduler:
-    """Decides what each step holds. `tiering` is None when nothing lies below the device."""
+    """Decides what each step holds. `tiering` is None when nothing lies below the device, `proposer` when nothing is
+    drafted."""
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class Scheduler:
         queue: RequestQueue,
         *,
         clock: Callable[[], float],
+        proposer: Proposer | None = None,
     ) -> None:
         self.limits = limits
         self.blocks = blocks
@@ -78,6 +82,8 @@ class Scheduler:
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
+        most_rows = limits.max_num_batched_tokens
+        self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
 
     # Requests come and go
 
@@ -170,6 +176,16 @@ class Scheduler:
         return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
 
     @property
+    def num_drafted(self) -> int:
+        """Tokens that were computed because they might come."""
+        return self._speculation.num_drafted if self._speculation is not None else 0
+
+    @property
+    def num_accepted(self) -> int:
+        """Those of them that came."""
+        return self._speculation.num_accepted if self._speculation is not None else 0
+
+    @property
     def num_prefilled(self) -> int:
         """Prompt tokens computed by steps that have ended; again where a preemption lost them."""
         return self._num_prefilled
@@ -186,8 +202,9 @@ class Scheduler:
         self._expire(now)
         loads, stores = self._copies()
         self._turn_to_tiers(now)
-        draft = StepDraft(now, self._budget(), self._passes())
-        all_have_room = self._schedule_running(draft)
+        plan = self._plan_drafts()
+        draft = StepDraft(now, self._budget(), 1 if plan.drafts or plan.is_near else self._passes())
+        all_have_room = self._schedule_running(draft, plan.drafts)
         self._collect_loads(now)
         self._states.release_followers()
         if all_have_room:
@@ -211,6 +228,7 @@ class Scheduler:
             draft.passes,
             draft.masks,
             draft.is_awaited,
+            draft.drafts,
         )
 
     def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
@@ -223,6 +241,12 @@ class Scheduler:
         if self.tiering is not None:
             for request in self.tiering.take_answered():
                 self._states.suspend(request, now)
+
+    def _plan_drafts(self) -> DraftPlan:
+        if self._speculation is None:
+            return DraftPlan()
+        running = list(self._states.running)
+        return self._speculation.plan(running, self.cost.decode_seconds(len(running)))
 
     def _passes(self) -> int:
         running = self._states.running
@@ -239,7 +263,7 @@ class Scheduler:
         prompts = prompt_tokens_beside(self.cost, streams, self.limits.itl_target, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
-    def _schedule_running(self, draft: StepDraft) -> bool:
+    def _schedule_running(self, draft: StepDraft, drafts: Mapping[str, tuple[int, ...]]) -> bool:
         """Decodes, then chunks of prompts that have begun. Whether all found room, and nobody was stopped for it."""
         preempted_before, all_have_room = self.num_preemptions, True
         pending = [(request, request.num_pending_tokens) for request in self._states.running]
@@ -254,9 +278,10 @@ class Scheduler:
                 count = min(count, self._tokens_of_prompt(request, draft.budget))
             if count <= 0:
                 continue
-            num_blocks = len(request.blocks)
-            if self._room.grow(request, request.num_computed_tokens + count + draft.passes - 1, draft):
-                draft.add_cached(request, count, num_blocks)
+            num_blocks, speculated = len(request.blocks), drafts.get(request.request_id, ())
+            more = len(speculated) + draft.passes - 1
+            if self._room.grow(request, request.num_computed_tokens + count + more, draft):
+                draft.add_cached(request, count, num_blocks, speculated)
                 self._queue.charge(request, count + draft.passes - 1)
             else:
                 all_have_room = False
@@ -316,6 +341,9 @@ class Scheduler:
             if output.total_tokens:
                 self.tiering.computed(output, result.seconds / output.passes)
         self.cost.note(output, result.seconds / output.passes)
+        if self._speculation is not None and output.total_tokens:
+            plain_seconds = self.cost.decode_seconds(len(output.num_scheduled_tokens))
+            self._speculation.computed(output, result, plain_seconds)
         updates = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)
@@ -323,6 +351,9 @@ class Scheduler:
                 if chunk := result.prompt_logprobs.get(request_id):
                     request.prompt_logprobs[chunk.start :] = chunk.tokens
                 token_ids = result.sampled_token_ids.get(request_id, ())
+                if speculated := output.drafts.get(request_id):
+                    self._take_speculated(request, speculated, token_ids)
+                    count -= len(speculated)
                 updates += self._update_request(request, count, token_ids, result.logprobs.get(request_id, ()))
         return updates
 
@@ -353,6 +384,18 @@ class Scheduler:
             self.finish_request(request.request_id, reason)
         return updates
 
+    def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
+        """What stands of a draft was computed like any other token; the next step writes over the rest."""
+        assert self._speculation is not None
+        accepted = len(token_ids) - 1
+        self._speculation.note(speculated, accepted)
+        request.num_drafted = 0
+        # Scheduled as one, more have come of it.
+        request.samples_in_flight += accepted
+        if request.status is RequestStatus.RUNNING:
+            request.num_computed_tokens += accepted
+            self._queue.charge(request, accepted)
+
     def _fail_copies(self, output: SchedulerOutput) -> None:
         if self.tiering is not None:
             jobs = (*output.loads, *output.stores)
@@ -366,6 +409,8 @@ class Scheduler:
             request = self._states.get(request_id)
             if request is not None:
                 request.steps_in_flight -= 1
+                if request_id in output.drafts:
+                    request.num_drafted = 0
                 if not request.steps_in_flight:
                     request.samples_in_flight = 0
 

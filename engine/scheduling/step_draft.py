@@ -11,7 +11,8 @@ from engine.scheduling.output import CachedRequestData, NewRequestData
 class StepDraft:
     """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order.
 
-    passes: forward passes; a request that decodes computes a token in each. masks, is_awaited: see SchedulerOutput.
+    passes: forward passes; a request that decodes computes a token in each. masks, is_awaited, drafts: see
+    SchedulerOutput.
     """
 
     now: float
@@ -22,6 +23,7 @@ class StepDraft:
     cached: list[CachedRequestData] = field(default_factory=list)
     masks: dict[str, bytes] = field(default_factory=dict)
     is_awaited: bool = False
+    drafts: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def add_new(self, request: Request, count: int) -> None:
         """The worker does not know it; its blocks hold room for `count` more tokens."""
@@ -40,14 +42,19 @@ class StepDraft:
         request.untold_token_ids.clear()
         self._take(request, count)
 
-    def add_cached(self, request: Request, count: int, num_blocks_before: int) -> None:
-        """The worker knows it with its first `num_blocks_before` blocks."""
+    def add_cached(
+        self, request: Request, count: int, num_blocks_before: int, speculated: tuple[int, ...] = ()
+    ) -> None:
+        """The worker knows it with its first `num_blocks_before` blocks. speculated: what may come behind its tokens,
+        and is computed beside the `count`."""
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
         untold = tuple(request.untold_token_ids)
         self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, untold))
         request.untold_token_ids.clear()
         self._take(request, count)
+        if speculated:
+            self._speculate(request, speculated)
 
     def _take(self, request: Request, count: int) -> None:
         self.budget.take(count)
@@ -64,3 +71,11 @@ class StepDraft:
             if request.mask is not None:
                 self.masks[request.request_id] = request.mask.words()
             request.samples_in_flight += self.passes
+
+    def _speculate(self, request: Request, speculated: tuple[int, ...]) -> None:
+        assert self.passes == 1, "a draft is in a step of several passes"
+        self.budget.tokens -= len(speculated)
+        self.counts[request.request_id] += len(speculated)
+        self.drafts[request.request_id] = speculated
+        request.num_drafted = len(speculated)
+        self.is_awaited = True

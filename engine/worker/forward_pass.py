@@ -28,9 +28,10 @@ NO_LOGPROBS: Final = ToldLogprobs()
 
 @dataclass(frozen=True, slots=True)
 class ForwardPass:
-    """sampled: token id by request. started, ended: around the model and the sampler alone, on time.perf_counter."""
+    """sampled: by request, a token, or what stands of a draft and the token behind it. started, ended: around the model
+    and the sampler alone, on time.perf_counter."""
 
-    sampled: dict[str, int]
+    sampled: dict[str, tuple[int, ...]]
     started: float
     ended: float
     logprobs: ToldLogprobs = NO_LOGPROBS
@@ -39,7 +40,7 @@ class ForwardPass:
 def told_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
     """tokens: of the sampling requests. logits: the rows of those of them that want logprobs, then the rows before
     `prompt_targets`; float32, as the model has them."""
-    rows = [(each.request_id, each.sampling) for each in scheduled if each.sampling is not None]
+    rows = [(each.request_id, row) for each in scheduled for row in each.sampling]
     own = [
         (name, token, row.num_logprobs)
         for (name, row), token in zip(rows, tokens, strict=True)
@@ -66,7 +67,8 @@ def step_output(
     prepared: float,
 ) -> ModelRunnerOutput:
     """The result of a step that ends now. passes: all of it, or none if only blocks moved."""
-    sampled = {name: tuple([each.sampled[name] for each in passes]) for name in (passes[0].sampled if passes else ())}
+    names = passes[0].sampled if passes else ()
+    sampled = {name: tuple([token for each in passes for token in each.sampled[name]]) for name in names}
     return ModelRunnerOutput(
         step.step_id,
         sampled,

@@ -1,5 +1,6 @@
 """What the worker remembers of its requests, and how one step's rows are made of it."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.speculation.verify import verify
 
 
 @dataclass(slots=True)
@@ -38,32 +40,42 @@ class ScheduledRequest:
     """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
 
     ~i in place of the last token stands for sample i of the pass before. block_ids may be longer than they need.
-    sampling: None unless the last token samples one. prompt_targets: the ids that follow its first tokens, and whose
-    logprobs are wanted, with `num_prompt_logprobs` of the likeliest.
+    sampling: of its last tokens, each of which samples one: none, or one, and with a draft one more than that has.
+    prompt_targets: the ids that follow its first tokens, and whose logprobs are wanted, with `num_prompt_logprobs` of
+    the likeliest.
     """
 
     request_id: str
     token_ids: list[int]
     context_len: int
     block_ids: list[int]
-    sampling: SamplingRow | None
+    sampling: tuple[SamplingRow, ...] = ()
     prompt_targets: Sequence[int] = ()
     num_prompt_logprobs: int = 0
+
+    @property
+    def sampling_from(self) -> int:
+        """Which of its tokens is the first that samples one."""
+        return len(self.token_ids) - len(self.sampling)
+
+    @property
+    def draft(self) -> list[int]:
+        """The tokens that nobody knows to be right."""
+        return self.token_ids[self.sampling_from + 1 :] if self.sampling else []
 
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """T rows of all scheduled requests in batch order; the last rows of `sampling_ids`' requests sample a token.
+    """T rows of all scheduled requests in batch order.
 
-    input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows; sampling_ids and sampling_rows
-    have R entries too. told_rows: int64, of the rows before `prompt_targets`.
+    input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows: those that sample a token;
+    sampling_rows has R entries too. told_rows: int64, of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
     positions: torch.Tensor
     attention: AttentionMetadata
     logits_rows: torch.Tensor
-    sampling_ids: tuple[str, ...]
     sampling_rows: tuple[SamplingRow, ...]
     told_rows: torch.Tensor
     scheduled: Sequence[ScheduledRequest]
@@ -72,15 +84,17 @@ class StepInput:
 class ExpectedTokens:
     """The samples of a pass, and where they belong once they are there."""
 
-    def __init__(self, states: Mapping[str, RequestState]) -> None:
-        """states: in the order of the samples; the last token of each stands for its sample."""
-        self._places = [(name, state, len(state.token_ids) - 1) for name, state in states.items()]
+    def __init__(self, places: Sequence[tuple[ScheduledRequest, RequestState]]) -> None:
+        """places: in the order of the samples; the last token of each stands for its first sample."""
+        self._places = [(request, state, len(state.token_ids) - 1) for request, state in places]
 
-    def fill(self, tokens: Iterable[int]) -> dict[str, int]:
-        """The pass has ended: put its tokens in place. By request id. May be called from any thread."""
-        sampled: dict[str, int] = {}
-        for (name, state, index), token in zip(self._places, tokens, strict=True):
-            state.token_ids[index] = sampled[name] = token
+    def fill(self, tokens: Iterable[int]) -> dict[str, tuple[int, ...]]:
+        """The pass has ended: put its tokens in place, those that stand. By request id. May be called from any thread:
+        nothing is scheduled behind a draft before it is known what stands of it."""
+        left, sampled = iter(tokens), dict[str, tuple[int, ...]]()
+        for request, state, index in self._places:
+            stand = verify(request.draft, list(itertools.islice(left, len(request.sampling))))
+            state.token_ids[index:] = sampled[request.request_id] = stand
         return sampled
 
 
@@ -94,6 +108,7 @@ class InputBatch:
         self._requests: dict[str, RequestState] = {}
         self._passes = 0
         self._masks: Mapping[str, bytes] = {}
+        self._drafts: Mapping[str, tuple[int, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -106,7 +121,7 @@ class InputBatch:
             self._add(new)
         for cached in step.cached_requests:
             self._advance(cached)
-        self._masks = step.masks
+        self._masks, self._drafts = step.masks, step.drafts
 
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
@@ -133,13 +148,14 @@ class InputBatch:
         """The step request by request; raises EngineError if one has too few known tokens or blocks for it."""
         selected: list[ScheduledRequest] = []
         for request_id, count in num_scheduled_tokens.items():
-            state = self._state(request_id)
-            start, end = state.num_computed_tokens, state.num_computed_tokens + count
-            self._check(request_id, state, end)
-            row = None
+            state, draft = self._state(request_id), self._drafts.get(request_id, ())
+            start, end = state.num_computed_tokens, state.num_computed_tokens + count - len(draft)
+            self._check(request_id, state, end, len(draft))
+            rows: tuple[SamplingRow, ...] = ()
             if end == len(state.token_ids):
-                row = self._sampling_row(request_id, state)
-            request = ScheduledRequest(request_id, state.token_ids[start:end], start, state.block_ids, row)
+                rows = tuple([self._sampling_row(request_id, state, behind) for behind in range(len(draft) + 1)])
+            token_ids = [*state.token_ids[start:end], *draft]
+            request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows)
             if state.sampling.prompt_logprobs is not None:
                 targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
                 told = state.sampling.prompt_logprobs
@@ -147,12 +163,13 @@ class InputBatch:
             selected.append(request)
         return selected
 
-    def _sampling_row(self, request_id: str, state: RequestState) -> SamplingRow:
+    def _sampling_row(self, request_id: str, state: RequestState, behind: int) -> SamplingRow:
+        """behind: so many tokens of a draft."""
         tokens, params, mask = state.token_ids, state.sampling, self._masks.get(request_id)
         return SamplingRow(
             params,
-            position=len(tokens),
-            produced=len(tokens) - state.prompt_len,
+            position=len(tokens) + behind,
+            produced=len(tokens) + behind - state.prompt_len,
             mask=words_from_bytes(mask) if mask is not None else None,
             adjustments=state.adjustments,
             ends_of_phrases=ends_of_phrases(params.bad_word_ids, tokens) if params.has_bad_phrases else (),
@@ -163,22 +180,24 @@ class InputBatch:
         token_ids: list[int] = []
         positions: list[npt.NDArray[np.int64]] = []
         slots: list[npt.NDArray[np.int64]] = []
-        sampling: list[tuple[str, int, SamplingRow]] = []
+        logits_rows: list[int] = []
+        sampling: list[SamplingRow] = []
         seq_lens: list[int] = []
         tables: list[list[int]] = []
         told: list[int] = []
         scheduled = self.select(num_scheduled_tokens)
         for request in scheduled:
-            told += range(len(token_ids), len(token_ids) + len(request.prompt_targets))
+            first = len(token_ids)
+            told += range(first, first + len(request.prompt_targets))
             token_ids += request.token_ids
+            logits_rows += range(first + request.sampling_from, len(token_ids))
+            sampling += request.sampling
             end = request.context_len + len(request.token_ids)
             span = np.arange(request.context_len, end)
             positions.append(span)
             slots.append(self._slots(request.block_ids, span))
             seq_lens.append(end)
             tables.append(request.block_ids)
-            if request.sampling is not None:
-                sampling.append((request.request_id, len(token_ids) - 1, request.sampling))
         return StepInput(
             input_ids=torch.tensor(token_ids, device=self._device),
             positions=torch.from_numpy(np.concatenate(positions)).to(self._device),
@@ -188,14 +207,13 @@ class InputBatch:
                 block_tables=tuple(tables),
                 slot_mapping=torch.from_numpy(np.concatenate(slots)).to(self._device),
             ),
-            logits_rows=torch.tensor([row for _, row, _ in sampling], dtype=torch.int64, device=self._device),
-            sampling_ids=tuple(request_id for request_id, _, _ in sampling),
-            sampling_rows=tuple(row for _, _, row in sampling),
+            logits_rows=torch.tensor(logits_rows, dtype=torch.int64, device=self._device),
+            sampling_rows=tuple(sampling),
             told_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
             scheduled=scheduled,
         )
 
-    def _check(self, request_id: str, state: RequestState, end: int) -> None:
+    def _check(self, request_id: str, state: RequestState, end: int, num_drafted: int) -> None:
         if not state.num_computed_tokens < end <= len(state.token_ids):
             raise EngineError(
                 f"request {request_id}: tokens {state.num_computed_tokens} to {end} were scheduled, "
@@ -203,23 +221,28 @@ class InputBatch:
             )
         if state.token_ids[end - 1] < 0 and state.expected_of != self._passes:
             raise EngineError(f"request {request_id}: its token {end - 1} was scheduled before it is known")
-        if end > len(state.block_ids) * self._block_size:
-            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {end} tokens")
+        if num_drafted and end < len(state.token_ids):
+            raise EngineError(f"request {request_id}: a draft was scheduled that does not follow its last token")
+        if (last := end + num_drafted) > len(state.block_ids) * self._block_size:
+            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {last} tokens")
 
     def _slots(self, block_ids: list[int], span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         first, last = int(span[0]) // self._block_size, int(span[-1]) // self._block_size
         blocks = np.array(block_ids[first : last + 1], dtype=np.int64)
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
-    def expect(self, request_ids: Iterable[str]) -> ExpectedTokens:
-        """These requests sample, in this order, in the pass that was just selected. The next one can be built on it
-        before the samples are there, and before the scheduler has seen them."""
+    def expect(self, selected: Sequence[ScheduledRequest]) -> ExpectedTokens:
+        """Those of them that sample do, in this order, in the pass that was just selected. The next one can be built on
+        it before the samples are there, and before the scheduler has seen them, but not on a draft."""
         self._passes += 1
-        sampling: dict[str, RequestState] = {}
-        for request_id in request_ids:
-            state = self._state(request_id)
-            state.num_computed_tokens = len(state.token_ids)
-            state.token_ids.append(~len(sampling))
-            state.expected_of = self._passes
-            sampling[request_id] = state
-        return ExpectedTokens(sampling)
+        places: list[tuple[ScheduledRequest, RequestState]] = []
+        num_samples = 0
+        for request in selected:
+            if request.sampling:
+                state = self._state(request.request_id)
+                state.num_computed_tokens = len(state.token_ids)
+                state.token_ids.append(~num_samples)
+                state.expected_of = self._passes
+                num_samples += len(request.sampling)
+                places.append((request, state))
+        return ExpectedTokens(places)

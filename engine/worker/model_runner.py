@@ -46,15 +46,16 @@ class ModelRunner:
         if hidden is None:
             context = self._attention.begin_step(step.attention)
             hidden = self._model.forward(step.input_ids, step.positions, context)
-        sampled: dict[str, int] = {}
+        sampled: dict[str, tuple[int, ...]] = {}
+        tokens: list[int] = []
         wanted: list[torch.Tensor] = []
-        if step.sampling_ids:
-            rows = hidden if len(step.sampling_ids) == len(hidden) else hidden[step.logits_rows]
+        if step.sampling_rows:
+            rows = hidden if len(step.sampling_rows) == len(hidden) else hidden[step.logits_rows]
             tokens, wanted = self._sample(rows, step.sampling_rows)
-            sampled = batch.expect(step.sampling_ids).fill(tokens)
+            sampled = batch.expect(step.scheduled).fill(tokens)
         if len(step.told_rows) and self._ranks.rank == 0:
             wanted.append(self._model.compute_logits(hidden[step.told_rows]))
-        told = told_logprobs(step.scheduled, list(sampled.values()), torch.cat(wanted)) if wanted else NO_LOGPROBS
+        told = told_logprobs(step.scheduled, tokens, torch.cat(wanted)) if wanted else NO_LOGPROBS
         self._device.synchronize()
         return ForwardPass(sampled, started, time.perf_counter(), told)
 

@@ -11,6 +11,7 @@ from engine.cpu.weights import PackedModel
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
+from engine.speculation.verify import verify
 from engine.worker.input_batch import ScheduledRequest
 from engine.worker.step_moves import NO_MOVES, StepMoves
 from tests.native_rig import Threads
@@ -36,15 +37,17 @@ class LogitsRecorder:
             record.clear()
         return _RecordingRunner(self, model, kv_cache, threads=self.threads)
 
-    def note(self, request: ScheduledRequest, logits: torch.Tensor | None) -> None:
-        """A request's part of a step was computed; logits [vocab] if it sampled."""
+    def note(self, request: ScheduledRequest, tokens: list[int], logits: torch.Tensor) -> None:
+        """A request's part of a step was computed, with these samples, and the logits [samples, vocab] that they were
+        chosen from. What does not stand of a draft is not noted."""
         if request.context_len < self._reached.get(request.request_id, 0):
             self.recomputed.add(request.request_id)
         end = request.context_len + len(request.token_ids)
-        self._reached[request.request_id] = end
-        if logits is not None:
-            digest = hashlib.sha256(logits.numpy().tobytes()).hexdigest()
-            self.rows.setdefault((request.request_id, end), set()).add(digest)
+        stand = verify(request.draft, tokens) if tokens else ()
+        self._reached[request.request_id] = end - len(tokens) + len(stand)
+        for at, row in enumerate(logits[: len(stand)]):
+            digest = hashlib.sha256(row.numpy().tobytes()).hexdigest()
+            self.rows.setdefault((request.request_id, end - len(tokens) + at + 1), set()).add(digest)
 
 
 class _RecordingRunner(NativeRunner):
@@ -56,14 +59,16 @@ class _RecordingRunner(NativeRunner):
         self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
     ) -> Started:
         assert not wanted
-        return super().start(scheduled, range(sum(request.sampling is not None for request in scheduled)), moves)
+        return super().start(scheduled, range(sum(len(request.sampling) for request in scheduled)), moves)
 
     def finish(self, started: Started) -> Computed:
         computed = super().finish(started)
         assert computed.tokens == computed.logits.argmax(dim=-1).tolist()
-        sampled = iter(computed.logits)
+        first = 0
         for request in started.scheduled:
-            self._recorder.note(request, None if request.sampling is None else next(sampled))
+            end = first + len(request.sampling)
+            self._recorder.note(request, computed.tokens[first:end], computed.logits[first:end])
+            first = end
         return computed
 
 

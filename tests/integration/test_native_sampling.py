@@ -57,7 +57,7 @@ def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words |
         token = 11 + 37 * seed % (VOCAB - 11)
         adjustments = Adjustments.of(with_seed, [token, 2000, 2000, seed], 2, VOCAB)
         row = SamplingRow(with_seed, position=3 + seed, produced=0, mask=mask, adjustments=adjustments)
-        made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, row))
+        made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, (row,)))
     return made
 
 
@@ -77,9 +77,9 @@ def test_a_row_gets_the_token_that_torch_would_draw(
     scheduled = requests(rig, params, range(count))
     computed = rig.runners[2].compute(scheduled, range(count))
     tokens = computed.tokens
-    rows = [request.sampling for request in requests(rig, params, range(count)) if request.sampling is not None]
+    rows = [row for request in requests(rig, params, range(count)) for row in request.sampling]
     assert tokens == Sampler().sample(computed.logits, rows)
-    assert seen([request.sampling for request in scheduled if request.sampling is not None]) == seen(rows)
+    assert seen([row for request in scheduled for row in request.sampling]) == seen(rows)
     if params.min_tokens:
         assert not set(tokens) & set(STOPS)
     if params.temperature >= 1 and params.top_p > 0.5:
@@ -96,7 +96,7 @@ def test_a_mask_leaves_the_tokens_that_torch_would_choose(
     masked = requests(rig, WAYS[way], range(count), words_of_ids(allowed, VOCAB))
     free = requests(rig, WAYS["arg max"], range(count, count + 1))
     computed = rig.runners[2].compute([*masked, *free], range(count + 1))
-    rows = [request.sampling for request in (*masked, *free) if request.sampling is not None]
+    rows = [row for request in (*masked, *free) for row in request.sampling]
     assert set(computed.tokens[:count]) <= set(allowed)
     assert computed.tokens == Sampler().sample(computed.logits, rows)
     assert len(set(computed.tokens)) > 2

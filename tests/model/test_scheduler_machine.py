@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cache_tiers.block_key import KeyNamespace, extend_keys
+from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
@@ -29,7 +29,7 @@ from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
-from tests.model.toys import BelievedCost, ToyMask, ToyStore, ToyWorker, expected_output
+from tests.model.toys import BelievedCost, HalfRight, Slots, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
 
 BLOCK = 4
@@ -43,15 +43,16 @@ class SchedulerLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.open("fair", patient=True, impatient_server=False, passes=1)
+        self.open("fair", patient=True, impatient_server=False, passes=1, drafts=False)
 
     @initialize(
         policy=st.sampled_from(("fcfs", "priority", "fair")),
         patient=st.booleans(),
         impatient_server=st.booleans(),
         passes=st.sampled_from((1, 3)),
+        drafts=st.booleans(),
     )
-    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int) -> None:
+    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool) -> None:
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(capacity=10, max_window=3)
@@ -64,9 +65,11 @@ class SchedulerLife(RuleBasedStateMachine):
         self.prefill.token_seconds = 0.05
         tiering = Tiering(self.tiers, blocks, self.prefill, clock=self.clock)
         limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
-        self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock)
-        # Until it knows that passes take no time, it makes one a step.
-        self.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.0)
+        proposer = HalfRight(VOCAB) if drafts else None
+        self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock, proposer=proposer)
+        # Until it knows that passes take hardly any time, it makes one a step, and no drafts.
+        self.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        self.kept: dict[BlockKey, tuple[int, ...]] = {}
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}
@@ -277,6 +280,22 @@ class SchedulerLife(RuleBasedStateMachine):
     @invariant()
     def owners_agree(self) -> None:
         self.scheduler.check()
+
+    @invariant()
+    def blocks_hold_what_their_keys_say(self) -> None:
+        """On the device and below: no token that was guessed wrong is in a block that somebody may find."""
+        for block in self.pool._blocks:
+            if block.key is not None and block.token_ids:
+                self.kept[block.key] = tuple(block.token_ids)
+                assert self._holds(self.worker.device.get(block.block_id), block.key)
+        for key, offset in self.store.ready.items():
+            assert self._holds(self.store.host.get(offset), key)
+        for key, slots in self.store.redis.items():
+            assert self._holds(slots, key)
+
+    def _holds(self, slots: Slots | None, key: BlockKey) -> bool:
+        token_ids = self.kept.get(key)
+        return token_ids is None or (slots is not None and tuple(slots[: len(token_ids)]) == token_ids)
 
     def teardown(self) -> None:
         for _ in range(3000):

@@ -8,9 +8,11 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.transfer import TransferJob, TransferResult
+from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.prefill_cost import PrefillCost
+from engine.speculation.verify import verify
 
 Slots = list[int | None]
 
@@ -93,10 +95,10 @@ class ToyWorker:
         sampled: dict[str, tuple[int, ...]] = {}
         for number in range(output.passes):
             for request_id, count in output.num_scheduled_tokens.items():
-                mask = output.masks.get(request_id)
-                token = self._forward(self.requests[request_id], computed[request_id] + number, count, mask)
-                if token is not None:
-                    sampled[request_id] = (*sampled.get(request_id, ()), token)
+                mask, draft = output.masks.get(request_id), output.drafts.get(request_id, ())
+                tokens = self._forward(self.requests[request_id], computed[request_id] + number, count, mask, draft)
+                if tokens:
+                    sampled[request_id] = (*sampled.get(request_id, ()), *tokens)
         results += [self._copy(job, load=False) for job in output.stores]
         return ModelRunnerOutput(output.step_id, sampled, tuple(results))
 
@@ -107,19 +109,44 @@ class ToyWorker:
             self.host[job.host_offset] = list(self.device[job.block_id])
         return TransferResult(job.job_id, 0.0)
 
-    def _forward(self, request: _Known, start: int, count: int, mask: bytes | None) -> int | None:
+    def _forward(
+        self, request: _Known, start: int, count: int, mask: bytes | None, draft: Sequence[int]
+    ) -> Sequence[int]:
         size = self.block_size
-        end = start + count
-        assert end <= len(request.token_ids), "scheduled beyond the known tokens"
+        known, end = len(request.token_ids), start + count
+        assert end <= known + len(draft), "scheduled beyond the known tokens"
+        assert not draft or end == known + len(draft), "a draft that does not follow the known tokens"
+        text = [*request.token_ids, *draft]
         for position in range(start, end):
             block = self.device.setdefault(request.blocks[position // size], [None] * size)
-            block[position % size] = request.token_ids[position]
+            block[position % size] = text[position]
         seen = [self.device[request.blocks[p // size]][p % size] for p in range(end)]
-        assert seen == request.token_ids[:end], "a request attended to KV that is not its own"
-        if end < len(request.token_ids):
-            return None
-        request.token_ids.append(next_token(request.token_ids, self.vocab, mask, request.choice))
-        return request.token_ids[-1]
+        assert seen == text[:end], "a request attended to KV that is not its own"
+        if end < known:
+            return ()
+        stand = verify(draft, [next_token(text[:to], self.vocab, mask, request.choice) for to in range(known, end + 1)])
+        request.token_ids += stand
+        return stand
+
+
+@dataclass
+class HalfRight:
+    """A Proposer that knows what the toy model says, and is wrong about some of it. period: one token in so many is.
+    is_silent: it says nothing, and promises nothing."""
+
+    vocab: int
+    period: int = 3
+    is_silent: bool = False
+
+    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
+        text = list(request.token_ids(0, request.num_tokens))
+        for _ in range(behind + most):
+            wrong = not len(text) % self.period
+            text.append((next_token(text, self.vocab, None, request.sampling.choice) + wrong) % self.vocab)
+        return text[request.num_tokens + behind :] if not self.is_silent else ()
+
+    def chance(self, request: Request) -> float:
+        return 0.9 if not self.is_silent else 0.0
 
 
 class BelievedCost(PrefillCost):

@@ -4,7 +4,7 @@ import torch
 from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
-from engine.worker.input_batch import InputBatch, ScheduledRequest
+from engine.worker.input_batch import InputBatch
 
 PARAMS = SamplingParams(temperature=0.0)
 
@@ -19,10 +19,6 @@ def batch_with(*requests: NewRequestData) -> InputBatch:
     batch = InputBatch(4, 1000, torch.device("cpu"))
     batch.update(SchedulerOutput(1, new_requests=requests))
     return batch
-
-
-def sampling(selected: list[ScheduledRequest]) -> list[str]:
-    return [request.request_id for request in selected if request.sampling is not None]
 
 
 def test_rows_of_a_mixed_batch_follow_the_order_of_the_schedule() -> None:
@@ -44,15 +40,14 @@ def test_a_chunk_across_blocks_goes_to_the_slots_of_its_block_table() -> None:
 def test_only_a_request_whose_last_known_token_is_computed_samples() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("whole", range(5), (2, 3)))
     step = batch.build({"part": 5, "whole": 5})
-    assert step.sampling_ids == ("whole",)
     assert step.logits_rows.tolist() == [9]
+    assert [len(request.sampling) for request in step.scheduled] == [0, 1]
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 0)
 
 
 def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> None:
     batch = batch_with(new("a", range(4), (0,)))
-    batch.build({"a": 4})
-    batch.expect(["a"]).fill([77])
+    batch.expect(batch.build({"a": 4}).scheduled).fill([77])
     batch.update(SchedulerOutput(2, cached_requests=(CachedRequestData("a", (1,), 4),)))
     step = batch.build({"a": 1})
     assert step.input_ids.tolist() == [77]
@@ -63,35 +58,35 @@ def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> Non
 
 def test_the_next_step_can_be_built_before_the_sample_is_there() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("a", range(4), (2, 4)), new("b", range(3), (3,)))
-    expected = batch.expect(sampling(batch.select({"part": 5, "a": 4, "b": 3})))
+    expected = batch.expect(batch.select({"part": 5, "a": 4, "b": 3}))
     news = tuple(CachedRequestData(name, (), done) for name, done in (("a", 4), ("b", 3)))
     batch.update(SchedulerOutput(2, cached_requests=news))
     (late,) = batch.select({"b": 1})
     assert (late.token_ids, late.context_len) == ([~1], 3)
-    assert expected.fill([70, 71]) == {"a": 70, "b": 71}
+    assert expected.fill([70, 71]) == {"a": (70,), "b": (71,)}
     assert [request.token_ids for request in batch.select({"b": 1, "a": 1})] == [[71], [70]]
 
 
 def test_a_token_can_stand_for_a_sample_of_the_pass_before_and_of_no_other() -> None:
     batch = batch_with(new("a", range(4), (0,)), new("b", range(9), (1, 2, 3)))
-    batch.expect(sampling(batch.select({"a": 4})))
-    batch.expect(sampling(batch.select({"b": 3})))
+    batch.expect(batch.select({"a": 4}))
+    batch.expect(batch.select({"b": 3}))
     with pytest.raises(EngineError, match="request a: its token 4 was scheduled before it is known"):
         batch.select({"a": 1})
 
 
 def test_samples_of_a_request_that_was_dropped_meanwhile_do_no_harm() -> None:
     batch = batch_with(new("a", range(4), (0,)))
-    expected = batch.expect(sampling(batch.select({"a": 4})))
+    expected = batch.expect(batch.select({"a": 4}))
     again = new("a", range(100, 104), (1,))
     batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
-    assert expected.fill([70]) == {"a": 70}
+    assert expected.fill([70]) == {"a": (70,)}
     assert batch.select({"a": 4})[0].token_ids == [100, 101, 102, 103]
 
 
 def test_a_preempted_request_comes_back_under_its_id_in_one_step() -> None:
     batch = batch_with(new("a", range(4), (0,)))
-    batch.expect(["a"]).fill([77])
+    batch.expect(batch.select({"a": 4})).fill([77])
     again = new("a", range(50, 57), (3, 2), computed=4, prompt_len=5)
     batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
     step = batch.build({"a": 3})

@@ -17,6 +17,7 @@ from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
 from engine.scheduling.tiering import Tiering
+from engine.speculation.proposer import Proposer
 from tests.model.toys import ToyStore, ToyWorker
 
 BLOCK = 4
@@ -50,6 +51,7 @@ class Rig:
     store: ToyStore | None = None
     prefix_cache: bool = True
     prefill: PrefillCost = field(default_factory=PrefillCost)
+    proposer: Proposer | None = None
     now: float = 0.0
     requests: list[Request] = field(default_factory=list)
     ids: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -68,7 +70,7 @@ class Rig:
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
         )
-        self.scheduler = Scheduler(limits, self.blocks, tiering, queue, clock=self.clock)
+        self.scheduler = Scheduler(limits, self.blocks, tiering, queue, clock=self.clock, proposer=self.proposer)
 
     def clock(self) -> float:
         return self.now

@@ -26,6 +26,7 @@ SCHEDULER_SIDE = (
     "engine.processor",
     "engine.output_processor",
     "engine.scheduling",
+    "engine.speculation",
     "engine.kv",
 )
 

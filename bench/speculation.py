@@ -1,0 +1,224 @@
+"""`python -m bench.speculation`: what drafts are worth where an answer copies its prompt, and what they cost where not.
+
+Two servers that differ by `--no-speculation` alone answer the same requests in turns, with the tiers off. A round's
+ratio is that of tokens per second, from the first request of a load that is sent to the last one that ends; the result
+is the median of all rounds but the first, which is a warm-up. What a copying answer is, this model decides: it is asked
+to repeat a text, and the table says how much of its answers stands in their prompts.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from app.load.answer import Answer
+from app.load.client import Generation, Message
+from bench.machine import describe_machine
+from bench.server import EbbServer, ServerFailedError, ServerSettings
+from bench.stats import median, share
+
+ROUNDS: Final = 12
+TEXTS: Final = Path(__file__).with_name("quality_text")
+COPIED: Final = ("story", "essay", "manual", "records", "code_python", "code_other")
+COPIED_CHARACTERS: Final = 1_200
+QUESTIONS: Final = (
+    "Tell me about the history of Paris.",
+    "How do I grow tomatoes on a balcony?",
+    "Write a short story about a lighthouse.",
+    "What is the difference between a virus and a bacterium?",
+    "Explain how a bicycle stays upright.",
+    "Which book would you recommend to a friend, and why?",
+    "Plan a weekend in the mountains for four people.",
+    "Why is the sky blue, and the evening red?",
+)
+FLAGS: Final = ("--redis-url", "off", "--cpu-kv-memory", "0", "--chat-titles", "first-words", "--kv-memory", "512MiB")
+ARMS: Final = (
+    ServerSettings("speculation", FLAGS),
+    ServerSettings("no speculation", (*FLAGS, "--no-speculation")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """requests: of a round, `streams` at once. least: the ratio that is owed."""
+
+    name: str
+    streams: int
+    least: float
+    requests: tuple[tuple[Sequence[Message], Generation], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One arm's answers to a load."""
+
+    answers: tuple[Answer, ...]
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens per second."""
+        return sum(_tokens(answer) for answer in self.answers) / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Rates are medians in tokens per second, `ratio` is the median of the rounds' ratios. same: the part of the answers
+    that are equal in both arms. copied: of the words of an answer, those in runs of four that its prompt has."""
+
+    load: str
+    streams: int
+    least: float
+    plain: float
+    speculating: float
+    ratio: float
+    lowest: float
+    highest: float
+    same: float
+    copied: float
+
+    @classmethod
+    def of(cls, load: Load, rounds: Sequence[Mapping[str, Measured]]) -> "Row":
+        """rounds: by the name of the arm."""
+        pairs = [tuple(each[arm.name] for arm in ARMS) for each in rounds]
+        ratios = [speculating.rate / plain.rate for speculating, plain in pairs]
+        answers = [both for one, other in pairs for both in zip(one.answers, other.answers, strict=True)]
+        prompts = [messages[-1]["content"] for messages, _ in load.requests]
+        return cls(
+            load.name,
+            load.streams,
+            load.least,
+            median([plain.rate for _, plain in pairs]),
+            median([speculating.rate for speculating, _ in pairs]),
+            median(ratios),
+            min(ratios),
+            max(ratios),
+            share([one.text == other.text for one, other in answers]),
+            median([copied_share(*each) for each in zip(prompts, (a.text for a in pairs[0][0].answers), strict=True)]),
+        )
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as fast as it should be, and says the same."""
+        return self.ratio >= self.least and self.same == 1
+
+
+def copied_share(prompt: str, answer: str) -> float:
+    """Of the answer's runs of four words, those that the prompt has."""
+    there, said = set(_runs(prompt)), _runs(answer)
+    return sum(run in there for run in said) / max(1, len(said))
+
+
+def _runs(text: str) -> list[tuple[str, ...]]:
+    words = text.split()
+    return list(zip(words, words[1:], words[2:], words[3:], strict=False))
+
+
+def _tokens(answer: Answer) -> int:
+    assert answer.usage is not None
+    return answer.usage.completion_tokens
+
+
+def loads(copied_tokens: int, chat_tokens: int) -> tuple[Load, ...]:
+    """At most so many tokens of each answer; those of a chat are of that length."""
+    copying = Generation(copied_tokens, ignore_eos=False)
+    copies = [(_asked(f"Repeat the following text word for word.\n\n{_beginning(name)}"), copying) for name in COPIED]
+    chats = [
+        (_asked(question), Generation(chat_tokens, 0.8, extra={"seed": seed}))
+        for seed, question in enumerate(QUESTIONS)
+    ]
+    return (
+        Load("repeat a text", 1, 1.8, tuple(copies)),
+        Load("free chat", 1, 0.97, tuple(chats)),
+        Load("free chat", len(QUESTIONS), 0.97, tuple(chats)),
+    )
+
+
+def _asked(text: str) -> list[Message]:
+    return [{"role": "user", "content": text}]
+
+
+def _beginning(name: str) -> str:
+    return (TEXTS / f"{name}.txt").read_text(encoding="utf-8")[:COPIED_CHARACTERS]
+
+
+async def ask(server: EbbServer, load: Load) -> Measured:
+    """All requests of a load, as many at once as it has streams."""
+    room = asyncio.Semaphore(load.streams)
+
+    async def one(messages: Sequence[Message], how: Generation) -> Answer:
+        async with room:
+            return await server.client.chat(messages, how)
+
+    began = time.perf_counter()
+    answers = await asyncio.gather(*(one(messages, how) for messages, how in load.requests))
+    return Measured(tuple(answers), time.perf_counter() - began)
+
+
+async def measure(measured_loads: Sequence[Load], rounds: int, root: Path) -> list[Row]:
+    """Both servers run all the time; which one is first alternates."""
+    found: list[list[dict[str, Measured]]] = [[] for _ in measured_loads]
+    async with AsyncExitStack() as stack:
+        servers = [
+            await stack.enter_async_context(EbbServer(arm, root / str(number))) for number, arm in enumerate(ARMS)
+        ]
+        for number in range(rounds + 1):
+            print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
+            for load, results in zip(measured_loads, found, strict=True):
+                order = servers if number % 2 else servers[::-1]
+                results.append({server.settings.name: await ask(server, load) for server in order})
+    return [Row.of(load, results[1:]) for load, results in zip(measured_loads, found, strict=True)]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Markdown."""
+    lines = [
+        "| load | streams | tok/s without | with | ratio | rounds | owed | | same answers | copied |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row.load} | {row.streams} | {row.plain:.0f} | {row.speculating:.0f} | {row.ratio:.2f} | "
+        f"{row.lowest:.2f} to {row.highest:.2f} | {row.least:.2f} | {'met' if row.met else 'missed'} | {row.same:.0%} | "
+        f"{row.copied:.0%} |"
+        for row in rows
+    ]
+    return "\n".join([*lines, ""])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, and write speculation.json and speculation.md. Returns 1 if a ratio is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.speculation", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    arguments = parser.parse_args(argv)
+    rounds, sizes = (1, (24, 24)) if arguments.quick else (arguments.rounds, (320, 200))
+    if rounds < 1:
+        parser.error("there is nothing to compare in no round")
+    try:
+        with tempfile.TemporaryDirectory(prefix="ebb-speculation-", ignore_cleanup_errors=True) as root:
+            rows = asyncio.run(measure(loads(*sizes), rounds, Path(root)))
+    except ServerFailedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    result = {
+        "machine": asdict(describe_machine()),
+        "rounds": rounds,
+        "rows": [asdict(row) | {"met": row.met} for row in rows],
+    }
+    (arguments.out / "speculation.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (arguments.out / "speculation.md").write_text(table(rows), encoding="utf-8")
+    print(table(rows), end="")
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

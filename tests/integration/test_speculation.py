@@ -1,0 +1,167 @@
+"""Real engines with drafts, right ones and wrong ones: the same tokens, from the same bits, and the same blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import build
+from engine.config import EngineConfig, TierConfig
+from engine.llm import LLM
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.speculation.draft_cost import DraftCost
+from engine.worker import worker
+from tests.conftest import default_cache_dir
+from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.tiny_models import make_tiny_model
+
+MIB = 1 << 20
+BLOCK_NBYTES = 2 * 2 * 64 * 64 * 2
+COUNT = 60
+PROMPTS = [[5 + (number * 31 + at * 7) % 200 for at in range(40 + 50 * number)] for number in range(4)]
+WAYS = {
+    "greedy": SamplingParams(temperature=0.0),
+    "drawn": SamplingParams(seed=11),
+    "few": SamplingParams(seed=12, temperature=0.7, top_k=20, top_p=0.9, min_p=0.01),
+    "biases": SamplingParams(seed=13, logit_bias=((70, 3.0), (80, 3.5))),
+    "least length": SamplingParams(seed=14, min_tokens=30, stop_token_ids=tuple(range(60, 68))),
+    "penalties": SamplingParams(seed=15, repetition_penalty=1.2),
+}
+
+
+@dataclass
+class Remembered:
+    """A Proposer that knows the answers, and gets every fourth place wrong."""
+
+    texts: Sequence[Sequence[int]]
+
+    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
+        known = request.token_ids(0, request.num_tokens)
+        for text in self.texts:
+            if tuple(text[: len(known)]) == known:
+                first = len(known) + behind
+                return [token if at % 4 else 5 for at, token in enumerate(text[first : first + most], first)]
+        return ()
+
+    def chance(self, request: Request) -> float:
+        return 0.9
+
+
+@pytest.fixture(autouse=True)
+def free_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a step takes on this machine, what can be drafted is."""
+    monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("speculation") / "model", hidden=128, heads=2, kv_heads=1)
+
+
+def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> EngineConfig:
+    tiers = TierConfig(16 * MIB, "off", 0, tmp_path)
+    config = EngineConfig(model, "tiny", tiers, b"a secret of the tests", kv_memory=blocks * BLOCK_NBYTES)
+    return replace(config, cache_dir=default_cache_dir(), **more)
+
+
+def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
+    """All prompts in all ways, at once."""
+    asked = [
+        llm.engine.add_request(prompt, replace(params, max_tokens=COUNT, ignore_eos=True))
+        for prompt in PROMPTS
+        for params in ways
+    ]
+    while llm.engine.has_unfinished_requests() or not llm.engine.core.is_quiet:
+        llm.engine.step()
+    llm.engine.check()
+    return [tuple(request.output_token_ids) for request in asked]
+
+
+def texts(answers: Sequence[Sequence[int]], num_ways: int) -> list[list[int]]:
+    return [[*PROMPTS[index // num_ways], *answer] for index, answer in enumerate(answers)]
+
+
+@pytest.mark.parametrize("kernels", ["auto", "torch"])
+@pytest.mark.parametrize("blocks", [60, 9])
+def test_tokens_are_the_same_with_and_without_drafts(
+    kernels: str, blocks: int, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where streams are stopped for lack of blocks, and prompts come in chunks beside them."""
+    dtype = "float32" if kernels == "torch" else "bfloat16"
+    more: dict[str, Any] = {"cpu_kernels": kernels, "dtype": dtype, "max_num_batched_tokens": 96}
+    blocks *= 2 if dtype == "float32" else 1
+    ways = list(WAYS.values())
+    with LLM(config_of(model, tmp_path, blocks=blocks, speculation=False, **more)) as llm:
+        plain = answers(llm, ways)
+        assert llm.engine.stats().drafted_tokens == 0
+    monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
+    with LLM(config_of(model, tmp_path, blocks=blocks, **more)) as llm:
+        assert answers(llm, ways) == plain
+        stats = llm.engine.stats()
+        assert (stats.preemptions > 0) == (blocks < 40)
+    assert stats.drafted_tokens - stats.accepted_tokens > 20
+    assert stats.accepted_tokens > 200
+
+
+def test_a_draft_is_chosen_from_the_same_bits_and_leaves_the_same_blocks(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = LogitsRecorder()
+    monkeypatch.setattr(worker, "NativeRunner", recorder.runner)
+    config = config_of(model, tmp_path)
+
+    def ask(config: EngineConfig) -> tuple[list[Answer], list[Answer]]:
+        with LLM(config) as llm:
+            first = ask_together(llm, recorder, PROMPTS, COUNT)
+            longer = [[*prompt, *answer.token_ids, 9] for prompt, answer in zip(PROMPTS, first, strict=True)]
+            return first, ask_together(llm, recorder, longer, 4)
+
+    plain, behind_plain = ask(replace(config, speculation=False))
+    told = [answer.token_ids for answer in plain]
+    monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(told, 1)))
+    drafted, behind_drafted = ask(config)
+    assert [answer.logits for answer in drafted] == [answer.logits for answer in plain]
+    # The answers' own KV is found again, whole, and what is computed from it is the same to the bit.
+    assert [answer.logits for answer in behind_drafted] == [answer.logits for answer in behind_plain]
+    assert [answer.kv.cached for answer in behind_drafted] == [answer.kv.cached for answer in behind_plain]
+    assert all(answer.kv.cached > len(prompt) for answer, prompt in zip(behind_drafted, PROMPTS, strict=True))
+
+
+def test_ranks_agree_on_what_stands(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = make_tiny_model(tmp_path / "model", seed=3)
+    ways = [WAYS["greedy"], WAYS["few"]]
+    more: dict[str, Any] = {"dtype": "float32", "cpu_kernels": "torch"}
+    with LLM(config_of(tiny, tmp_path, speculation=False, **more)) as llm:
+        plain = answers(llm, ways)
+    monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
+    with LLM(config_of(tiny, tmp_path, tensor_parallel_size=2, **more)) as llm:
+        assert answers(llm, ways) == plain
+        assert 50 < llm.engine.stats().accepted_tokens < llm.engine.stats().drafted_tokens
+
+
+def test_a_stop_string_inside_a_draft_ends_the_answer_there(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = SamplingParams(seed=2, max_tokens=COUNT, ignore_eos=True)
+    with LLM(config_of(model, tmp_path, speculation=False)) as llm:
+        whole = llm.generate([PROMPTS[0]], params)[0]
+        stop = whole.text[20:23]
+        plain = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0]
+    assert 0 < len(plain.text) < len(whole.text)
+    monkeypatch.setattr(build, "PromptLookup", lambda: Remembered([[*PROMPTS[0], *whole.token_ids]]))
+    with LLM(config_of(model, tmp_path)) as llm:
+        drafted = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0]
+        assert llm.engine.stats().accepted_tokens > 0
+    assert (drafted.text, drafted.token_ids, drafted.finish_reason) == (plain.text, plain.token_ids, "stop")
+
+
+def test_text_that_repeats_itself_is_guessed_from_itself(model: Path, tmp_path: Path) -> None:
+    """The small model says the same letter for ever, once it is told to say nothing else."""
+    params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True, allowed_token_ids=(70,))
+    with LLM(config_of(model, tmp_path)) as llm:
+        assert llm.generate([PROMPTS[0]], params)[0].token_ids == (70,) * COUNT
+        assert llm.engine.stats().accepted_tokens > COUNT // 2

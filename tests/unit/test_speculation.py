@@ -1,0 +1,186 @@
+"""What is guessed from a request's own tokens, and when that is worth a draft."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.speculation.ngram_index import MOST_PLACES, NgramIndex
+from engine.speculation.prompt_lookup import FIRST_CHANCE, MOST_INDEXED, PromptLookup
+from engine.speculation.speculation import LONGEST_DRAFT, Speculation
+from engine.speculation.verify import verify
+from tests.unit.scheduling_rig import ROOT
+
+STEP = 0.01
+
+
+@pytest.mark.parametrize(
+    ("draft", "sampled", "stand"),
+    [
+        ((), (7,), (7,)),
+        ((7, 8), (7, 8, 9), (7, 8, 9)),
+        ((7, 8), (7, 5, 9), (7, 5)),
+        ((7, 8), (6, 8, 9), (6,)),
+    ],
+)
+def test_a_draft_stands_up_to_the_first_token_that_is_drawn_otherwise(
+    draft: tuple[int, ...], sampled: tuple[int, ...], stand: tuple[int, ...]
+) -> None:
+    assert verify(draft, sampled) == stand
+
+
+def index_of(*tokens: int) -> NgramIndex:
+    index = NgramIndex(100)
+    index.extend(tokens)
+    return index
+
+
+def test_the_longest_match_is_found_and_of_equal_ones_the_latest() -> None:
+    assert index_of(1, 2, 3, 4, 50, 9, 3, 4, 60, 8, 1, 2, 3, 4).find() == 4
+    assert index_of(1, 2, 3, 4, 50, 1, 2, 3, 4, 60, 1, 2, 3, 4).find() == 9
+    assert index_of(0, 0, 3, 4, 50, 9, 9, 3, 4, 60, 8, 7, 3, 4).find() == 9
+    assert index_of(1, 2, 3, 4, 5, 6, 7, 4).find() == 0
+
+
+def test_a_long_text_costs_bounded_memory_and_its_end_is_found() -> None:
+    index = NgramIndex(1 << 30)
+    index.extend(at * at % 50_021 for at in range(2 * MOST_PLACES))
+    index.extend([60_001, 60_002, 60_003, 60_004, 1, 60_001, 60_002, 60_003, 60_004])
+    assert index.find() == 2 * MOST_PLACES + 4
+    assert len(index._table) == MOST_PLACES
+
+
+def asking(prompt: list[int], max_tokens: int = 100, name: str = "r") -> Request:
+    sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
+    return Request(name, "local", tuple(prompt), sampling, ROOT, [], 0.0)
+
+
+def say(request: Request, *tokens: int) -> None:
+    """They have come; the last one is not computed yet."""
+    request.output_token_ids.extend(tokens)
+    request.num_computed_tokens = request.num_tokens - 1
+
+
+TEXT = list(range(100, 140))
+
+
+def test_what_followed_before_is_proposed_also_behind_tokens_that_are_not_known_yet() -> None:
+    lookup, request = PromptLookup(), asking([1, 2, *TEXT, 1])
+    say(request, *TEXT[:3])
+    assert list(lookup.propose(request, 0, 4)) == TEXT[3:7]
+    assert list(lookup.propose(request, 2, 4)) == TEXT[5:9]
+    say(request, 55)
+    assert list(lookup.propose(request, 0, 4)) == []
+
+
+def test_a_text_that_repeats_itself_goes_on_repeating() -> None:
+    lookup, request = PromptLookup(), asking([9, 8])
+    say(request, 1, 2, 3, 1, 2, 3, 1)
+    assert list(lookup.propose(request, 0, 7)) == [2, 3, 1, 2, 3, 1, 2]
+
+
+def test_guesses_are_judged_by_every_token_that_comes() -> None:
+    lookup, request = PromptLookup(), asking([*TEXT, 1, 2])
+    say(request, 7)
+    lookup.propose(request, 0, 4)
+    assert lookup.chance(request) == FIRST_CHANCE
+    for token in TEXT[:20]:
+        say(request, token)
+        lookup.propose(request, 0, 4)
+    assert lookup.chance(request) > 0.85
+    for at in range(12):
+        say(request, TEXT[2 * at], TEXT[2 * at + 1], 1000 + at)
+    lookup.propose(request, 0, 4)
+    assert lookup.chance(request) < 0.25
+
+
+def test_a_long_prompt_is_read_bit_by_bit() -> None:
+    lookup, request = PromptLookup(), asking([*range(3 * MOST_INDEXED), *TEXT, 1])
+    say(request, *TEXT[:6])
+    said = [bool(lookup.propose(request, 0, 4)) for _ in range(5)]
+    assert said == [False, False, False, True, True]
+
+
+class Sure:
+    """Proposes the same for all, with a chance that it is told."""
+
+    def __init__(self, chance: float) -> None:
+        self.is_right = chance
+
+    def propose(self, request: Request, behind: int, most: int) -> list[int]:
+        return [1] * most
+
+    def chance(self, request: Request) -> float:
+        return self.is_right
+
+
+def speculation(chance: float, num_blocks: int = 100) -> Speculation:
+    return Speculation(Sure(chance), BlockManager(BlockPool(num_blocks), 4, 1, prefix_cache=True), most_rows=512)
+
+
+def decoding(count: int) -> list[Request]:
+    requests = [asking([1, 2], name=f"r{number}") for number in range(count)]
+    for request in requests:
+        say(request, 3)
+    return requests
+
+
+def drafted(chance: float, streams: int = 1) -> int:
+    """Tokens of all drafts."""
+    return sum(map(len, speculation(chance).plan(decoding(streams), STEP).drafts.values()))
+
+
+def test_a_draft_is_longer_the_surer_it_is_and_none_where_hardly_any_guess_was_right() -> None:
+    lengths = [drafted(chance) for chance in (0.1, 0.5, 0.7, 0.95)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] == 0 < lengths[1] < lengths[-1] == LONGEST_DRAFT
+
+
+def test_the_more_streams_the_dearer_is_a_row() -> None:
+    assert drafted(0.6, streams=16) < 16 * drafted(0.6, streams=2) // 2
+
+
+def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
+    """Steps of two drafted rows that take so much longer, and so long a pause behind each."""
+    now = 0.0
+    for number in range(steps):
+        step = SchedulerOutput(number, num_scheduled_tokens={"r0": 3}, drafts={"r0": (1, 1)})
+        result = ModelRunnerOutput(number, {}, started=now, ended=now + STEP + 2 * row)
+        costs.computed(step, result, STEP)
+        now = result.ended + wait
+
+
+@pytest.mark.parametrize(("row", "wait"), [(STEP, 0.0), (0.0, 10 * STEP)])
+def test_drafts_end_where_they_are_seen_to_cost_more_than_they_bring(row: float, wait: float) -> None:
+    costly = speculation(0.7)
+    assert costly.plan(decoding(1), STEP).drafts
+    teach(costly, row, wait)
+    assert not costly.plan(decoding(1), STEP).drafts
+    # What was learned on a busy machine is not believed for ever.
+    assert any(costly.plan(decoding(1), STEP).drafts for _ in range(500))
+
+
+def test_nobody_drafts_before_it_is_known_what_a_step_takes() -> None:
+    assert not speculation(0.9).plan(decoding(1), None).drafts
+
+
+def test_a_draft_ends_one_before_the_last_token_that_is_wanted() -> None:
+    [request] = decoding(1)
+    request.sampling = replace(request.sampling, max_tokens=4)
+    assert [len(draft) for draft in speculation(0.9).plan([request], STEP).drafts.values()] == [2]
+    request.sampling = replace(request.sampling, max_tokens=2)
+    assert not speculation(0.9).plan([request], STEP).drafts
+
+
+def test_no_draft_takes_blocks_that_are_not_free() -> None:
+    assert speculation(0.9, num_blocks=4).plan(decoding(1), STEP).drafts
+    assert not speculation(0.9, num_blocks=3).plan(decoding(1), STEP).drafts
+
+
+def test_passes_are_single_where_a_guess_may_come_and_not_elsewhere() -> None:
+    for chance, is_near in ((0.9, True), (0.4, False)):
+        assert speculation(chance).plan(decoding(1), STEP).is_near is is_near

@@ -54,8 +54,8 @@ class Request:
     mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
     forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
     as far as they are known, if it wants them.
-    siblings: the requests for several answers to one prompt, this one among them, in the order of their numbers; empty
-    if it is alone.
+    siblings: the requests for several answers to one prompt that have not ended, this one among them, in the order of
+    their numbers; empty if it came alone.
     """
 
     request_id: str

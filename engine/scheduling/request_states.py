@@ -186,6 +186,8 @@ class RequestStates:
             self.prefixes.add(request)
         self._forget_in_worker(request)
         self.deadlines.remove(request)
+        if request.siblings:
+            request.siblings.remove(request)
         request.status, request.finish_reason = RequestStatus.FINISHED, reason
         return request
 

@@ -1,12 +1,15 @@
-"""Anthropic's client, and the tokenizer's routes, on the real engine with the default model."""
+"""Anthropic's client, several answers to OpenAI's, the tokenizer's routes: the real engine with the default model."""
 
 import asyncio
+import json
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
 
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
@@ -48,6 +51,50 @@ async def test_a_message_is_answered_counted_cached_and_stopped_by_a_sequence(re
         next_turn = await client.messages.create(**{**fields, "messages": history})
         # The KV of the last token of an answer is never computed.
         assert next_turn.usage.cache_read_input_tokens == counted.input_tokens + first.usage.output_tokens - 1
+
+
+async def test_several_answers_are_the_same_whole_and_streamed_and_the_first_is_the_only_one(real_api: Api) -> None:
+    async with AsyncOpenAI(base_url=f"{real_api.url}/v1", api_key="none", max_retries=0) as client:
+        fields: Any = {"model": "smollm2", "messages": QUESTION, "seed": 4, "max_tokens": 12}
+        several = await client.chat.completions.create(**fields, n=3)
+        whole = [choice.message.content for choice in several.choices]
+        assert len(set(whole)) == 3
+        texts: dict[int, str] = defaultdict(str)
+        async for chunk in await client.chat.completions.create(**fields, n=3, stream=True):
+            texts[chunk.choices[0].index] += chunk.choices[0].delta.content or ""
+        assert [texts[index] for index in range(3)] == whole
+        one = await client.chat.completions.create(**fields)
+        assert one.choices[0].message.content == whole[0]
+        best = await client.completions.create(model="smollm2", prompt="The sea", best_of=3, max_tokens=8, seed=4)
+        all_three = await client.completions.create(
+            model="smollm2", prompt="The sea", n=3, max_tokens=8, seed=4, logprobs=0
+        )
+        told = [(choice.logprobs.token_logprobs, choice.text) for choice in all_three.choices if choice.logprobs]
+        likeliest = max(told, key=lambda each: sum(lp or 0.0 for lp in each[0] or ()) / len(each[0] or ()))
+        assert best.choices[0].text == likeliest[1]
+        await answers_call_tools(client)
+
+
+async def answers_call_tools(client: AsyncOpenAI) -> None:
+    """Each of several streamed ones by itself."""
+    days = {
+        "type": "object",
+        "properties": {"days": {"enum": [1, 2, 3]}},
+        "required": ["days"],
+        "additionalProperties": False,
+    }
+    tool = {"type": "function", "function": {"name": "forecast", "parameters": days}}
+    fields: Any = {"messages": QUESTION, "tools": [tool], "tool_choice": "required", "parallel_tool_calls": False}
+    calls: dict[int, list[str]] = defaultdict(list)
+    reasons = {}
+    async for chunk in await client.chat.completions.create(model="smollm2", **fields, n=2, max_tokens=60, stream=True):
+        [choice] = chunk.choices
+        reasons[choice.index] = choice.finish_reason
+        calls[choice.index] += [call.function.arguments for call in choice.delta.tool_calls or ()]
+    assert reasons == {0: "tool_calls", 1: "tool_calls"}
+    for index in (0, 1):
+        [call] = calls[index]
+        assert json.loads(call)["days"] in {1, 2, 3}
 
 
 async def test_text_becomes_ids_and_text_again(real_api: Api) -> None:

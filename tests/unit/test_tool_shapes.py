@@ -1,0 +1,25 @@
+"""How answers with calls are written where several stand side by side."""
+
+import json
+
+from app.openai_shapes import Head
+from app.tool_shapes import ToolCallShape
+from engine.outputs import RequestOutput
+from models.tool_format import find_tool_format
+
+
+def content_of(frames: bytes) -> list[tuple[int, str, str | None]]:
+    """(index, text, reason) of each chunk."""
+    chunks = [json.loads(line.removeprefix("data: ")) for line in frames.decode().split("\n\n") if line]
+    choices = [choice for chunk in chunks for choice in chunk["choices"]]
+    return [(choice["index"], choice["delta"].get("content", ""), choice["finish_reason"]) for choice in choices]
+
+
+def test_what_was_held_back_comes_before_the_reason_of_its_own_answer() -> None:
+    head = Head.new("chatcmpl", model="m", fingerprint="f")
+    shape = ToolCallShape(find_tool_format({}, ""), head, index=1)
+    # It may be the beginning of a call, and was none.
+    told = content_of(shape.step(RequestOutput("r", "if a <tool", ())))
+    assert told == [(1, "if a ", None)]
+    ended = content_of(shape.reason(RequestOutput("r", "", (7,), "length")))
+    assert ended == [(1, "<tool", None), (1, "", "length")]

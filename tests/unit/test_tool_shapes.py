@@ -3,6 +3,7 @@
 import json
 
 from app.openai_shapes import Head
+from app.tool_offer import ToolOffer
 from app.tool_shapes import ToolCallShape
 from engine.outputs import RequestOutput
 from models.tool_format import find_tool_format
@@ -17,7 +18,7 @@ def content_of(frames: bytes) -> list[tuple[int, str, str | None]]:
 
 def test_what_was_held_back_comes_before_the_reason_of_its_own_answer() -> None:
     head = Head.new("chatcmpl", model="m", fingerprint="f")
-    shape = ToolCallShape(find_tool_format({}, ""), head, index=1)
+    shape = ToolCallShape(find_tool_format({}, ""), ToolOffer(), head, index=1)
     # It may be the beginning of a call, and was none.
     told = content_of(shape.step(RequestOutput("r", "if a <tool", ())))
     assert told == [(1, "if a ", None)]

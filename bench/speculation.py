@@ -70,8 +70,8 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Rates are medians in tokens per second, `ratio` is the median of the rounds' ratios. same: the part of the answers
-    that are equal in both arms. copied: of the words of an answer, those in runs of four that its prompt has."""
+    """Rates are medians in tokens per second, `ratio` is the median of the rounds' ratios. same: the part of the
+    answers that are equal in both arms. copied: of an answer's runs of four words, those that its prompt has."""
 
     load: str
     streams: int
@@ -185,8 +185,8 @@ def table(rows: Sequence[Row]) -> str:
     ]
     lines += [
         f"| {row.load} | {row.streams} | {row.plain:.0f} | {row.speculating:.0f} | {row.ratio:.2f} | "
-        f"{row.lowest:.2f} to {row.highest:.2f} | {row.least:.2f} | {'met' if row.met else 'missed'} | {row.same:.0%} | "
-        f"{row.copied:.0%} |"
+        f"{row.lowest:.2f} to {row.highest:.2f} | {row.least:.2f} | {'met' if row.met else 'missed'} | "
+        f"{row.same:.0%} | {row.copied:.0%} |"
         for row in rows
     ]
     return "\n".join([*lines, ""])

@@ -94,7 +94,8 @@ class ExpectedTokens:
         left, sampled = iter(tokens), dict[str, tuple[int, ...]]()
         for request, state, index in self._places:
             stand = verify(request.draft, list(itertools.islice(left, len(request.sampling))))
-            state.token_ids[index:] = sampled[request.request_id] = stand
+            # Behind it may stand what a later pass is to choose, though never behind a draft.
+            state.token_ids[index : index + 1] = sampled[request.request_id] = stand
         return sampled
 
 

@@ -75,6 +75,59 @@ def test_a_token_can_stand_for_a_sample_of_the_pass_before_and_of_no_other() -> 
         batch.select({"a": 1})
 
 
+def test_a_sample_that_comes_late_leaves_what_later_passes_expect() -> None:
+    batch = batch_with(new("a", range(4), (0, 1)))
+    first = batch.expect(batch.select({"a": 4}))
+    second = batch.expect(batch.select({"a": 1}))
+    assert first.fill([70]) == {"a": (70,)}
+    assert second.fill([71]) == {"a": (71,)}
+    assert batch.select({"a": 1})[0].token_ids == [71]
+
+
+def drafting(batch: InputBatch, request_id: str, computed: int, *draft: int) -> None:
+    news = (CachedRequestData(request_id, (), computed),)
+    batch.update(SchedulerOutput(2, cached_requests=news, drafts={request_id: draft}))
+
+
+def test_every_token_of_a_draft_samples_one_at_its_place() -> None:
+    batch = batch_with(new("a", range(100, 106), (5, 2, 4), computed=5, prompt_len=4), new("b", range(3), (7,)))
+    drafting(batch, "a", 5, 8, 9)
+    step = batch.build({"a": 3, "b": 3})
+    assert step.input_ids.tolist() == [105, 8, 9, 0, 1, 2]
+    assert step.positions.tolist() == [5, 6, 7, 0, 1, 2]
+    assert step.attention.slot_mapping.tolist() == [9, 10, 11, 28, 29, 30]
+    assert step.logits_rows.tolist() == [0, 1, 2, 5]
+    assert [(row.position, row.produced) for row in step.sampling_rows] == [(6, 2), (7, 3), (8, 4), (3, 0)]
+
+
+def test_what_stands_of_a_draft_is_known_and_the_rest_forgotten() -> None:
+    batch = batch_with(new("a", range(4), (0, 1)), new("b", range(3), (2, 3)))
+    before = batch.expect(batch.select({"a": 4, "b": 3}))
+    drafting(batch, "a", 4, 71, 72)
+    step = batch.select({"a": 3, "b": 1})
+    assert [request.token_ids for request in step] == [[~0, 71, 72], [~1]]
+    behind = batch.expect(step)
+    assert before.fill([70, 80]) == {"a": (70,), "b": (80,)}
+    drafting(batch, "b", 4)
+    (other,) = batch.select({"b": 1})
+    # Behind the three rows of the draft.
+    assert other.token_ids == [~3]
+    assert behind.fill([71, 60, 73, 81]) == {"a": (71, 60), "b": (81,)}
+    drafting(batch, "a", 6)
+    (following,) = batch.select({"a": 1})
+    assert (following.token_ids, following.context_len) == ([60], 6)
+
+
+def test_a_draft_needs_room_and_the_last_token() -> None:
+    batch = batch_with(new("a", range(4), (0,), computed=3), new("b", range(9), (1, 2, 3)))
+    drafting(batch, "a", 3, 8)
+    with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):
+        batch.build({"a": 2})
+    drafting(batch, "b", 0, 8)
+    with pytest.raises(EngineError, match="request b: a draft was scheduled that does not follow"):
+        batch.build({"b": 4})
+
+
 def test_samples_of_a_request_that_was_dropped_meanwhile_do_no_harm() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     expected = batch.expect(batch.select({"a": 4}))

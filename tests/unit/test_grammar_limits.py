@@ -21,6 +21,18 @@ def wide(count: int) -> dict[str, Any]:
     return {"type": "object", "properties": {f"p{index}": {"type": "string"} for index in range(count)}}
 
 
+def chained(count: int) -> dict[str, Any]:
+    """Each pattern brings the next one."""
+    links = {str(at): {"pattern": f".*a.{{{at}}}", "$ref": f"#/$defs/{at + 1}"} for at in range(count)}
+    return {"$defs": {**links, str(count): {"type": "string"}}, "$ref": "#/$defs/0"}
+
+
+def doubling(name: str) -> str:
+    """Terminals that each name the next one twice."""
+    lines = [f"{name}{at}: {name}{at + 1} {name}{at + 1}" for at in range(20)]
+    return "\n".join([f"start: {name}0", *lines, f'{name}20: "x"'])
+
+
 HOSTILE: list[tuple[FormKind, Any, str]] = [
     ("json", nested(200), "nested"),
     ("json", "[" * 20_000, "no JSON"),
@@ -35,6 +47,11 @@ HOSTILE: list[tuple[FormKind, Any, str]] = [
     ("json", {"type": "string", "pattern": "(a{1,500}){1,500}"}, "repetitions"),
     ("json", {"patternProperties": {"x{90000}": {}}}, "repetitions"),
     ("json", {"type": "object", "x-guidance": {"lenient": True}}, "x-guidance"),
+    ("json", {"allOf": [{"type": "string", "pattern": f".*a.{{{index}}}"} for index in range(20)]}, "patterns"),
+    ("json", chained(9), "patterns"),
+    ("lark", doubling("R"), "terminals"),
+    ("lark", "start: T0\n" + "\n".join(f"T{at}: T{at + 1}" for at in range(900)) + '\nT900: "x"', "deep"),
+    ("lark", "start: A\nA: (B{60}){60}\nB: C{60}\nC: /x/", "terminals"),
     ("regex", "x{100000}", "repetitions"),
     ("regex", "((a{99}){99}){99}", "repetitions"),
     ("regex", "a{99999999999999999999}", "repetitions"),
@@ -70,6 +87,8 @@ def test_a_hostile_form_is_refused_at_once(kind: FormKind, form: object, why: st
         ("json", '{"type": "number", "multipleOf": 0.01, "maximum": 1e9}'),
         ("json", "true"),
         ("lark", 'start: ("a" | "b"){1,20} /x{3}/'),
+        ("lark", 'start: UUID\nUUID: HEX{8} "-" (HEX{4} "-"){3} HEX{12}\nHEX: /[0-9a-f]/'),
+        ("json", json.dumps({"allOf": [{"$ref": "#/$defs/a"}, {"pattern": "x$"}], "$defs": {"a": {"pattern": "^y"}}})),
     ],
 )
 def test_what_people_ask_for_is_within_the_limits(kind: FormKind, text: str) -> None:

@@ -178,18 +178,17 @@ def _check_written_out(text: str) -> None:
 def _check_terminals(rules: str) -> None:
     """A terminal is written out with those that it names, each time."""
     texts = {found[1]: found[2] for found in _TERMINAL.finditer(rules)}
-    named = {name: [each for each in _NAME.findall(text) if each in texts] for name, text in texts.items()}
-    sizes = dict.fromkeys(texts, 1.0)
-    # In each round one level more of them is known.
-    for _ in range(MAX_DEPTH):
-        before = dict(sizes)
-        for name, text in texts.items():
-            sizes[name] = min(_times(text) * (1 + sum(sizes[each] for each in named[name])), 2.0 * MAX_WRITTEN_OUT)
-        if sizes == before:
-            break
-    else:
-        raise _refused(f"its terminals name each other more than {MAX_DEPTH} deep")
-    if max(sizes.values(), default=0) > MAX_WRITTEN_OUT:
+    sizes: dict[str, float] = {}
+
+    def size(name: str, depth: int) -> float:
+        if depth > MAX_DEPTH:
+            raise _refused(f"its terminals name each other more than {MAX_DEPTH} deep")
+        if name not in sizes:
+            named = (each for each in _NAME.findall(texts[name]) if each in texts)
+            sizes[name] = _times(texts[name]) * (1 + sum(size(each, depth + 1) for each in named))
+        return sizes[name]
+
+    if any(size(name, 0) > MAX_WRITTEN_OUT for name in texts):
         raise _refused(f"its terminals, written out, have more than {MAX_WRITTEN_OUT} parts")
 
 

@@ -27,11 +27,20 @@ MAX_WRITTEN_OUT = 4000
 MAX_MULTIPLE = 1000
 """Of multipleOf, without its point: the automaton has a state for each remainder."""
 
+MAX_MEETING = 8
+"""Patterns of a schema in which one string may have to match several: what they have in common is searched for, which
+takes exponentially longer with each of them."""
+
 COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 
+MEETING = ("$ref", *BRANCHES)
+"""What stands beside a pattern and may bring another one for the same string."""
+
 _EMBEDDED = re.compile(r"%json\s*")
 _COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
+_TERMINAL = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.\d+)?[ \t]*:(.*(?:\n[ \t]*\|.*)*)", re.MULTILINE)
+_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 
 
 def check_form(form: AnswerForm) -> None:
@@ -56,6 +65,7 @@ def check_form(form: AnswerForm) -> None:
             if rules.count("|") > MAX_ALTERNATIVES:
                 raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
             _check_written_out(rules)
+            _check_terminals(rules)
 
 
 def _check_embedded(grammar: str) -> str:
@@ -85,13 +95,20 @@ def _parsed(text: str) -> object:
 
 
 def _check_schema(schema: object) -> None:
-    branches = 0
+    branches = patterns = 0
+    may_meet = False
     for node in _nodes(schema):
         branches += len(node["properties"]) if isinstance(node.get("properties"), dict) else 0
         branches += sum(len(node[name]) for name in BRANCHES if isinstance(node.get(name), list))
         if branches > MAX_BRANCHES:
             raise _refused(f"the schema has more than {MAX_BRANCHES} properties and branches")
         _check_node(node)
+        has_pattern = isinstance(node.get("pattern"), str)
+        patterns += has_pattern
+        may_meet |= has_pattern and any(name in node for name in MEETING)
+        may_meet |= isinstance(node.get("allOf"), list) and len(node["allOf"]) > 1
+    if may_meet and patterns > MAX_MEETING:
+        raise _refused(f"the schema has more than {MAX_MEETING} patterns, of which some meet in one string")
 
 
 def _check_node(node: dict[str, Any]) -> None:
@@ -156,3 +173,32 @@ def _check_written_out(text: str) -> None:
             break
     if sum(sizes) > max(MAX_WRITTEN_OUT, len(text)):
         raise _refused(f"its repetitions, written out, have more than {MAX_WRITTEN_OUT} parts")
+
+
+def _check_terminals(rules: str) -> None:
+    """A terminal is written out with those that it names, each time."""
+    texts = {found[1]: found[2] for found in _TERMINAL.finditer(rules)}
+    sizes: dict[str, float] = {}
+
+    def size(name: str, depth: int) -> float:
+        if depth > MAX_DEPTH:
+            raise _refused(f"its terminals name each other more than {MAX_DEPTH} deep")
+        if name not in sizes:
+            named = (each for each in _NAME.findall(texts[name]) if each in texts)
+            sizes[name] = _times(texts[name]) * (1 + sum(size(each, depth + 1) for each in named))
+        return sizes[name]
+
+    if any(size(name, 0) > MAX_WRITTEN_OUT for name in texts):
+        raise _refused(f"its terminals, written out, have more than {MAX_WRITTEN_OUT} parts")
+
+
+def _times(text: str) -> float:
+    """How often, at most, what a terminal names stands in it: repetitions of groups may be inside each other."""
+    single, groups = 0.0, 1.0
+    for counted in _COUNTED.finditer(text):
+        count = float((counted[3] if counted[2] and counted[3] else counted[1])[:9])
+        if text[counted.start() - 1] == ")":
+            groups = min(groups * max(count, 1), 1e9)
+        else:
+            single += count
+    return max(single, 1) * groups

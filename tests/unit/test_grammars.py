@@ -3,16 +3,18 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm
+from engine.grammar.form import AnswerForm, FormKind
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from models.thinking import Thinking
 from models.tokenizer import Tokenizer
+from tests.hostile_forms import WITHIN
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
 EOS = 2
@@ -157,3 +159,12 @@ async def test_a_wish_that_contradicts_the_form_is_refused_by_its_name(grammars:
     with pytest.raises(InvalidRequestError) as caught:
         await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}))  # type: ignore[arg-type]
     assert caught.value.param == name
+
+
+@pytest.mark.parametrize(("kind", "form"), WITHIN)
+def test_what_is_hostile_within_the_limits_is_compiled_or_refused_by_the_librarys_own(
+    grammars: Grammars, kind: FormKind, form: object
+) -> None:
+    text = form if isinstance(form, str) else json.dumps(form)
+    with suppress(InvalidRequestError):
+        assert allowed(mask_of(grammars, kind, text))

@@ -65,6 +65,10 @@ class Speculation:
         token_seconds = plain_seconds / (MARGIN * len(running))
         row = self._cost.row_seconds(plain_seconds) / token_seconds
         wait = self._cost.wait_seconds(plain_seconds) / token_seconds
+        if row >= 1:
+            # Not even a sure guess is worth its row, so nobody need look for one.
+            self._cost.fade(plain_seconds)
+            return DraftPlan()
         drafts: dict[str, tuple[int, ...]] = {}
         promised, is_near, has_guess = 0.0, False, False
         # Prompts keep half of what is left of a step.

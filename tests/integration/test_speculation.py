@@ -69,14 +69,19 @@ def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> 
 
 
 def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
-    """All prompts in all ways, at once."""
+    """All prompts in all ways, at once, each step scheduled before the one before it has ended, where that may be."""
     asked = [
         llm.engine.add_request(prompt, replace(params, max_tokens=COUNT, ignore_eos=True))
         for prompt in PROMPTS
         for params in ways
     ]
-    while llm.engine.has_unfinished_requests() or not llm.engine.core.is_quiet:
-        llm.engine.step()
+    core, step = llm.engine.core, None
+    while llm.engine.has_unfinished_requests() or not core.is_quiet:
+        step = step or core.begin_step()
+        if step is not None:
+            following = None if step.output.is_awaited else core.begin_step()
+            llm.engine.finish_step(step)
+            step = following
     llm.engine.check()
     return [tuple(request.output_token_ids) for request in asked]
 

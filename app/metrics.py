@@ -96,6 +96,9 @@ class _EngineCollector(Collector):
                 )
             if stats.tiers is not None:
                 yield from _redis(stats.tiers)
+                yield CounterMetricFamily(
+                    "ebb_warmed_blocks", "Blocks brought from Redis while their person typed", stats.warmed_blocks
+                )
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:

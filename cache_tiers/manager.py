@@ -204,6 +204,11 @@ class TierManager:
         """For how many of them something is still to be brought."""
         return self._ahead.num_unfinished
 
+    @property
+    def num_brought_ahead(self) -> int:
+        """How many blocks came from Redis for those who had not asked yet, since the start."""
+        return self._ahead.num_brought
+
     def warm_ahead(self, name: str, keys: Sequence[BlockKey]) -> None:
         """Bring the longest run of `keys` into host memory, for somebody who may ask: one window at a time, and none
         while a request's blocks are on their way, so that it waits for one window at most."""

@@ -29,7 +29,7 @@ class Warming:
     """First come, first served. Nothing is held: what was brought can be evicted again, like all that lies there.
 
     most_blocks: that may be brought for requests which have not had their turn; more would push each other out.
-    most_windows: of all that is warmed together.
+    most_windows: of all that is warmed together. num_brought: blocks that came from Redis, since the start.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Warming:
         self._fetches = fetches
         self._cost = cost
         self.most_blocks = most_blocks
+        self.num_brought = 0
         self._room = most_blocks
         self._most_windows = most_windows
         self._warms: dict[str, _Warm] = {}
@@ -108,6 +109,7 @@ class Warming:
             self._store.release(keys)
         missed = warm.window.asked.difference(keys)
         warm.brought -= missed
+        self.num_brought += len(warm.window.asked) - len(missed)
         self._room += len(missed)
         warm.num_done += len(keys)
         del self._under_way[load_id]

@@ -222,6 +222,7 @@ class LLMEngine:
             prefilled_tokens=scheduler.num_prefilled,
             copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
             copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
+            warmed_blocks=tiers.num_brought_ahead if tiers is not None else 0,
             evicted_blocks=pool.num_evicted,
             drafted_tokens=scheduler.num_drafted,
             accepted_tokens=scheduler.num_accepted,

@@ -25,7 +25,7 @@ FLAGS = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--re
 
 FIRST = "What should I look at before I sail out of a harbour?"
 SECOND = "Add one sentence about the tides."
-CALM = {"temperature": 0, "max_tokens": 320}
+CALM = {"temperature": 0, "repetition_penalty": 1.1, "max_tokens": 320}
 
 
 async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:

@@ -1,6 +1,7 @@
 """Text files, and the text of PDFs, are sent inside a message, folded in what the page shows of it."""
 
 import re
+from pathlib import Path
 
 from playwright.async_api import FilePayload, expect
 
@@ -38,6 +39,9 @@ REFUSED = {
 }
 
 
+TIDES = pdf_of(latin("High water at six."), chinese("潮汐"))
+
+
 def pdf(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/pdf", "buffer": content}
 
@@ -48,7 +52,7 @@ async def test_the_text_of_a_pdf_goes_with_the_message(chat: ChatPage) -> None:
     for name, (content, why) in REFUSED.items():
         await chooser.set_input_files(pdf(name, content))
         await expect(chat.page.get_by_text(why)).to_be_visible()
-    await chooser.set_input_files(pdf("tides.pdf", pdf_of(latin("High water at six."), chinese("潮汐"))))
+    await chooser.set_input_files(pdf("tides.pdf", TIDES))
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_have_text(re.compile(r"^\s*tides\.pdf\s*\d+ tokens\s*$"))
 
@@ -58,3 +62,32 @@ async def test_the_text_of_a_pdf_goes_with_the_message(chat: ChatPage) -> None:
 
     question = (await chat.stored(conversation))["messages"][0]["content"]
     assert question == 'When?\n\n<file name="tides.pdf">\nHigh water at six.\n\n潮汐\n</file>'
+
+
+PASTE = """(field, bytes) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([new Uint8Array(bytes)], "pasted.pdf", {type: "application/pdf"}));
+    field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+}"""
+
+
+async def test_a_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    dropped = tmp_path / "dropped.pdf"
+    dropped.write_bytes(TIDES)
+    devtools = await chat.page.context.new_cdp_session(chat.page)
+    data = {"items": [], "files": [str(dropped)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 200, "data": data})
+    files = chat.page.get_by_role("list", name="Files of this message").get_by_role("listitem")
+    await expect(files).to_have_text([re.compile(r"^\s*dropped\.pdf\s*\d+ tokens\s*$")])
+
+    await chat.composer.evaluate(PASTE, list(TIDES))
+    await expect(files).to_have_text([re.compile(r"dropped\.pdf"), re.compile(r"^\s*pasted\.pdf\s*\d+ tokens\s*$")])
+    await expect(chat.composer).to_have_value("")
+
+    await chat.composer.press("Enter")
+    await chat.expect_status("incomplete")
+    question = (await chat.stored(conversation))["messages"][0]["content"]
+    text = "High water at six.\n\n潮汐"
+    assert question == "\n\n".join(f'<file name="{name}.pdf">\n{text}\n</file>' for name in ("dropped", "pasted"))

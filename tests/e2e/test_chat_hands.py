@@ -1,5 +1,7 @@
 """Keyboard, touch, small screens and scrolling."""
 
+import re
+
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
@@ -109,6 +111,20 @@ async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(
     await chat.page.goto(f"/c/{conversation}?at={tree['messages'][0]['id']}")
     await expect(chat.questions.first).to_be_in_viewport()
     await expect(chat.questions.first).to_have_text("Message **0** of the log.")
+
+    # Far from the screen there is only room, unless something is written there.
+    await chat.page.wait_for_function("document.querySelectorAll('article').length < 300")
+    await chat.questions.first.hover()
+    await chat.page.get_by_role("button", name="Edit question").first.click()
+    await chat.page.keyboard.type("What is kept? ")
+    await chat.button("Jump to latest").click()
+    await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
+    await expect(chat.answers.last).to_be_in_viewport()
+    assert await chat.page.get_by_role("article").count() < 300
+    await chat.thread.evaluate("element => element.scrollTo(0, 0)")
+    await expect(chat.page.get_by_role("article").first.get_by_role("textbox")).to_have_value(
+        re.compile("What is kept")
+    )
 
 
 async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:

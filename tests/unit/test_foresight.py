@@ -60,6 +60,8 @@ def test_a_prefix_that_only_redis_has_is_in_host_memory_when_its_request_comes()
     assert expect(rig, "chat", PROMPT)
     polls(rig)
     assert in_cpu(rig, KEYS) == 8
+    assert rig.tiers is not None
+    assert rig.tiers.num_brought_ahead == 8
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None

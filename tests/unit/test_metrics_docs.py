@@ -23,6 +23,8 @@ from tests.unit.fake_engine import FakeEngine
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 ADDED_BY_PROMETHEUS = {"instance", "job", "le"}
+NOT_IN_DASHBOARD = {"ebb_kv_block_bytes"}
+"""It does not change while a server runs."""
 
 
 class EngineWithEverything(FakeEngine):
@@ -105,6 +107,18 @@ def test_the_dashboard_asks_only_for_what_the_server_says(families: list[Metric]
     grouped = [label for group in re.findall(r"\bby \(([^)]*)\)", expression) for label in group.split(", ")]
     selected = re.findall(r"(\w+)(?:=~|!=|=)", expression)
     assert {*grouped, *selected} <= known
+
+
+def test_the_dashboard_shows_everything_that_changes(families: list[Metric]) -> None:
+    shown = set(re.findall(r"\bebb_\w+", " ".join(expressions())))
+    missing = {
+        family.name
+        for family in families
+        if family.name.startswith("ebb_")
+        and not family.name.endswith("_created")
+        and shown.isdisjoint(sample.name for sample in family.samples)
+    }
+    assert missing == NOT_IN_DASHBOARD
 
 
 def test_panels_of_the_dashboard_lie_beside_each_other_and_name_what_they_group_by() -> None:

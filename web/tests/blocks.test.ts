@@ -71,6 +71,16 @@ describe("a growing answer", () => {
     expect((linked as Tokens.Paragraph).tokens.map(({ type }) => type)).toEqual(["text", "link"]);
   });
 
+  it("keeps the items of a list that grows, until a blank line makes paragraphs of them", () => {
+    const splitter = new BlockSplitter();
+    const items = (text: string) => (splitter.update(text)[0] as Tokens.List).items;
+    const before = items("- one\n- two\n- thr");
+    const after = items("- one\n- two\n- three\n- fo");
+    expect(after.map((item, index) => item === before[index])).toEqual([true, true, false, false]);
+    const loose = items("- one\n- two\n- three\n\n- four");
+    expect(loose.some((item, index) => item === after[index])).toBe(false);
+  });
+
   it("starts anew when the text was replaced", () => {
     const splitter = new BlockSplitter();
     splitter.update("one\n\ntwo\n\nthree");

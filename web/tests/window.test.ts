@@ -11,7 +11,7 @@ describe("the messages of a long chat that are drawn", () => {
     const shown = new MessageWindow(() => 2_000);
     expect(shown.from).toBe(1_980);
     shown.reveal();
-    expect(shown.from).toBe(1_976);
+    expect(shown.from).toBe(1_978);
     shown.revealTo(1_001);
     expect(shown.from).toBe(1_000);
     shown.reset();

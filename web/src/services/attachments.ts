@@ -38,7 +38,9 @@ export function split(content: string): { text: string; files: Attachment[] } {
 
 /** The text of a text file or of a PDF. Rejects with an UnreadableFileError. */
 export async function readFile(file: File): Promise<Attachment> {
-  const text = file.type === "application/pdf" ? await readPdf(file) : await readText(file);
+  // A system that does not know the ending gives no type.
+  const isPdf = file.type === "application/pdf" || (file.type === "" && /\.pdf$/i.test(file.name));
+  const text = isPdf ? await readPdf(file) : await readText(file);
   return { name: file.name, text: text.replace(/\r\n?/g, "\n").replace(/\n+$/, "") };
 }
 

@@ -1,4 +1,4 @@
-import type { Token } from "marked";
+import type { Token, Tokens } from "marked";
 
 import { lex } from "./markdown";
 
@@ -10,17 +10,23 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 /**
  * Cuts a growing Markdown text into blocks so that only its end is parsed again: blocks before the last blank line
- * can no longer change and keep their identity, the tail is lexed anew at each update.
+ * can no longer change and keep their identity, the tail is lexed anew at each update. Of a list that grows there, items
+ * that read as before are the same objects, too.
  */
 export class BlockSplitter {
   private finished: Token[] = [];
   private finishedText = "";
+  /** The last block of the last call. */
+  private last: Token | undefined;
 
   /** The blocks of `text`; when it extends the text of the last call, finished blocks are the same objects. */
   update(text: string): Token[] {
     const source = text.replace(/\r\n?/g, "\n");
     if (!source.startsWith(this.finishedText)) this.reset();
     const tail = lex(source.slice(this.finishedText.length));
+    const last = tail.at(-1);
+    if (last !== undefined && this.last !== undefined) keepItems(last, this.last);
+    this.last = last;
     const cut = finishedCount(tail);
     for (const token of tail.slice(0, cut)) {
       this.finishedText += token.raw;
@@ -39,7 +45,17 @@ export class BlockSplitter {
   private reset(): void {
     this.finished = [];
     this.finishedText = "";
+    this.last = undefined;
   }
+}
+
+function keepItems(token: Token, before: Token): void {
+  if (token.type !== "list" || before.type !== "list") return;
+  const [list, old] = [token as Tokens.List, before as Tokens.List];
+  list.items = list.items.map((item, index) => {
+    const kept = old.items[index];
+    return kept?.raw === item.raw && kept.loose === item.loose ? kept : item;
+  });
 }
 
 /** How many leading tokens can no longer change: those before the last blank line that has text after it. */

@@ -35,11 +35,13 @@ export function lex(text: string): Token[] {
 }
 
 /** Above the headings of an answer stand the page's title and the one that names who speaks. */
-const TOP_LEVEL = 3;
+export const TOP_LEVEL = 3;
 
-/** The level of each heading in the outline of the page, undefined of what is none: no heading skips a level. */
-export function outline(blocks: readonly Token[]): (number | undefined)[] {
-  let above = TOP_LEVEL - 1;
+/**
+ * The level of each heading in the outline of the page, undefined of what is none: no heading skips a level.
+ * above: the level of the heading before them.
+ */
+export function outline(blocks: readonly Token[], above = TOP_LEVEL - 1): (number | undefined)[] {
   return blocks.map((token) => {
     if (token.type !== "heading") return undefined;
     above = Math.min((token as Tokens.Heading).depth + TOP_LEVEL - 1, above + 1, 6);

@@ -21,13 +21,13 @@ export class Path {
 
   /** What the server has, in place of what was here. */
   replace(messages: readonly Message[]): void {
-    const before = this.messages;
+    const keys = new Map(this.messages.map(({ id, key }) => [id, key]));
     this.messages = messages
       .filter(({ role }) => role !== "system")
       .map((message) => {
         const siblings = message.sibling_ids ?? [message.id];
-        const shown = before.find(({ id }) => id === message.id) ?? before.find(({ id }) => siblings.includes(id));
-        return { ...message, sibling_ids: siblings, key: shown?.key ?? message.id };
+        const shown = [message.id, ...siblings].find((id) => keys.has(id));
+        return { ...message, sibling_ids: siblings, key: (shown && keys.get(shown)) ?? message.id };
       });
   }
 
@@ -70,7 +70,7 @@ export class Path {
   }
 
   update(key: string, changes: Partial<Message>): void {
-    const message = this.messages.find((candidate) => candidate.key === key);
+    const message = this.find(key);
     if (message) Object.assign(message, changes);
   }
 
@@ -84,7 +84,7 @@ export class Path {
         break;
       }
       case "delta": {
-        const message = this.messages.find((candidate) => candidate.key === key);
+        const message = this.find(key);
         if (message) message.content += event.text;
         if (message && event.reasoning) message.reasoning = (message.reasoning ?? "") + event.reasoning;
         break;
@@ -92,5 +92,9 @@ export class Path {
       default:
         this.update(key, event.message);
     }
+  }
+  /** From the end, where what grows is. */
+  private find(key: string): ShownMessage | undefined {
+    return this.messages.findLast((message) => message.key === key);
   }
 }

@@ -1,6 +1,7 @@
-/** How many messages are drawn when a chat is opened, and by how many more at a time: no more than fit a frame or two. */
+/** How many messages are drawn when a chat is opened. */
 const AT_FIRST = 20;
-const STEP = 4;
+/** By how many more at a time: a question and its answer, as a frame has room for no more. */
+export const STEP = 2;
 
 /** Which messages of a long chat are drawn: the last ones, and earlier ones as they are looked for. */
 export class MessageWindow {
@@ -12,6 +13,12 @@ export class MessageWindow {
   readonly from = $derived.by(() => {
     const hidden = Math.ceil((this.count() - AT_FIRST) / STEP) * STEP;
     return Math.max(0, hidden - this.revealed);
+  });
+
+  /** Of the messages that are drawn, the index of every STEPth: what they hold together stays as messages come. */
+  readonly starts = $derived.by(() => {
+    const length = Math.max(0, Math.ceil((this.count() - this.from) / STEP));
+    return Array.from({ length }, (_, step) => this.from + step * STEP);
   });
 
   reset(): void {

@@ -1,0 +1,26 @@
+import { describe, expect, it, vi } from "vitest";
+
+import { Turns } from "../src/services/turns";
+
+function at(top: number): Element {
+  const element = document.createElement("div");
+  element.getBoundingClientRect = () => ({ top, bottom: top + 100 }) as DOMRect;
+  return element;
+}
+
+describe("what is asked for while the page scrolls", () => {
+  it("is done one per frame, what is nearest to the screen first, and nothing that was forgotten", () => {
+    const frames: (() => void)[] = [];
+    vi.stubGlobal("requestAnimationFrame", (frame: () => void) => frames.push(frame));
+    const turns = new Turns();
+    const done: string[] = [];
+    const gone = at(300);
+    for (const [name, element] of [["far", at(5_000)], ["near", at(200)], ["above", at(-2_000)], ["gone", gone]] as const) {
+      turns.ask(element, () => done.push(name));
+    }
+    turns.forget(gone);
+    const seen = Array.from({ length: 4 }, () => (frames.shift()?.(), [...done]));
+    expect(seen).toEqual([["near"], ["near", "above"], ["near", "above", "far"], ["near", "above", "far"]]);
+    vi.unstubAllGlobals();
+  });
+});

@@ -2,8 +2,9 @@
 
 Two servers that differ by `--no-speculation` alone answer the same requests in turns, with the tiers off. A round's
 ratio is that of tokens per second, from the first request of a load that is sent to the last one that ends; the result
-is the median of all rounds but the first, which is a warm-up. What a copying answer is, this model decides: it is asked
-to repeat a text, and the table says how much of its answers stands in their prompts.
+is the median of all rounds but the first, which is a warm-up. An edit is the second turn of a chat about a text, with a
+name to be changed: at the first turn a model of this size does not copy. The table says how much of the answers stands
+in their prompts; whether the name was changed is not judged.
 """
 
 import argparse
@@ -26,8 +27,17 @@ from bench.stats import median, share
 
 ROUNDS: Final = 12
 TEXTS: Final = Path(__file__).with_name("quality_text")
-COPIED: Final = ("story", "essay", "manual", "records", "code_python", "code_other")
-COPIED_CHARACTERS: Final = 1_200
+EDITS: Final = (
+    ("story", "Annika", "Helena"),
+    ("essay", "moon", "Moon"),
+    ("manual", "Marlow", "Harlow"),
+    ("records", "Ines", "Vera"),
+    ("code_other", "warehouse", "depot"),
+    ("german", "Zug", "Wagen"),
+    ("conversation", "sourdough", "bread"),
+)
+"""Of which text, what is to be replaced, and by what."""
+EDITED_CHARACTERS: Final = 700
 QUESTIONS: Final = (
     "Tell me about the history of Paris.",
     "How do I grow tomatoes on a balcony?",
@@ -90,7 +100,7 @@ class Row:
         pairs = [tuple(each[arm.name] for arm in ARMS) for each in rounds]
         ratios = [speculating.rate / plain.rate for speculating, plain in pairs]
         answers = [both for one, other in pairs for both in zip(one.answers, other.answers, strict=True)]
-        prompts = [messages[-1]["content"] for messages, _ in load.requests]
+        prompts = [" ".join(message["content"] for message in messages) for messages, _ in load.requests]
         return cls(
             load.name,
             load.streams,
@@ -126,27 +136,31 @@ def _tokens(answer: Answer) -> int:
     return answer.usage.completion_tokens
 
 
-def loads(copied_tokens: int, chat_tokens: int) -> tuple[Load, ...]:
+def loads(edit_tokens: int, chat_tokens: int) -> tuple[Load, ...]:
     """At most so many tokens of each answer; those of a chat are of that length."""
-    copying = Generation(copied_tokens, ignore_eos=False)
-    copies = [(_asked(f"Repeat the following text word for word.\n\n{_beginning(name)}"), copying) for name in COPIED]
+    edits = [(_edit(*each), Generation(edit_tokens, ignore_eos=False)) for each in EDITS]
     chats = [
-        (_asked(question), Generation(chat_tokens, 0.8, extra={"seed": seed}))
+        ([_said("user", question)], Generation(chat_tokens, 0.8, extra={"seed": seed}))
         for seed, question in enumerate(QUESTIONS)
     ]
     return (
-        Load("repeat a text", 1, 1.8, tuple(copies)),
+        Load("edit a text", 1, 1.8, tuple(edits)),
         Load("free chat", 1, 0.97, tuple(chats)),
         Load("free chat", len(QUESTIONS), 0.97, tuple(chats)),
     )
 
 
-def _asked(text: str) -> list[Message]:
-    return [{"role": "user", "content": text}]
+def _edit(name: str, old: str, new: str) -> list[Message]:
+    text = (TEXTS / f"{name}.txt").read_text(encoding="utf-8")[:EDITED_CHARACTERS]
+    return [
+        _said("user", f"Correct the spelling of this text and change nothing else:\n\n{text}"),
+        _said("assistant", text),
+        _said("user", f"Write the text again, with {new} instead of {old}."),
+    ]
 
 
-def _beginning(name: str) -> str:
-    return (TEXTS / f"{name}.txt").read_text(encoding="utf-8")[:COPIED_CHARACTERS]
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "content": text}
 
 
 async def ask(server: EbbServer, load: Load) -> Measured:
@@ -199,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
-    rounds, sizes = (1, (24, 24)) if arguments.quick else (arguments.rounds, (320, 200))
+    rounds, sizes = (1, (48, 24)) if arguments.quick else (arguments.rounds, (320, 200))
     if rounds < 1:
         parser.error("there is nothing to compare in no round")
     try:

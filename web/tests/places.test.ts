@@ -57,6 +57,20 @@ describe("where chats are", () => {
     stop();
   });
 
+  it("is what was asked last, whichever answer comes first", async () => {
+    const answers: ((place: Place) => void)[] = [];
+    vi.spyOn(api, "places").mockImplementation(
+      ([id]) => new Promise((resolve) => answers.push((told) => resolve([[id ?? "", told]]))),
+    );
+    void places.look(["a"]);
+    void places.look(["a"]);
+    answers[1]?.("device");
+    await vi.advanceTimersByTimeAsync(0);
+    answers[0]?.("redis");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(places.of("a")).toBe("device");
+  });
+
   it("stays what it was while the server is away", async () => {
     await places.look(["a"]);
     vi.spyOn(api, "places").mockRejectedValue(new UnreachableError());

@@ -11,6 +11,9 @@ const CALM_MS = 60_000;
 export class Places {
   private readonly known = new SvelteMap<string, Place>();
   private listed: string[] = [];
+  private questions = 0;
+  /** The number of the question whose answer is known, by chat. */
+  private readonly answered = new Map<string, number>();
 
   constructor(private readonly api: Api) {}
 
@@ -31,10 +34,15 @@ export class Places {
     void this.look(this.listed.filter((id) => !this.known.has(id)));
   }
 
-  /** Asks about some chats. Where the server does not say, what was known stays. */
+  /** Asks about some chats. Where the server does not say, what was known stays; what it says late is no news. */
   async look(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
+    const question = ++this.questions;
     const places = await this.api.places(ids).catch(() => []);
-    for (const [id, place] of places) this.known.set(id, place);
+    for (const [id, place] of places) {
+      if (question < (this.answered.get(id) ?? 0)) continue;
+      this.answered.set(id, question);
+      this.known.set(id, place);
+    }
   }
 }

@@ -31,6 +31,7 @@ def npu_config(
         max_num_batched_tokens=256,
         kv_memory=blocks * BLOCK_NBYTES,
         prefix_cache=tiers is not None,
+        speculation=False,
     )
 
 

@@ -22,7 +22,10 @@ def engine_config(
     redis_url: str = "auto",
     prefix_cache: bool = True,
 ) -> EngineConfig:
-    """A device pool of `blocks` blocks of the default model in `dtype`: bfloat16 runs natively, float32 on torch."""
+    """A device pool of `blocks` blocks of the default model in `dtype`: bfloat16 runs natively, float32 on torch.
+
+    Nothing is drafted: whether it would be depends on how long steps took, and so would what a step holds.
+    """
     state_dir.mkdir(exist_ok=True)
     block_nbytes = 30 * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
     return EngineConfig(
@@ -34,6 +37,7 @@ def engine_config(
         kv_memory=blocks * block_nbytes,
         prefix_cache=prefix_cache,
         cache_dir=default_cache_dir(),
+        speculation=False,
     )
 
 

@@ -40,6 +40,8 @@ async def engine(tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
         kv_memory=BLOCKS * BLOCK_NBYTES,
         prefix_cache=False,
         cache_dir=default_cache_dir(),
+        # Who is preempted would depend on how long steps take.
+        speculation=False,
     )
     engine = build_engine(config, lambda _: None)
     await engine.start()

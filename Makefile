@@ -26,7 +26,7 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -78,6 +78,9 @@ bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache a
 
 bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes; JSON and table in bench/results
 	@$(BIN)/python -m bench.sampler_cost $(ARGS)
+
+bench-forms: setup .make/dev ## send hostile forms and bodies to a fresh server: until it refuses, and its loop's lag; JSON and table in bench/results
+	@$(BIN)/python -m bench.hostile_forms $(ARGS)
 
 bench-speculation: setup .make/dev ## measure what drafts bring where answers copy their prompts, and cost elsewhere; JSON and table in bench/results
 	@$(BIN)/python -m bench.speculation $(ARGS)

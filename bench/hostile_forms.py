@@ -1,77 +1,134 @@
-"""`python -m bench.hostile_forms`: what hostile forms cost a server: until each is refused or compiled, and how long
-the event loop stood still meanwhile. Prints the worst ones; returns 1 if a target is missed. The library is loaded
-before.
+"""`python -m bench.hostile_forms`: what hostile forms and bodies cost a fresh `ebb serve`: until each is refused, and
+how late its event loop was meanwhile. Writes hostile_forms.json and hostile_forms.md; returns 1 if a target is missed.
 """
 
+import argparse
 import asyncio
 import json
+import tempfile
 import time
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
-from app.config import load_settings
-from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm
-from engine.grammar.grammars import Grammars
-from engine.sampling_params import SamplingParams
-from models.resolve import DEFAULT_MODEL, resolve_model
-from models.text_tokenizer import load_tokenizer
-from tests.hostile_forms import BEYOND, WITHIN
+import aiohttp
 
-MOST_SECONDS: Final = 0.1
-MOST_LAG_SECONDS: Final = 0.05
-TICK_SECONDS: Final = 0.001
+from bench.hostile_bodies import Attempt, attempts
+from bench.loop_lag import lag_counts
+from bench.machine import describe_machine
+from bench.report import Target
+from bench.rounding import rounded
+from bench.server import EbbServer, ServerSettings
 
+MOST_MS: Final = 100.0
+MOST_LAG_MS: Final = 50.0
+SETTLE_SECONDS: Final = 0.05
+"""So that a lag is noticed while it belongs to its request: twice as long as the server looks apart."""
 
-class Lag:
-    """How late the loop was at most since it was last asked."""
-
-    def __init__(self) -> None:
-        self._worst = 0.0
-
-    async def watch(self) -> None:
-        """Until it is cancelled."""
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(TICK_SECONDS)
-            self._worst = max(self._worst, time.perf_counter() - began - TICK_SECONDS)
-
-    def take(self) -> float:
-        """In seconds; counts anew from here."""
-        worst, self._worst = self._worst, 0.0
-        return worst
+WORST: Final = 10
 
 
-async def measure(grammars: Grammars) -> list[tuple[float, float, str]]:
-    """(seconds, lag in seconds, the form) of each."""
-    lag, measured = Lag(), list[tuple[float, float, str]]()
-    watching = asyncio.create_task(lag.watch())
-    await grammars.prepare(SamplingParams(form=AnswerForm("regex", "first")))
-    for kind, form in [*((kind, form) for kind, form, _ in BEYOND), *WITHIN]:
-        text = form if isinstance(form, str) else json.dumps(form)
-        await asyncio.sleep(10 * TICK_SECONDS)
-        lag.take()
-        began = time.perf_counter()
-        with suppress(InvalidRequestError):
-            await grammars.prepare(SamplingParams(form=AnswerForm(kind, text)))
-        seconds = time.perf_counter() - began
-        await asyncio.sleep(2 * TICK_SECONDS)
-        measured.append((seconds, lag.take(), f"{kind}: {text[:60]!r}"))
-    watching.cancel()
-    return measured
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """of: path and what was sent. ms: until the whole answer was there. lag_ms: upper bound of the highest bucket that
+    the event loop's lag came to."""
+
+    of: str
+    status: int
+    ms: float
+    lag_ms: float
+    as_it_must: bool
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is the client's fault."""
+        return 400 <= self.status < 500
 
 
-def main() -> int:
-    """Measure and print."""
-    tokenizer = load_tokenizer(resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print))
-    grammars = Grammars(tokenizer, tokenizer.vocab_size, None)
-    measured = asyncio.run(measure(grammars))
-    grammars.close()
-    slowest, laziest = max(measured), max(measured, key=lambda each: each[1])
-    print(f"{len(measured)} forms")
-    print(f"slowest {slowest[0] * 1e3:.1f} ms (at most {MOST_SECONDS * 1e3:.0f}): {slowest[2]}")
-    print(f"worst lag {laziest[1] * 1e3:.1f} ms (at most {MOST_LAG_SECONDS * 1e3:.0f}): {laziest[2]}")
-    return int(slowest[0] > MOST_SECONDS or laziest[1] > MOST_LAG_SECONDS)
+async def measure(flags: Sequence[str], root: Path) -> list[Outcome]:
+    """One after the other, at a server that nobody has asked for a form before. Raises ServerFailedError."""
+    async with (
+        EbbServer(ServerSettings("hostile", tuple(flags)), root) as server,
+        aiohttp.ClientSession(server.base_url) as session,
+    ):
+        model = await server.client.model()
+        lags = await _lags(session)
+        outcomes = []
+        for attempt in attempts(model):
+            status, ms = await _send(session, attempt)
+            await asyncio.sleep(SETTLE_SECONDS)
+            before, lags = lags, await _lags(session)
+            as_it_must = 400 <= status < 500 if attempt.must_fail else status < 500
+            lag = max(lags - before, default=0.0)
+            outcomes.append(Outcome(f"{attempt.path} {attempt.what}", status, ms, lag, as_it_must))
+    return outcomes
+
+
+async def _send(session: aiohttp.ClientSession, attempt: Attempt) -> tuple[int, float]:
+    headers = {"Content-Type": "application/json"}
+    began = time.perf_counter()
+    async with session.post(attempt.path, data=attempt.body, headers=headers) as response:
+        await response.read()
+        return response.status, (time.perf_counter() - began) * 1e3
+
+
+async def _lags(session: aiohttp.ClientSession) -> Counter[float]:
+    async with session.get("/metrics") as response:
+        return lag_counts(await response.text())
+
+
+def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
+    """What is claimed of all of them."""
+    refusals = [each.ms for each in outcomes if each.is_refusal]
+    wrong = sum(not each.as_it_must for each in outcomes)
+    return [
+        Target("worst time until a refusal, ms", max(refusals, default=None), MOST_MS, at_least=False),
+        Target("worst lag of the event loop, ms", max(each.lag_ms for each in outcomes), MOST_LAG_MS, at_least=False),
+        Target("bodies that were answered otherwise than with 4xx", wrong, 0, at_least=False),
+    ]
+
+
+def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
+    """Markdown."""
+    lines = [
+        f"{len(outcomes)} hostile bodies and forms, one after the other, {time.strftime('%Y-%m-%d')}.",
+        "",
+        "| target | measured | at most | |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for target in targets:
+        value = "none" if target.value is None else f"{target.value:.0f}"
+        lines.append(f"| {target.claim} | {value} | {target.bound:g} | {'met' if target.met else 'missed'} |")
+    lines += ["", "The slowest:", "", "| sent | status | ms | lag, ms, at most |", "| --- | ---: | ---: | ---: |"]
+    worst = sorted(outcomes, key=lambda each: (each.as_it_must, -max(each.ms / MOST_MS, each.lag_ms / MOST_LAG_MS)))
+    for each in worst[:WORST]:
+        sent = each.of.replace("|", "\\|")
+        lines.append(f"| `{sent}` | {each.status} | {each.ms:.1f} | {each.lag_ms:g} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write. Returns 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.hostile_forms", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --")
+    arguments = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="ebb-forms-", ignore_cleanup_errors=True) as root:
+        outcomes = asyncio.run(measure(arguments.flags, Path(root)))
+    targets = targets_of(outcomes)
+    result = {
+        "measured_on": time.strftime("%Y-%m-%d"),
+        "machine": asdict(describe_machine()),
+        "outcomes": [asdict(outcome) for outcome in outcomes],
+        "targets": [asdict(target) | {"met": target.met} for target in targets],
+    }
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "hostile_forms.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / "hostile_forms.md").write_text(table(outcomes, targets))
+    print(table(outcomes, targets), end="")
+    return 0 if all(target.met for target in targets) else 1
 
 
 if __name__ == "__main__":

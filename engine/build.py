@@ -229,6 +229,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
     with ExitStack() as closing:
         engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
+        engine.grammars.load()
         to_close = closing.pop_all()
 
     def on_close(flush_seconds: float) -> None:

@@ -84,8 +84,16 @@ ChatMessages = Annotated[
 
 
 def turns_of(messages: list[ChatMessage]) -> list[Message]:
-    """What the template gets. Raises as `ChatMessage.turn`."""
-    return [message.turn(index) for index, message in enumerate(messages)]
+    """What the template gets. Raises as `ChatMessage.turn`, and for what came of a call that nobody made."""
+    turns = [message.turn(index) for index, message in enumerate(messages)]
+    calls: set[str] = set()
+    for index, message in enumerate(messages):
+        if message.role != "tool":
+            calls = {call.id for call in message.tool_calls or ()}
+        elif message.tool_call_id not in calls:
+            param = f"messages[{index}].tool_call_id"
+            raise InvalidRequestError(f"{param}: the answer before it made no call of this id", param=param)
+    return turns
 
 
 class TemplateArguments(RequestModel):

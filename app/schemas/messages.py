@@ -204,11 +204,29 @@ class CountTokensRequest(RequestModel):
 
         Raises:
             InvalidRequestError: somebody else than the assistant thinks or calls, or than the user tells what came of
-                a call.
+                a call; or nobody made that call.
         """
         system = _text(self.system) if self.system is not None else ""
         turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
+        _check_results(self.messages)
         return [*self.offer.messages, *([Message("system", system)] if system else []), *turns]
+
+
+def _check_results(messages: Sequence[MessageTurn]) -> None:
+    """Raises InvalidRequestError for what came of a call that the answer before it did not make. Messages of the same
+    speaker, one after the other, are one."""
+    calls: set[str] = set()
+    before = ""
+    for number, message in enumerate(messages):
+        if message.role == "assistant" != before:
+            calls = set()
+        before = message.role
+        for index, block in enumerate(message.content if isinstance(message.content, list) else ()):
+            if isinstance(block, ToolUseBlock):
+                calls.add(block.id)
+            elif isinstance(block, ToolResultBlock) and block.tool_use_id not in calls:
+                param = f"messages[{number}].content[{index}].tool_use_id"
+                raise InvalidRequestError(f"{param}: the answer before it made no call of this id", param=param)
 
 
 def _turns(message: MessageTurn, path: str) -> list[Message]:

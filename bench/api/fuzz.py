@@ -16,6 +16,7 @@ from bench.api.replay_server import replay_server
 from bench.api.schedule import clock
 from bench.api.stream_reader import Address
 from bench.api.streams import address_of
+from bench.loop_lag import lag_counts
 from bench.server import EbbServer
 
 STEP_SECONDS: Final = 0.002
@@ -128,13 +129,10 @@ async def _document(server: EbbServer) -> dict[str, Any]:
 
 async def _counts(server: EbbServer) -> _Counts:
     async with aiohttp.ClientSession(server.base_url) as session, session.get("/metrics") as response:
-        families = {family.name: family for family in text_string_to_metric_families(await response.text())}
-    statuses, lags, below = Counter[str](), Counter[float](), 0.0
+        text = await response.text()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    statuses = Counter[str]()
     for sample in families["ebb_http_responses"].samples:
         if sample.name.endswith("_total"):
             statuses[sample.labels["status"]] += round(sample.value)
-    for sample in families["ebb_event_loop_lag_seconds"].samples:
-        if sample.name.endswith("_bucket"):
-            lags[float(sample.labels["le"]) * 1e3] = round(sample.value - below)
-            below = sample.value
-    return _Counts(statuses, lags)
+    return _Counts(statuses, lag_counts(text))

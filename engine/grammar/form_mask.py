@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, wait
+from typing import TYPE_CHECKING
 
-from engine.grammar.automaton import Automaton, Position
+if TYPE_CHECKING:
+    from engine.grammar.automaton import Automaton, Position
 
 PATIENCE_SECONDS = 0.004
 """For which the loop waits: nearly every mask takes less. An answer whose mask takes more sits out a step."""
@@ -12,7 +14,7 @@ PATIENCE_SECONDS = 0.004
 class FormMask:
     """Satisfies `engine.sampling.token_mask.TokenMask`. `end_words` allows what ends an answer, and nothing else."""
 
-    def __init__(self, automaton: Automaton, start: Position, beside: Executor, end_words: bytes) -> None:
+    def __init__(self, automaton: "Automaton", start: "Position", beside: Executor, end_words: bytes) -> None:
         """start: where `automaton` is."""
         self._automaton = automaton
         self._beside = beside
@@ -54,7 +56,7 @@ class FormMask:
             fresh, self._fresh = self._fresh, []
             self._position = self._beside.submit(self._advance, self._position, fresh)
 
-    def _advance(self, before: Future[Position], token_ids: list[int]) -> Position:
+    def _advance(self, before: "Future[Position]", token_ids: list[int]) -> "Position":
         # Jobs begin in their order, so what is waited for here is under way or done.
         there = before.result()
         return there if there.failure is not None else self._automaton.advance(token_ids)

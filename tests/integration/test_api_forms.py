@@ -12,6 +12,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from engine.build import build_engine
+from engine.grammar import automaton
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
@@ -37,9 +38,11 @@ QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Paris
 
 
 @pytest.fixture
-async def client(model_path: Path, tmp_path: Path) -> AsyncIterator[AsyncOpenAI]:
+async def client(model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncOpenAI]:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    # An engine that serves has what forms need: making that would hold up everybody's answers.
+    monkeypatch.delattr(automaton, "make_tokenizer")
     async with (
         running_server(tmp_path, engine) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,

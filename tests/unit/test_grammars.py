@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -152,6 +154,30 @@ async def test_the_loop_goes_on_while_a_form_is_compiled(grammars: Grammars) -> 
     await grammars.prepare(params("json", json.dumps({"type": "object", "properties": properties})))
     counting.cancel()
     assert turns > 100
+
+
+def test_the_first_form_imports_nothing_that_was_not_loaded_before() -> None:
+    code = """
+import asyncio, json, sys
+from engine.grammar.form import AnswerForm
+from engine.grammar.grammars import Grammars
+from engine.sampling_params import SamplingParams
+from models.tokenizer import Tokenizer
+from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
+spec = json.loads(byte_tokenizer().to_str())
+grammars = Grammars(Tokenizer(spec, bos_token_id=1, eos_token_ids=(2,)), BYTE_VOCAB, None)
+print("llguidance" in sys.modules)
+grammars.load()
+loaded = set(sys.modules)
+params = SamplingParams(form=AnswerForm("json", "{}"))
+asyncio.run(grammars.prepare(params))
+mask = grammars.mask(params, [5])
+mask.accept(5)
+mask.words()
+print(sorted(set(sys.modules) - loaded))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split("\n") == ["False", "[]", ""]
 
 
 @pytest.mark.parametrize("name", ["ignore_eos", "min_tokens"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.schemas.chat_completions import ChatCompletionRequest
+from app.schemas.chat_completions import ChatCompletionRequest, turns_of
 from app.schemas.completions import CompletionRequest
 from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.messages import MessagesRequest
@@ -163,6 +163,39 @@ def test_a_message_says_what_its_role_may_say(message: dict[str, Any], param: st
     with pytest.raises(InvalidRequestError) as caught:
         chat(messages=[message]).turns()
     assert caught.value.param == param
+
+
+CALLED: dict[str, Any] = {
+    "role": "assistant",
+    "tool_calls": [
+        {"id": id_, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id_ in ("one", "two")
+    ],
+}
+
+
+def result_of(call: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call, "content": "x"}
+
+
+def test_what_came_of_each_call_follows_the_answer_that_made_it() -> None:
+    sent = [USER, CALLED, result_of("two"), result_of("one"), {"role": "assistant", "content": "so"}, USER]
+    assert [turn.role for turn in turns_of(chat(messages=sent).messages)] == [each["role"] for each in sent]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [result_of("one")],
+        [USER, {"role": "assistant", "content": "so"}, result_of("one")],
+        [USER, CALLED, result_of("three")],
+        [USER, CALLED, {"role": "tool", "content": "x"}],
+        [USER, CALLED, USER, result_of("one")],
+    ],
+)
+def test_what_came_of_a_call_that_was_not_made_is_refused_by_its_id(messages: list[Any]) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        turns_of(chat(messages=messages).messages)
+    assert caught.value.param == f"messages[{len(messages) - 1}].tool_call_id"
 
 
 def test_fields_that_ask_for_nothing_are_accepted() -> None:

@@ -112,6 +112,46 @@ def test_text_blocks_are_joined_and_the_systems_words_come_first() -> None:
     assert messages(system="").turns() == [Message("user", "hi")]
 
 
+def call_of(*ids: str) -> dict[str, Any]:
+    uses = [{"type": "tool_use", "id": id_, "name": "f", "input": {}} for id_ in ids]
+    return {"role": "assistant", "content": uses}
+
+
+def result_of(*ids: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id_, "content": "x"} for id_ in ids]}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [USER, call_of("a", "b"), result_of("b", "a"), call_of("c"), result_of("c")],
+        [USER, call_of("a"), call_of("b"), result_of("a"), result_of("b")],
+    ],
+)
+def test_what_came_of_each_call_follows_the_answer_that_made_it(sent: list[Any]) -> None:
+    given = sum(len(turn["content"]) for turn in sent if turn["role"] == "user" and turn is not USER)
+    assert sum(turn.role == "tool" for turn in messages(messages=sent).turns()) == given
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [result_of("a")],
+        [USER, call_of("a"), result_of("b")],
+        [USER, call_of("a"), result_of("a"), call_of("b"), result_of("a")],
+    ],
+)
+@pytest.mark.parametrize("model", [CountTokensRequest, MessagesRequest])
+def test_what_came_of_a_call_that_was_not_made_is_refused_by_its_id(
+    model: type[CountTokensRequest], sent: list[Any]
+) -> None:
+    limit = {"max_tokens": 5} if model is MessagesRequest else {}
+    request = parse_body(model, json.dumps({"model": "m", "messages": sent, **limit}).encode())
+    with pytest.raises(InvalidRequestError) as caught:
+        request.turns()
+    assert caught.value.param == f"messages[{len(sent) - 1}].content[0].tool_use_id"
+
+
 def test_the_beginning_of_an_answer_can_be_counted_but_not_gone_on_with() -> None:
     conversation = [USER, {"role": "assistant", "content": "The answer is"}]
     with pytest.raises(InvalidRequestError, match="prefilled") as caught:

@@ -1,0 +1,111 @@
+"""Compiles that do not end cost their own requests, with a compiler that the tests hold in their hands."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from engine.errors import InvalidRequestError, OverloadedError
+from engine.grammar import compiled_forms
+from engine.grammar.automaton import Automaton, Position
+from engine.grammar.compiled_forms import MAX_COMPILING, CompiledForm, CompiledForms
+from engine.grammar.form import AnswerForm
+
+SHORT, LONG = 0.01, 300.0
+COMPILED = CompiledForm(cast(Automaton, object()), Position(b""))
+
+
+class Compiler:
+    """Forms that begin with "slow" wait for `release`."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self.began: Counter[str] = Counter()
+
+    def __call__(self, form: AnswerForm) -> CompiledForm:
+        self.began[form.text] += 1
+        if form.text.startswith("slow"):
+            self.release.wait()
+        if form.text.endswith("bad"):
+            raise InvalidRequestError("bad", param="form")
+        return COMPILED
+
+
+@pytest.fixture
+def compiler() -> Iterator[Compiler]:
+    made = Compiler()
+    yield made
+    made.release.set()
+
+
+def form(text: str) -> AnswerForm:
+    return AnswerForm("regex", text)
+
+
+@pytest.fixture
+def forms(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> CompiledForms:
+    monkeypatch.setattr(compiled_forms, "COMPILE_SECONDS", LONG)
+    return CompiledForms(compiler)
+
+
+async def stick(forms: CompiledForms, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """So many forms pass their time."""
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_forms, "COMPILE_SECONDS", SHORT)
+        for index in range(count):
+            with pytest.raises(InvalidRequestError, match="too long") as caught:
+                await forms.prepare(form(f"slow {index}"))
+            assert caught.value.param == "form"
+
+
+async def test_a_form_that_takes_too_long_holds_no_other(
+    forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stick(forms, monkeypatch, MAX_COMPILING - 1)
+    await asyncio.gather(*(forms.prepare(form(f"quick {index}")) for index in range(8)))
+    assert all(form(f"quick {index}") in forms for index in range(8))
+    with pytest.raises(InvalidRequestError, match="bad"):
+        await forms.prepare(form("quick and bad"))
+
+
+async def test_when_all_places_are_stuck_others_are_told_when_to_come_again(
+    forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stick(forms, monkeypatch, MAX_COMPILING)
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_forms, "COMPILE_SECONDS", SHORT)
+        with pytest.raises(OverloadedError) as caught:
+            await forms.prepare(form("quick"))
+    assert caught.value.retry_after > 0
+    waiting = asyncio.create_task(forms.prepare(form("quick")))
+    await asyncio.sleep(0)
+    compiler.release.set()
+    await waiting
+    assert forms.get(form("quick")) is COMPILED
+
+
+async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
+    forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(MAX_COMPILING + 1):
+        await stick(forms, monkeypatch, 1)
+    assert compiler.began == {"slow 0": 1}
+    again = asyncio.create_task(forms.prepare(form("slow 0")))
+    await asyncio.sleep(0)
+    compiler.release.set()
+    await again
+    assert form("slow 0") in forms
+    assert compiler.began == {"slow 0": 1}
+
+
+async def test_a_request_that_is_given_up_leaves_the_form_to_others(forms: CompiledForms, compiler: Compiler) -> None:
+    one, other = (asyncio.create_task(forms.prepare(form("slow"))) for _ in range(2))
+    await asyncio.sleep(0)
+    one.cancel()
+    compiler.release.set()
+    await other
+    assert one.cancelled()
+    assert compiler.began == {"slow": 1}

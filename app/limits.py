@@ -14,6 +14,11 @@ MAX_ALLOWED_TOKENS = 1 << 16
 MAX_BAD_WORDS = 128
 MAX_BAD_WORD_LENGTH = 256
 MAX_MESSAGES = 4096
+"""Also of any other list of objects, unless that has a bound of its own."""
+
+MAX_FIELDS = 256
+"""Of one object whose fields all have names that are known, or ignored."""
+
 MAX_PROMPTS = 128
 MAX_ANSWERS = 128
 """To all prompts of a request, whatever the server's own limit for one of them."""

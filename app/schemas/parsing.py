@@ -4,10 +4,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, from_json
 
+from app.limits import MAX_FIELDS, MAX_MESSAGES
+from app.schemas.json_bounds import check_bounds
 from engine.errors import InvalidRequestError
+
+
+def _stop_at_first_fault(schema: Any) -> None:
+    """schema: of pydantic's core, or a piece of one."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "list":
+            schema["fail_fast"] = True
+        for piece in schema.values():
+            _stop_at_first_fault(piece)
+    elif isinstance(schema, list | tuple):
+        for piece in schema:
+            _stop_at_first_fault(piece)
 
 
 class RequestModel(BaseModel):
@@ -21,6 +35,13 @@ class RequestModel(BaseModel):
 
     ignored: ClassVar[frozenset[str]] = frozenset()
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Lists are checked up to their first fault, the only one that is told."""
+        schema = handler(source)
+        _stop_at_first_fault(schema)
+        return schema
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -50,7 +71,8 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     """Parse `body` as `model`. An empty body counts as {}.
 
     Raises:
-        InvalidRequestError: not a JSON object, nested too deep, or a field is wrong; `param` is its path.
+        InvalidRequestError: not a JSON object, nested too deep, of too many values, or a field is wrong; `param` is its
+            path.
     """
     return parse_object(model, _json_object(body))
 
@@ -67,8 +89,11 @@ def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path:
     """`fields` without those that `model` ignores; `path` is what stands before a name in an error.
 
     Raises:
-        InvalidRequestError: a field asks for something that is not supported yet.
+        InvalidRequestError: a field asks for something that is not supported yet, or there are far too many.
     """
+    if len(fields) > MAX_FIELDS:
+        where = path.removesuffix(".") or "The body"
+        raise InvalidRequestError(f"{where} has {len(fields)} fields; {MAX_FIELDS} are more than it knows")
     kept = {}
     for name, value in fields.items():
         if name in model.ignored:
@@ -91,6 +116,8 @@ def supported_items(
     """
     if not isinstance(value, list):
         return value
+    if len(value) > MAX_MESSAGES:
+        raise InvalidRequestError(f"{path}: List should have at most {MAX_MESSAGES} items", param=path)
     return [
         supported_fields(others.get(str(item.get("type")), model), item, f"{path}[{index}].")
         if isinstance(item, dict)
@@ -100,6 +127,7 @@ def supported_items(
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
+    check_bounds(body)
     try:
         value = from_json(body, allow_inf_nan=False) if body.strip() else {}
     except ValueError as exc:

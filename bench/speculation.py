@@ -1,15 +1,18 @@
 """`python -m bench.speculation`: what drafts are worth where an answer copies its prompt, and what they cost where not.
 
 Two servers that differ by `--no-speculation` alone answer the same requests in turns, with the tiers off. A round's
-ratio is that of tokens per second, from the first request of a load that is sent to the last one that ends; the result
-is the median of all rounds but the first, which is a warm-up. An edit is the second turn of a chat about a text, with a
-name to be changed: at the first turn a model of this size does not copy. The table says how much of the answers stands
-in their prompts; whether the name was changed is not judged.
+ratio is that of tokens per second, from the first request of a load that is sent to the last one that ends. Of two
+servers that do not differ at all the one that was started first may be slower by a twentieth: so both are started
+twice, the other one first, and the result is the geometric mean of both halves' medians. The first round of each half
+is a warm-up. An edit is the second turn of a chat about a text, with a name to be changed: at the first turn a model of
+this size does not copy. The table says how much of the answers stands in their prompts; whether the name was changed is
+not judged.
 """
 
 import argparse
 import asyncio
 import json
+import math
 import sys
 import tempfile
 import time
@@ -25,7 +28,9 @@ from bench.machine import describe_machine
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stats import median, share
 
-ROUNDS: Final = 12
+ROUNDS: Final = 6
+"""Of each half."""
+
 TEXTS: Final = Path(__file__).with_name("quality_text")
 EDITS: Final = (
     ("story", "Annika", "Helena"),
@@ -80,7 +85,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Rates are medians in tokens per second, `ratio` is the median of the rounds' ratios. same: the part of the
+    """Rates are medians in tokens per second, `ratio` is the mean of both halves' medians. same: the part of the
     answers that are equal in both arms. copied: of an answer's runs of four words, those that its prompt has."""
 
     load: str
@@ -95,10 +100,11 @@ class Row:
     copied: float
 
     @classmethod
-    def of(cls, load: Load, rounds: Sequence[Mapping[str, Measured]]) -> "Row":
-        """rounds: by the name of the arm."""
-        pairs = [tuple(each[arm.name] for arm in ARMS) for each in rounds]
-        ratios = [speculating.rate / plain.rate for speculating, plain in pairs]
+    def of(cls, load: Load, halves: Sequence[Sequence[Mapping[str, Measured]]]) -> "Row":
+        """halves: rounds, each by the name of the arm."""
+        ratios_of = [[_ratio(each) for each in half] for half in halves]
+        ratios = [ratio for half in ratios_of for ratio in half]
+        pairs = [tuple(each[arm.name] for arm in ARMS) for half in halves for each in half]
         answers = [both for one, other in pairs for both in zip(one.answers, other.answers, strict=True)]
         prompts = [" ".join(message["content"] for message in messages) for messages, _ in load.requests]
         return cls(
@@ -107,7 +113,7 @@ class Row:
             load.least,
             median([plain.rate for _, plain in pairs]),
             median([speculating.rate for speculating, _ in pairs]),
-            median(ratios),
+            math.prod(map(median, ratios_of)) ** (1 / len(ratios_of)),
             min(ratios),
             max(ratios),
             share([one.text == other.text for one, other in answers]),
@@ -118,6 +124,11 @@ class Row:
     def met(self) -> bool:
         """Whether it is as fast as it should be, and says the same."""
         return self.ratio >= self.least and self.same == 1
+
+
+def _ratio(measured: Mapping[str, Measured]) -> float:
+    speculating, plain = (measured[arm.name].rate for arm in ARMS)
+    return speculating / plain
 
 
 def copied_share(prompt: str, answer: str) -> float:
@@ -177,18 +188,28 @@ async def ask(server: EbbServer, load: Load) -> Measured:
 
 
 async def measure(measured_loads: Sequence[Load], rounds: int, root: Path) -> list[Row]:
-    """Both servers run all the time; which one is first alternates."""
+    """rounds: of each half."""
+    halves = [
+        await _half(measured_loads, rounds, root / str(number), arms)
+        for number, arms in enumerate((ARMS, ARMS[::-1]), start=1)
+    ]
+    return [Row.of(load, each) for load, each in zip(measured_loads, zip(*halves, strict=True), strict=True)]
+
+
+async def _half(
+    measured_loads: Sequence[Load], rounds: int, root: Path, arms: Sequence[ServerSettings]
+) -> list[list[dict[str, Measured]]]:
+    """Rounds of each load. The servers are started in the order of `arms`, and run all the time; which one is asked
+    first alternates."""
     found: list[list[dict[str, Measured]]] = [[] for _ in measured_loads]
     async with AsyncExitStack() as stack:
-        servers = [
-            await stack.enter_async_context(EbbServer(arm, root / str(number))) for number, arm in enumerate(ARMS)
-        ]
+        servers = [await stack.enter_async_context(EbbServer(arm, root / arm.name)) for arm in arms]
         for number in range(rounds + 1):
-            print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
+            print(f"{arms[0].name} first, round {number} of {rounds}", file=sys.stderr, flush=True)
             for load, results in zip(measured_loads, found, strict=True):
                 order = servers if number % 2 else servers[::-1]
                 results.append({server.settings.name: await ask(server, load) for server in order})
-    return [Row.of(load, results[1:]) for load, results in zip(measured_loads, found, strict=True)]
+    return [results[1:] for results in found]
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -61,14 +61,15 @@ async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
         return await _result(server, "the fuzzer", requests, began, before, state)
 
 
-async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path) -> FuzzResult:
-    """Its requests, for every operation of the server's document. Raises ServerFailedError."""
+async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths: str = "") -> FuzzResult:
+    """Its requests, for every operation of the server's document whose path the regular expression `paths` finds.
+    Raises ServerFailedError."""
     state = root / "schemathesis"
     async with replay_server(state, STEP_SECONDS) as server:
         before, began = await _counts(server), clock()
         command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json")
         how = ("--checks", "not_a_server_error", "--max-examples", f"{max_examples}", "--seed", f"{seed}")
-        which = ("--exclude-path", ENDLESS)
+        which = ("--exclude-path", ENDLESS, *(("--include-path-regex", paths) if paths else ()))
         process = await asyncio.create_subprocess_exec(
             sys.executable, *command, *how, *which, "--request-timeout", f"{ANSWER_SECONDS}", "--no-color",
             cwd=state, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,

@@ -302,12 +302,14 @@ async def test_nonsense_behind_a_request_does_not_end_up_inside_its_answer(api: 
     assert b"invalid_http" not in received
 
 
-@pytest.mark.parametrize("depth", [201, 100_000])
-async def test_json_that_is_nested_too_deep_is_refused(api: Api, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("depth", "code"), [(201, "invalid_json"), (60_000, "invalid_json"), (100_000, "body_too_complex")]
+)
+async def test_json_that_is_nested_too_deep_is_refused(api: Api, depth: int, code: str) -> None:
     body = b'{"model": ' + b"[" * depth + b"]" * depth + b"}"
     async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
         assert response.status == 400
-        assert (await response.json())["error"]["code"] == "invalid_json"
+        assert (await response.json())["error"]["code"] == code
 
 
 async def test_a_number_of_a_million_digits_is_refused_at_once(api: Api) -> None:

@@ -22,6 +22,7 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     await chat.page.get_by_label("Top k").fill("40")
     await chat.page.get_by_label("Token limit").fill("32")
     await chat.button("Save").click()
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
 
     await chat.send("Tell me a long story about the sea.")
 

@@ -43,6 +43,8 @@ async def test_thoughts_are_folded_above_the_answer_until_they_are_turned_off(
     await chat.button("Settings of this chat").click()
     await page.get_by_label("Thinking").select_option(label="Answer at once")
     await chat.button("Save").click()
+    # As long as it is open, keys are its own.
+    await expect(page.get_by_role("dialog")).to_have_count(0)
     await chat.send("you are")
     await expect(chat.answers).to_have_count(2)
     await chat.expect_status("complete")

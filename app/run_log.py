@@ -23,7 +23,7 @@ MAX_DIGITS = 15
 
 
 class RunLog:
-    """Written by the run's task, read by cursors, all on one event loop.
+    """Written as the engine speaks, read by cursors, all on one event loop.
 
     Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_said`.
     """
@@ -101,12 +101,12 @@ class RunLog:
         """The event that ends the run, "done" or "error", when the answer has `num_tokens` tokens."""
         self._closing = (kind, data)
         self._last_number = max(num_tokens + 1, self._last_delta) + 1
-        self._wake()
+        self._tell()
 
     def interrupt(self) -> None:
         """The server stops before the run has ended: followers get a farewell, and may come back later."""
         self._interrupted = True
-        self._wake()
+        self._tell()
 
     def cursor(self, event_id: str) -> int | None:
         """The number in "<run_id>:<epoch>.<n>"; None if that says nothing here, so that a snapshot is due.
@@ -204,24 +204,18 @@ class RunLog:
         return follower.seen
 
     def _tell(self) -> None:
-        """There are new deltas."""
+        """There is news. What is a delta goes straight to whoever's connection takes it; all others wake."""
+        is_delta = self._closing is None and not self._interrupted
         waiting, self._waiting = self._waiting, []
         for follower in waiting:
             # It is done if its cursor was cancelled.
             if follower.change.done():
                 continue
-            if follower.writer is not None and follower.writer.ready:
+            if is_delta and follower.writer is not None and follower.writer.ready:
                 follower.seen, frame = self._delta_after(follower.seen)
                 follower.writer.write(frame)
                 self._waiting.append(follower)
             else:
-                follower.change.set_result(None)
-
-    def _wake(self) -> None:
-        """Something has happened that no delta says."""
-        waiting, self._waiting = self._waiting, []
-        for follower in waiting:
-            if not follower.change.done():
                 follower.change.set_result(None)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.records import Role
-from app.schemas.parsing import RequestModel, supported_items
+from app.schemas.parsing import RequestModel, kind_by_type, supported_items
 from app.schemas.tools import FunctionName, arguments_of
 from app.tool_use import IsCall, IsResult, ToolUse
 
@@ -115,17 +115,12 @@ KINDS: Mapping[str, type[RequestModel]] = {
 """Of items, but for messages."""
 
 
-def _item_kind(value: object) -> str:
-    kind = KINDS.get(str(value.get("type"))) if isinstance(value, dict) else type(value)
-    return f"<{kind.__name__}>" if kind is not None else "<InputItem>"
-
-
 Item = Annotated[
     Annotated[InputItem, Tag("<InputItem>")]
     | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
     | Annotated[CallItem, Tag("<CallItem>")]
     | Annotated[ResultItem, Tag("<ResultItem>")],
-    Discriminator(_item_kind),
+    Discriminator(kind_by_type(InputItem, KINDS)),
 ]
 
 

@@ -11,7 +11,7 @@ from app.backend import Backend
 from app.limits import MAX_MESSAGES
 from app.schemas.answer_forms import JsonSchema, of_schema
 from app.schemas.anthropic_tools import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
-from app.schemas.parsing import RequestModel, supported_fields, supported_items
+from app.schemas.parsing import RequestModel, kind_by_type, supported_fields, supported_items
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from app.thinking import preferred_mode, required_mode
 from app.tool_offer import ToolOffer
@@ -63,17 +63,12 @@ def _content_kind(value: object) -> str:
     return "<blocks>" if isinstance(value, list) else "<text>"
 
 
-def _block_kind(value: object) -> str:
-    kind = KINDS.get(str(value.get("type"))) if isinstance(value, dict) else type(value)
-    return f"<{kind.__name__}>" if kind is not None else "<TextBlock>"
-
-
 Block = Annotated[
     Annotated[TextBlock, Tag("<TextBlock>")]
     | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
     | Annotated[ToolUseBlock, Tag("<ToolUseBlock>")]
     | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")],
-    Discriminator(_block_kind),
+    Discriminator(kind_by_type(TextBlock, KINDS)),
 ]
 SystemContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Tag("<blocks>")], Discriminator(_content_kind)

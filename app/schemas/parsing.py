@@ -1,6 +1,6 @@
 """From the bytes of a body to a checked value, or an InvalidRequestError that names the field at fault."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -124,6 +124,17 @@ def supported_items(
         else item
         for index, item in enumerate(value)
     ]
+
+
+def kind_by_type(default: type[RequestModel], others: Mapping[str, type[RequestModel]]) -> Callable[[object], str]:
+    """For a union of `default` and `others`, which are by an object's `type`: says the tag of a value, which is its
+    class's name between "<" and ">"."""
+
+    def tag(value: object) -> str:
+        kind = others.get(str(value.get("type")), default) if isinstance(value, dict) else type(value)
+        return f"<{kind.__name__}>"
+
+    return tag
 
 
 def _json_object(body: bytes) -> dict[str, Any]:

@@ -168,7 +168,8 @@ class ResponseRequest(UrgencyFields):
         """As SamplingFields, with the form that the answer must have."""
         shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
         params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
-        return replace(params, form=self._form) if self._form is not None else params
+        form = self._form
+        return params if form is None else replace(params, form=form)
 
     def told_again(self) -> dict[str, Any]:
         """What responses repeat of the tools and of the form, by the names of `ResponseRecord`."""

@@ -6,6 +6,11 @@ MAX_HEADER_BYTES = 32 << 10
 """Names and values of all headers of a request together."""
 
 MAX_BODY_BYTES = 4 << 20
+MAX_CONTAINERS = 1 << 14
+MAX_STRINGS = 1 << 16
+MAX_VALUES = 1 << 18
+"""Lists and objects, strings (names of fields, too), and values of any kind in a JSON body."""
+
 MAX_STOP_STRINGS = 16
 MAX_STOP_LENGTH = 256
 MAX_STOP_TOKENS = 128

@@ -85,7 +85,8 @@ async def answer(
     )
     if fields.stream:
         return _streamed(engine, stream, shape, request_id, remember)
-    return await _collected(request, engine, stream, shape, request_id, remember)
+    [whole] = await collected(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
+    return JSONResponse(shape.whole(whole))
 
 
 class Said:
@@ -165,31 +166,38 @@ def _streamed(
     return EventStream(frames, headers={}, on_close=on_close)
 
 
-async def _collected(
+async def collected(
     request: Request,
     engine: Backend,
-    stream: GenerationStream,
-    shape: AnswerShape,
+    streams: Sequence[GenerationStream],
+    outputs: Sequence[AsyncGenerator[RequestOutput, None]],
     request_id: str,
-    remember: Remember | None,
-) -> Response:
-    """Answer with the whole text. Raises what `failure_of` says if there is none."""
+) -> list[RequestOutput]:
+    """The whole answers, of whose streams these are the outputs; all go when the client does. Raises what `failure_of`
+    says if one of them is none."""
     gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.ensure_future(read_all(outputs_of(stream, remember, Said())))
+    reading = asyncio.gather(*map(_read_all, outputs))
     try:
         await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:
         gone.cancel()
-        # A request that has ended is not touched by this.
+        abort_all(engine, streams)
+    answers = await reading
+    for each in answers:
+        log_finished(request_id, each)
+    for each in answers:
+        if (failure := failure_of(each)) is not None:
+            raise failure
+    return answers
+
+
+def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
+    """Those that have ended are not touched."""
+    for stream in streams:
         engine.abort(stream.request_id)
-    whole = await reading
-    log_finished(request_id, whole)
-    if (failure := failure_of(whole)) is not None:
-        raise failure
-    return JSONResponse(shape.whole(whole))
 
 
-async def read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
+async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
     """All of the answer."""
     told = [output async for output in outputs]
     if told and told[-1].finished:

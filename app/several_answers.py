@@ -15,7 +15,7 @@ from app.openai_shapes import OpenAIShape
 from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
-from app.serving import Said, outputs_of, read_all
+from app.serving import Said, abort_all, collected, outputs_of
 from app.stateless import Remember
 from app.tenant_gate import gate_of
 from engine.outputs import RequestOutput
@@ -66,44 +66,15 @@ async def answer_several(
                 fork = gate.fork(engine, first, choice)
                 streams.append(fork)
     except BaseException:
-        _abort(engine, streams)
+        abort_all(engine, streams)
         raise
     outputs = [outputs_of(stream, remember, Said()) for stream in streams]
     if fields.stream:
         return _streamed(engine, streams, outputs, shapes, request_id)
-    answers = await _collected(request, engine, streams, outputs, request_id)
+    answers = await collected(request, engine, streams, outputs, request_id)
     told = _best(answers, num_drawn, len(shapes) // len(prompts))
     choices = [shape.choice(each) for shape, each in zip(shapes, told, strict=True)]
     return JSONResponse(shapes[0].body(choices, answers))
-
-
-def _abort(engine: Backend, streams: Sequence[GenerationStream]) -> None:
-    """Those that have ended are not touched."""
-    for stream in streams:
-        engine.abort(stream.request_id)
-
-
-async def _collected(
-    request: Request,
-    engine: Backend,
-    streams: Sequence[GenerationStream],
-    outputs: Sequence[Outputs],
-    request_id: str,
-) -> list[RequestOutput]:
-    gone = asyncio.ensure_future(request.receive())
-    reading = asyncio.gather(*map(read_all, outputs))
-    try:
-        await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-        _abort(engine, streams)
-    answers = await reading
-    for each in answers:
-        log_finished(request_id, each)
-    for each in answers:
-        if (failure := failure_of(each)) is not None:
-            raise failure
-    return answers
 
 
 def _best(answers: Sequence[RequestOutput], num_drawn: int, num_told: int) -> list[RequestOutput]:
@@ -148,7 +119,7 @@ def _streamed(
         yield shapes[0].closing([lasts[index] for index in range(len(streams))])
 
     def on_close() -> None:
-        _abort(engine, streams)
+        abort_all(engine, streams)
 
     return EventStream(frames, headers={}, on_close=on_close)
 

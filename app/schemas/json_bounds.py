@@ -6,13 +6,11 @@ check each of them takes longer still. Bytes are counted a hundred times as fast
 
 from typing import Final
 
+from app.limits import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
 from engine.errors import InvalidRequestError
 
 UNCOUNTED_BYTES: Final = 128 << 10
 """A body that is no longer holds no more than the bounds allow, or nearly."""
-MAX_CONTAINERS: Final = 1 << 14
-MAX_STRINGS: Final = 1 << 16
-MAX_VALUES: Final = 1 << 18
 
 
 def check_bounds(body: bytes) -> None:

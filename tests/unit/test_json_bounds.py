@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from app.limits import MAX_MESSAGES
+from app.limits import MAX_CONTAINERS, MAX_MESSAGES, MAX_STRINGS, MAX_VALUES
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
-from app.schemas.json_bounds import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES, UNCOUNTED_BYTES, check_bounds
+from app.schemas.json_bounds import UNCOUNTED_BYTES, check_bounds
 from app.schemas.parsing import parse_body
 from engine.errors import InvalidRequestError
 

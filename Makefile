@@ -16,7 +16,9 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 EXTRAS := $(if $(filter npu,$(DEVICE)),web$(comma)npu,web)
-WEB_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+WEB_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' -not -name schema.d.ts 2>/dev/null)
+
+API_SOURCES := $(shell find app -name '*.py' 2>/dev/null)
 
 # Stamps tell what was done to .venv, so they go when it goes.
 ifeq ($(wildcard $(BIN)/python),)
@@ -133,7 +135,7 @@ clean: ## remove all that was built or installed here; chats and models stay
 test-setup: setup .make/dev
 	@scripts/get-test-tools
 
-web-test: .make/node_modules
+web-test: .make/node_modules web/src/services/schema.d.ts
 	@echo "==> Checking and testing the web page"
 	@scripts/npm --silent run check
 	@scripts/npm --silent test
@@ -166,6 +168,10 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@echo "==> Installing what the web page is built with"
 	@scripts/npm ci --no-audit --no-fund --loglevel=error || { echo "npm ci failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
 	@touch $@
+
+# What the page knows of the server's API is checked against what the server says of it. (The build needs no types.)
+web/src/services/schema.d.ts: .make/ebb .make/node_modules $(API_SOURCES)
+	@$(BIN)/python -m app.openapi | scripts/npm --silent run types >$@
 
 app/static/index.html: .make/node_modules $(WEB_SOURCES)
 	@echo "==> Building the web page"

@@ -2,22 +2,53 @@
 
 Paths, methods and what they do come from the routes themselves; the table below says what no route tells of itself. A
 test holds it against the routes.
+
+    python -m app.openapi
+
+prints the document, which the page's types are made of.
 """
 
 import asyncio
 import inspect
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.limits import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.routes.api import ROUTES
+from app.schemas.admin import LoginFields
+from app.schemas.answers import (
+    Answer,
+    Conversation,
+    ConversationPage,
+    ConversationTree,
+    ConversationWithMessages,
+    Draft,
+    Found,
+    Health,
+    Imported,
+    LiveSample,
+    Login,
+    Message,
+    Places,
+    ReuseReport,
+    RunDelta,
+    RunDone,
+    RunError,
+    RunOpening,
+    RunSnapshot,
+    TokenCount,
+    Warming,
+)
 from app.schemas.chat_completions import ChatCompletionRequest
 from app.schemas.completions import CompletionRequest
 from app.schemas.conversations import (
@@ -67,16 +98,28 @@ _ERROR: Final[Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """body: its schema, if any. query, headers: optional parameters. answers: kinds of content, sent with `status`."""
+    """body: its schema, if any. query, headers: optional parameters. answers: kinds of content, sent with `status`.
+
+    answer: of the JSON, where it is described. events: the data of each kind of event.
+    """
 
     body: type[RequestModel] | None = None
     query: Mapping[str, Schema] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     answers: tuple[str, ...] = (JSON,)
+    answer: type[Answer] | None = None
+    events: Mapping[str, type[Answer]] = field(default_factory=dict)
     status: int = 200
 
 
 _VERSIONED: Final = ("If-Match",)
+_RUN: Final[Mapping[str, type[Answer]]] = {
+    "run": RunOpening,
+    "snapshot": RunSnapshot,
+    "delta": RunDelta,
+    "done": RunDone,
+    "error": RunError,
+}
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /v1/chat/completions": Operation(ChatCompletionRequest, answers=(JSON, EVENTS)),
@@ -90,69 +133,72 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /v1/conversations/{id}": Operation(ConversationUpdate),
     "POST /v1/conversations/{id}/items": Operation(ItemsToAdd),
     "GET /v1/conversations/{id}/items": Operation(query=_ITEMS),
-    "POST /tokenize": Operation(TokenizeRequest),
+    "POST /tokenize": Operation(TokenizeRequest, answer=TokenCount),
     "POST /detokenize": Operation(DetokenizeRequest),
+    "GET /health": Operation(answer=Health),
+    "GET /ready": Operation(answer=Health),
+    "GET /api/login": Operation(answer=Login),
+    "POST /api/login": Operation(LoginFields, answer=Login),
+    "POST /api/logout": Operation(answers=(), status=204),
     "GET /api/conversations": Operation(
-        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT, "archived": _SWITCH}
+        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT, "archived": _SWITCH},
+        answer=ConversationPage,
     ),
-    "POST /api/conversations": Operation(ConversationFields, status=201),
-    "PATCH /api/conversations/{id}": Operation(ConversationFields, headers=_VERSIONED),
+    "POST /api/conversations": Operation(ConversationFields, answer=Conversation, status=201),
+    "GET /api/conversations/{id}": Operation(answer=ConversationWithMessages),
+    "PATCH /api/conversations/{id}": Operation(ConversationFields, headers=_VERSIONED, answer=Conversation),
     "DELETE /api/conversations/{id}": Operation(
         query={"permanently": _SWITCH}, headers=_VERSIONED, answers=(), status=204
     ),
-    "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,)),
-    "POST /api/messages/{id}/retry": Operation(RetryFields, headers=_VERSIONED, answers=(EVENTS,)),
-    "POST /api/messages/{id}/continue": Operation(headers=_VERSIONED, answers=(EVENTS,)),
-    "PUT /api/conversations/{id}/head": Operation(MessageChoice, headers=_VERSIONED),
-    "POST /api/conversations/{id}/fork": Operation(MessageChoice, status=201),
-    "DELETE /api/messages/{id}": Operation(headers=_VERSIONED),
-    "POST /api/conversations/{id}/warm": Operation(status=202),
+    "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
+    "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
+    "POST /api/messages/{id}/retry": Operation(RetryFields, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
+    "POST /api/messages/{id}/continue": Operation(headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
+    "GET /api/conversations/{id}/tree": Operation(answer=ConversationTree),
+    "PUT /api/conversations/{id}/head": Operation(MessageChoice, headers=_VERSIONED, answer=Conversation),
+    "POST /api/conversations/{id}/fork": Operation(MessageChoice, answer=Conversation, status=201),
+    "DELETE /api/messages/{id}": Operation(headers=_VERSIONED, answer=Conversation),
+    "POST /api/messages/{id}/restore": Operation(answer=Conversation),
+    "POST /api/conversations/{id}/warm": Operation(answer=Warming, status=202),
     "DELETE /api/conversations/{id}/warm": Operation(answers=(), status=204),
-    "POST /api/places": Operation(PlacesWanted),
-    "PUT /api/draft": Operation(DraftFields),
-    "PUT /api/conversations/{id}/draft": Operation(DraftFields),
+    "POST /api/places": Operation(PlacesWanted, answer=Places),
+    "GET /api/draft": Operation(answer=Draft),
+    "PUT /api/draft": Operation(DraftFields, answer=Draft),
+    "GET /api/conversations/{id}/draft": Operation(answer=Draft),
+    "PUT /api/conversations/{id}/draft": Operation(DraftFields, answer=Draft),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},
             "limit": {"type": "integer", "minimum": 1},
             "cursor": _TEXT,
-        }
+        },
+        answer=Found,
     ),
     "GET /api/conversations/{id}/export": Operation(
         query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
     ),
-    "POST /api/import": Operation(ImportFile, query={"duplicates": _SWITCH}),
+    "POST /api/import": Operation(ImportFile, query={"duplicates": _SWITCH}, answer=Imported),
     "GET /api/runs/{id}/events": Operation(
-        query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,)
+        query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,), events=_RUN
     ),
+    "POST /api/runs/{id}/cancel": Operation(answer=Message),
+    "GET /api/runs/{id}/kv": Operation(answer=ReuseReport),
     "GET /metrics": Operation(answers=(PLAIN,)),
-    "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,)),
+    "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,), events={"sample": LiveSample}),
 }
 
 
-def openapi_route(described: Sequence[BaseRoute]) -> Route:
-    """Serves the document of `described`."""
-
-    @cache
-    def document() -> Schema:
-        return openapi_document(described)
-
-    async def openapi(request: Request) -> Response:  # noqa: ARG001
-        """This document."""
-        return JSONResponse(await asyncio.to_thread(document))
-
-    return Route("/openapi.json", openapi)
-
-
-def openapi_document(routes: Sequence[BaseRoute]) -> Schema:
+@cache
+def openapi_document() -> Schema:
     """OpenAPI 3.1."""
-    operations = {name: OPERATIONS.get(name, Operation()) for name in _endpoints(routes)}
-    bodies = {operation.body for operation in operations.values() if operation.body is not None}
+    endpoints = _endpoints(ROUTES)
+    operations = {name: OPERATIONS.get(name, Operation()) for name in endpoints}
+    models = {model for operation in operations.values() for model in _models(operation)}
     _, schemas = models_json_schema(
-        [(body, "validation") for body in sorted(bodies, key=lambda body: body.__name__)], ref_template=_REF
+        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
     )
     paths: dict[str, Schema] = {}
-    for name, (path, summary) in _endpoints(routes).items():
+    for name, (path, summary) in endpoints.items():
         method = name.partition(" ")[0].lower()
         paths.setdefault(path, {})[method] = {"summary": summary, **_described(path, operations[name])}
     return {
@@ -161,6 +207,13 @@ def openapi_document(routes: Sequence[BaseRoute]) -> Schema:
         "paths": paths,
         "components": {"schemas": {**schemas.get("$defs", {}), "Error": _ERROR}},
     }
+
+
+def _models(operation: Operation) -> Iterator[type[BaseModel]]:
+    yield from operation.events.values()
+    for model in (operation.body, operation.answer):
+        if model is not None:
+            yield model
 
 
 def _endpoints(routes: Sequence[BaseRoute]) -> dict[str, tuple[str, str]]:
@@ -181,17 +234,47 @@ def _described(path: str, operation: Operation) -> Schema:
         *(_parameter(name, "query", schema) for name, schema in operation.query.items()),
         *(_parameter(name, "header", _TEXT) for name in operation.headers),
     ]
-    content: Schema = {kind: {} for kind in operation.answers}
+    content: Schema = {kind: _content(operation, kind) for kind in operation.answers}
     answer = {"description": "What was asked for", **({"content": content} if content else {})}
     error = {"description": "An error", "content": {JSON: {"schema": {"$ref": _REF.format(model="Error")}}}}
     described: Schema = {"responses": {str(operation.status): answer, "default": error}}
     if parameters:
         described["parameters"] = parameters
     if operation.body is not None:
-        schema = {"$ref": _REF.format(model=operation.body.__name__)}
-        described["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": _reference(operation.body)}}}
     return described
+
+
+def _content(operation: Operation, kind: str) -> Schema:
+    """Of a stream: each of its events, as a client has parsed it."""
+    if kind == EVENTS and operation.events:
+        return {"schema": {"oneOf": [_event(name, data) for name, data in operation.events.items()]}}
+    return {"schema": _reference(operation.answer)} if kind == JSON and operation.answer is not None else {}
+
+
+def _event(name: str, data: type[Answer]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {"event": {"const": name}, "data": _reference(data)},
+        "required": ["event", "data"],
+    }
+
+
+def _reference(model: type[BaseModel]) -> Schema:
+    return {"$ref": _REF.format(model=model.__name__)}
 
 
 def _parameter(name: str, place: str, schema: Schema, *, required: bool = False) -> Schema:
     return {"name": name, "in": place, "required": required, "schema": schema}
+
+
+async def _openapi(request: Request) -> Response:  # noqa: ARG001
+    """This document."""
+    return JSONResponse(await asyncio.to_thread(openapi_document))
+
+
+routes = [Route("/openapi.json", _openapi)]
+
+
+if __name__ == "__main__":
+    print(json.dumps(openapi_document()))

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app import openapi
 from app.authentication import Authentication
 from app.config import Settings
 from app.engine_host import EngineHost
@@ -28,30 +29,9 @@ from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
 from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
-from app.openapi import openapi_route
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
-from app.routes import (
-    admin,
-    anthropic_messages,
-    branches,
-    conversations,
-    drafts,
-    health,
-    live,
-    login,
-    metrics,
-    models,
-    openai_chat,
-    openai_completions,
-    openai_conversations,
-    places,
-    responses,
-    runs,
-    search,
-    tokens,
-    transfer,
-)
+from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
@@ -90,29 +70,8 @@ def make_app(
         services.metrics.limits_reached.labels(error.limit).inc()
         return on_ebb_error(request, error)
 
-    api = [
-        *openai_chat.routes,
-        *openai_completions.routes,
-        *responses.routes,
-        *openai_conversations.routes,
-        *anthropic_messages.routes,
-        *tokens.routes,
-        *models.routes,
-        *conversations.routes,
-        *branches.routes,
-        *drafts.routes,
-        *places.routes,
-        *search.routes,
-        *transfer.routes,
-        *runs.routes,
-        *login.routes,
-        *admin.routes,
-        *health.routes,
-        *metrics.routes,
-        *live.routes,
-    ]
     app = Starlette(
-        routes=[*api, openapi_route(api), *page_routes(static)],
+        routes=[*ROUTES, *openapi.routes, *page_routes(static)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),

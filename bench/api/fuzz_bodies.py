@@ -27,6 +27,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "NewConversation": [{"items": [_ITEM], "metadata": {"a": "b"}}, {}],
     "ConversationUpdate": [{"metadata": {"a": "b"}}],
     "ItemsToAdd": [{"items": [_ITEM, _ITEM]}],
+    "LoginFields": [{"key": "ebb_none"}],
     "TokenizeRequest": [{"prompt": "Once"}, {"messages": _CHAT}],
     "DetokenizeRequest": [{"tokens": [72, 105, 257]}],
     "ConversationFields": [{"title": "Tides", "params": {"temperature": 0.3}, "pinned": True}, {}],

@@ -19,12 +19,13 @@ from app.limits import KEEP_ALIVE_SECONDS
 from app.request_context import BeginTrace
 from app.server import make_app
 from app.services import Services
+from tests.integration.described import hold_to_description
 
 
 @asynccontextmanager
 async def api_client(url: str, key: str | None = None) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of the server at `url`, where paths count from, with a key of it if it demands one. It closes the
-    responses that a test does not read."""
+    """A client of the server at `url`, where paths count from, with a key of it if it demands one. It holds answers to
+    their description, and closes the responses that a test does not read."""
     responses: list[aiohttp.ClientResponse] = []
 
     async def keep(_session: object, _context: object, request: aiohttp.TraceRequestEndParams) -> None:
@@ -35,7 +36,9 @@ async def api_client(url: str, key: str | None = None) -> AsyncIterator[aiohttp.
     headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
     # As browsers do, also of a server without a name.
     jar = aiohttp.CookieJar(unsafe=True)
-    async with aiohttp.ClientSession(url, trace_configs=[trace], headers=headers, cookie_jar=jar) as session:
+    async with aiohttp.ClientSession(
+        url, trace_configs=[trace], middlewares=[hold_to_description], headers=headers, cookie_jar=jar
+    ) as session:
         yield session
         for response in responses:
             response.close()

@@ -7,6 +7,8 @@ from typing import Any
 
 import aiohttp
 
+from tests.integration.described import check_event
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -25,13 +27,16 @@ class Event:
 
 
 async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
-    """Each event as it comes, until the stream ends."""
+    """Each event as it comes, until the stream ends; those that resume something are held to their description."""
     fields: dict[str, str] = {}
     async for line in response.content:
         text = line.decode().rstrip("\n")
         if not text:
             if "data" in fields:
-                yield Event(fields.get("event", "message"), _value(fields["data"]), fields.get("id"))
+                event = Event(fields.get("event", "message"), _value(fields["data"]), fields.get("id"))
+                if event.id is not None:
+                    check_event(response.method, response.url.path, event.kind, event.data)
+                yield event
             fields = {}
         elif not text.startswith(":"):
             name, _, value = text.partition(": ")

@@ -3,9 +3,11 @@
 from typing import Any
 
 import aiohttp
+import pytest
 
 from app.openapi import OPERATIONS
 from bench.api.fuzz_bodies import RIGHT
+from tests.integration.described import answer_schema, check_event, operation_of
 
 UNKNOWN = "no_such_field"
 
@@ -67,3 +69,13 @@ async def test_every_reference_leads_somewhere(http: aiohttp.ClientSession) -> N
 
     names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert references(document) <= names
+
+
+async def test_an_answer_that_is_not_as_described_is_noticed() -> None:
+    operation = operation_of("GET", "/api/draft")
+    assert operation is not None
+    assert answer_schema(operation, 200) == {"$ref": "#/components/schemas/Draft"}
+    check_event("GET", "/api/runs/run_1/events", "delta", {"sequence_number": 2, "run_id": "run_1", "text": "a"})
+    for data in ({"run_id": "run_1", "text": "a"}, {"sequence_number": 2, "run_id": "run_1", "text": "a", "more": 1}):
+        with pytest.raises(AssertionError, match="event delta"):
+            check_event("GET", "/api/runs/run_1/events", "delta", data)

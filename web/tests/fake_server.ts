@@ -47,7 +47,7 @@ export class FakeApi extends Api {
   status: Health["status"] = "ok";
 
   override health(): Promise<Health> {
-    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null });
+    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, tiers: null, workers: null });
   }
 
   override conversation(): Promise<ConversationWithMessages> {
@@ -105,9 +105,15 @@ export function conversation(changes: Partial<Conversation> = {}): Conversation 
     title: "Tides",
     head_id: null,
     system_prompt: null,
-    params: null,
+    params: {},
     created_at: 1,
     updated_at: 1,
+    source: "chat",
+    metadata: {},
+    title_source: "first_message",
+    pinned: false,
+    archived: false,
+    version: 1,
     ...changes,
   };
 }
@@ -124,6 +130,8 @@ export function message(changes: Partial<Message> = {}): Message {
     error: null,
     usage: null,
     run_id: "run_1",
+    params: null,
+    reasoning: null,
     created_at: 1,
     completed_at: null,
     ...changes,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { duration, receiptWords, speedWords } from "../src/services/numbers";
 
-const none = { device: 0, cpu: 0, redis: 0, computed: 0, restore_ms: null };
+const none = { device: 0, cpu: 0, redis: 0, computed: 0, restore_ms: 0 };
 
 it("says how much came from one tier and how long that took", () => {
   expect(receiptWords({ ...none, redis: 1920, computed: 90, restore_ms: 38.2 })).toBe(

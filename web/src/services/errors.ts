@@ -9,13 +9,16 @@ export class UnreachableError extends Error {
   }
 }
 
+/** What an error says; who answers instead of the server, as a proxy does, may say no more than a message. */
+export type Refusal = Pick<ErrorBody, "message"> & Partial<ErrorBody>;
+
 /** The server answered with an error. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | null;
   readonly param: string | null;
 
-  constructor(status: number, body: ErrorBody) {
+  constructor(status: number, body: Refusal) {
     super(body.message);
     this.name = "ApiError";
     this.status = status;
@@ -31,7 +34,7 @@ export class ApiError extends Error {
   static async from(response: Response): Promise<ApiError> {
     const body: unknown = await response.json().catch(() => null);
     if (typeof body === "object" && body !== null && "error" in body) {
-      return new ApiError(response.status, body.error as ErrorBody);
+      return new ApiError(response.status, body.error as Refusal);
     }
     return new ApiError(response.status, { message: t().errors.status(response.status) });
   }
@@ -52,10 +55,8 @@ export function describe(error: unknown): Problem {
 }
 
 /** The problem of a message that the server stored as failed. */
-export function describeFailure(error: ErrorBody | string | null): Problem {
-  const message = typeof error === "string" ? error : error?.message;
-  const code = typeof error === "string" ? null : (error?.code ?? null);
-  return { what: sentence(message ?? t().errors.unfinished), todo: advice(500, code) };
+export function describeFailure(error: ErrorBody | null): Problem {
+  return { what: sentence(error?.message ?? t().errors.unfinished), todo: advice(500, error?.code ?? null) };
 }
 
 function advice(status: number, code: string | null): string {

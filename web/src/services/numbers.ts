@@ -44,7 +44,7 @@ export const DEPTHS = ["device", "cpu", "redis", "computed"] as const;
 const TIERS = ["device", "cpu", "redis"] as const;
 
 /** The receipt in one sentence: "1,920 of 2,010 tokens from Redis, 38 ms". */
-export function receiptWords(kv: KvReceipt): string {
+export function receiptWords(kv: Pick<KvReceipt, (typeof DEPTHS)[number] | "restore_ms">): string {
   const words = t().receipt;
   const total = count(DEPTHS.reduce((sum, depth) => sum + kv[depth], 0));
   const tiers = TIERS.filter((depth) => kv[depth] > 0);
@@ -59,7 +59,7 @@ export function receiptWords(kv: KvReceipt): string {
 }
 
 /** Speed in words, with only what the server measured: ["first token 120 ms", "34 tokens/s"]. */
-export function speedWords(usage: Usage): string[] {
+export function speedWords(usage: Pick<Usage, "ttft_ms" | "tokens_per_second">): string[] {
   const words: string[] = [];
   if (usage.ttft_ms != null) words.push(t().receipt.firstToken(duration(usage.ttft_ms)));
   if (usage.tokens_per_second != null) words.push(t().receipt.speed(oneDigit(usage.tokens_per_second)));

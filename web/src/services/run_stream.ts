@@ -3,18 +3,17 @@ import type { EventSourceMessage } from "eventsource-parser";
 import type { Api } from "./api";
 import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
-import type { Conversation, ErrorBody, Message } from "./types";
+import type { EventOf } from "./http";
 
 /**
  * One generation seen from the page. A run is not a connection: the server goes on without us, so a connection that
  * breaks is opened again after the last event that arrived (`Last-Event-ID`), until a terminal event is here.
  */
-export type RunEvent =
-  | { kind: "run"; run_id: string; conversation: Conversation; user_message: Message; message: Message }
-  | { kind: "snapshot"; run_id: string; message: Message }
-  | { kind: "delta"; text: string; reasoning?: string }
-  | { kind: "done"; message: Message }
-  | { kind: "error"; error: ErrorBody; message: Message };
+export type RunEvent = {
+  [E in StreamEvent as E["event"]]: E["data"] & { kind: E["event"] };
+}[StreamEvent["event"]];
+
+type StreamEvent = EventOf<"get", "/api/runs/{id}/events">;
 
 /** `finished`: a terminal event arrived. `gone`: the server has no more to say, read the conversation instead. */
 export type RunEnd = "finished" | "gone";

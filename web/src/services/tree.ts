@@ -10,7 +10,7 @@ export interface TreeRow {
 }
 
 /** The tree from top to bottom, each branch to its end before the next one begins. */
-export function rowsOf({ head_id, messages }: ConversationTree): TreeRow[] {
+export function rowsOf({ head_id, messages }: Pick<ConversationTree, "head_id" | "messages">): TreeRow[] {
   const shown = pathTo(head_id, messages);
   const following = Map.groupBy(messages, ({ parent_id }) => parent_id);
   const rows: TreeRow[] = [];

@@ -236,7 +236,7 @@ export class Chat {
     const observer = {
       event: (event: RunEvent) => {
         this.path.take(event, key);
-        if (event.kind === "run") this.onConversation(event.conversation, "changed");
+        if (event.kind === "run" && event.conversation) this.onConversation(event.conversation, "changed");
       },
       connected: () => (this.lost = false),
       lost: () => {
@@ -251,7 +251,7 @@ export class Chat {
     } catch (error) {
       if (signal.aborted) return;
       this.ended();
-      this.path.update(key, { status: "failed", error: { message: describe(error).what } });
+      this.path.update(key, { status: "failed", error: { message: describe(error).what, type: null, param: null, code: null } });
     }
   }
 

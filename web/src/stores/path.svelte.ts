@@ -47,6 +47,7 @@ export class Path {
       error: null,
       usage: null,
       run_id: null,
+      params: null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(beside?.sibling_ids ?? []), id],

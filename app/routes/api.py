@@ -1,0 +1,49 @@
+"""All routes of the API, in the order in which they are looked for."""
+
+from typing import Final
+
+from starlette.routing import Route
+
+from app.routes import (
+    admin,
+    anthropic_messages,
+    branches,
+    conversations,
+    drafts,
+    health,
+    live,
+    login,
+    metrics,
+    models,
+    openai_chat,
+    openai_completions,
+    openai_conversations,
+    places,
+    responses,
+    runs,
+    search,
+    tokens,
+    transfer,
+)
+
+ROUTES: Final[tuple[Route, ...]] = (
+    *openai_chat.routes,
+    *openai_completions.routes,
+    *responses.routes,
+    *openai_conversations.routes,
+    *anthropic_messages.routes,
+    *tokens.routes,
+    *models.routes,
+    *conversations.routes,
+    *branches.routes,
+    *drafts.routes,
+    *places.routes,
+    *search.routes,
+    *transfer.routes,
+    *runs.routes,
+    *login.routes,
+    *admin.routes,
+    *health.routes,
+    *metrics.routes,
+    *live.routes,
+)

@@ -1,0 +1,8 @@
+import { t } from "../words/words.svelte";
+import type { ModelHealth } from "./types";
+
+/** Which model runs, and on what: "openpangu-7b runs on an NPU." */
+export function modelWords({ name, device }: ModelHealth): string {
+  const kind = device.split(":")[0] ?? "";
+  return t().welcome.runs(name, t().welcome.devices[kind] ?? device);
+}

@@ -152,7 +152,7 @@ class SchedulerLife(RuleBasedStateMachine):
         history = prompts[which % len(prompts)]
         keys = extend_keys(ROOT, history, BLOCK)
         assert self.scheduler.tiering is not None
-        self.scheduler.tiering.foresight.expect(name, tenant, keys, tuple(history[len(keys) * BLOCK :]))
+        self.scheduler.tiering.foresight.expect(name, tenant, keys, history)
 
     @rule(name=st.sampled_from("xyz"))
     def leave(self, name: str) -> None:

@@ -5,8 +5,8 @@ CPU memory, in Redis alone, or in Redis alone with the chat warmed while its per
 each chat, so that all of them meet the same lengths and the same mood of the machine. Time is taken in this process,
 from the question to the first token, without HTTP; warming goes the way of `POST /api/conversations/{id}/warm`.
 
-Hot means that the KV is in memory. Two of the four are hot: warming goes as far as CPU memory, so CPU memory is what it
-is held against; what the device has over CPU memory is in the table.
+Hot means that the KV is on the device: that is what a warmed chat is held against. CPU memory is in the table to show
+what the last part of the way is worth.
 """
 
 import argparse
@@ -63,9 +63,9 @@ class Turn:
         """Whether the history was where the turn was to find it; a turn that is to find it in Redis alone may compute
         it instead."""
         match self.arm:
-            case "device":
+            case "device" | "Redis, warmed":
                 return self.device > 0 and not self.cpu + self.redis
-            case "CPU memory" | "Redis, warmed":
+            case "CPU memory":
                 return self.cpu > 0 and not self.device + self.redis
             case "Redis":
                 return not self.device + self.cpu
@@ -108,12 +108,12 @@ def _row(arm: Arm, turns: Sequence[Turn]) -> Row:
 
 def targets_of(rows: Sequence[Row]) -> list[Target]:
     """What the run is held against."""
-    _, cpu, redis, warmed = rows
-    over_hot = warmed.ttft_ms.p95 / cpu.ttft_ms.p95
+    device, _, redis, warmed = rows
+    over_hot = warmed.ttft_ms.p95 / device.ttft_ms.p95
     over_cold = warmed.ttft_ms.p95 / redis.ttft_ms.p95
     as_meant = min(row.as_meant for row in rows)
     return [
-        Target("p95 TTFT of a warmed chat over one in CPU memory", over_hot, MOST_OVER_HOT, at_least=False),
+        Target("p95 TTFT of a warmed chat over one on the device", over_hot, MOST_OVER_HOT, at_least=False),
         Target("p95 TTFT of a warmed chat over a cold one", over_cold, 1, at_least=False),
         Target("turns that found their history where it was meant to be, share", as_meant, 1, at_least=True),
     ]
@@ -199,14 +199,14 @@ async def measure(config: EngineConfig, chats: int, turns: int, typing_seconds: 
 
 
 def engine_config(state: Path) -> EngineConfig:
-    """Room for a chat on the device, and for what is warmed within half a minute in CPU memory."""
+    """Room for what is warmed within half a minute, in CPU memory and on the device."""
     settings = load_settings({})
     return EngineConfig(
         model_path=resolve_model(settings.model, settings.cache_dir, print),
         model_name=settings.model,
         tiers=TierConfig(2048 * _MIB, "auto", 2048 * _MIB, state),
         secret=b"of the benchmark",
-        kv_memory=256 * _MIB,
+        kv_memory=2048 * _MIB,
         cache_dir=settings.cache_dir,
     )
 

@@ -30,11 +30,11 @@ class Fetches:
         self._fetching: set[BlockKey] = set()
         self._late: list[Window] = []
 
-    def begin(self, start: int, keys: Sequence[BlockKey]) -> Window:
-        """At most `max_window` keys that nobody else fetches."""
+    def begin(self, start: int, keys: Sequence[BlockKey], *, from_cpu: bool = False) -> Window:
+        """At most `max_window` keys that nobody else fetches. from_cpu: what lies in host memory, and no more."""
         asked = frozenset(key for key in keys if not self._store.contains(key))
         self._fetching |= asked
-        return Window(start, keys, asked, self._store.prefetch(keys, redis=self._redis), self._clock())
+        return Window(start, keys, asked, self._store.prefetch(keys, redis=self._redis and not from_cpu), self._clock())
 
     def num_unclaimed(self, keys: Sequence[BlockKey]) -> int:
         """How many of the first keys nobody fetches, or are in host memory by now. The others will be there when they

@@ -72,15 +72,16 @@ class LoadOutcome:
 
 @dataclass(slots=True)
 class _Load:
-    """compute_seconds: what computing all its blocks would take; None: unknown. warmed: what came from Redis for it
-    before it began; warming: the window of that which was under way then, until its turn comes. moved: when a window
-    last arrived."""
+    """compute_seconds: what computing all its blocks would take; None: unknown. ahead: nobody waits for it, nor
+    does it wait for Redis. warmed: what came from Redis for it before it began; warming: the window of that which was
+    under way then, until its turn comes. moved: when a window last arrived."""
 
     load_id: str
     keys: Sequence[BlockKey]
     block_ids: Sequence[int]
     began: float
     compute_seconds: float | None
+    ahead: bool
     warmed: frozenset[BlockKey]
     warming: Window | None
     moved: float
@@ -107,8 +108,8 @@ class TierManager:
     """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
 
     cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
-    load_seconds: of loads that brought something, by the lowest tier that it came from. store_seconds: of each copy
-    down. num_copied_up, num_copied_down: blocks whose bytes arrived, on the device and in host memory.
+    load_seconds: of loads that brought a request something, by the lowest tier that it came from. store_seconds: of
+    each copy down. num_copied_up, num_copied_down: blocks whose bytes arrived, on the device and in host memory.
     rest: seconds without a computed step before blocks go down by themselves, so that
     whoever answers an answer at once does not find the machine copying.
     """
@@ -219,13 +220,21 @@ class TierManager:
         return self._ahead.end(name)
 
     def begin_load(
-        self, load_id: str, keys: Sequence[BlockKey], block_ids: Sequence[int], *, compute_seconds: float | None
+        self,
+        load_id: str,
+        keys: Sequence[BlockKey],
+        block_ids: Sequence[int],
+        *,
+        compute_seconds: float | None,
+        ahead: bool = False,
     ) -> None:
         """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
-        outcome is there. compute_seconds: what computing all of them would take; None: unknown."""
+        outcome is there. compute_seconds: what computing all of them would take; None: unknown. ahead: for somebody who
+        may ask; only what lies in host memory, so that it ends with the next step."""
         now = self._clock()
         warmed, window = self._warming.hand_over(load_id)
-        load = _Load(load_id, keys, block_ids, now, compute_seconds, warmed, self._to_be_adopted(window, keys), now)
+        adopted = self._to_be_adopted(window, keys)
+        load = _Load(load_id, keys, block_ids, now, compute_seconds, ahead, warmed, adopted, now)
         self._loads[load_id] = load
         # What lies in host memory is there at once: its copies go with the step that is being put together.
         self._advance(load)
@@ -238,7 +247,8 @@ class TierManager:
         """Move every load on; returns those that ended."""
         self._fetches.poll_late()
         self._warming.advance()
-        self._ahead.advance(ask=not (self._loads or self._warming.num_unfinished))
+        others_load = not all(load.ahead for load in self._loads.values())
+        self._ahead.advance(ask=not (others_load or self._warming.num_unfinished))
         self._write_missed()
         outcomes = []
         for load in list(self._loads.values()):
@@ -246,7 +256,7 @@ class TierManager:
             if load.ended and not load.jobs:
                 del self._loads[load.load_id]
                 outcomes.append(outcome := self._outcome(load))
-                if outcome.num_blocks:
+                if outcome.num_blocks and not load.ahead:
                     self.load_seconds["redis" if outcome.from_redis else "cpu"].observe(outcome.seconds)
         self._erase()
         return outcomes
@@ -279,7 +289,7 @@ class TierManager:
             end = min(end, load.warming.start)
         keys = load.keys[load.submitted : end]
         keys = keys[: self._fetches.num_unclaimed(keys)]
-        return self._fetches.begin(load.submitted, keys) if keys else None
+        return self._fetches.begin(load.submitted, keys, from_cpu=load.ahead) if keys else None
 
     def _advance(self, load: _Load) -> None:
         self._submit_windows(load)

@@ -34,15 +34,14 @@ class StoredPrefixes:
         self._questions: set[asyncio.Task[list[bool]]] = set()
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
-        """A prompt that begins with these tokens may be asked soon: bring what only Redis has of it as far as host
-        memory, within the bounds of `Foresight`. Returns whether anything is brought. name: for `leave`; the next one
-        of the same name takes its place."""
+        """A prompt that begins with these tokens may be asked soon: bring up what the tiers below have of it, as far as
+        the device while the engine has nothing else to do, within the bounds of `Foresight`. Returns whether anything
+        is brought. name: for `leave`; the next one of the same name takes its place."""
         keys = await asyncio.to_thread(self._processor.keys_of_prefix, token_ids, tenant)
         tiering = self._scheduler.tiering
         if tiering is None or not self._is_serving():
             return False
-        rest = tuple(token_ids[len(keys) * self._processor.limits.block_size :])
-        begun = tiering.foresight.expect(name, tenant, keys, rest)
+        begun = tiering.foresight.expect(name, tenant, keys, token_ids)
         self._wake()
         return begun
 

@@ -17,7 +17,8 @@ class BlockManager:
         self.block_size = block_size
         self.block_nbytes = block_nbytes
         self.prefix_cache = prefix_cache
-        self._copied: dict[int, KVCacheBlock] = {}
+        # By their targets: one whose owner ended can be written again before the first copy is over.
+        self._copied: dict[int, list[KVCacheBlock]] = {}
         self._on_tail: Callable[[KVCacheBlock], None] = lambda _: None
 
     def watch_tails(self, on_tail: Callable[[KVCacheBlock], None]) -> None:
@@ -109,7 +110,7 @@ class BlockManager:
         """A copy takes the place of the block that it shares; there must be room for it."""
         shared = request.blocks.pop()
         # Copies of one step are made in any order: of what is itself copied in this step, the origin is taken.
-        copied = self._copy(request, self._copied.get(shared.block_id, shared), 0)
+        copied = self._copy(request, self._copied.get(shared.block_id, [shared])[-1], 0)
         assert copied is not None, "there was no room for a copy"
         self.pool.release([shared])
         return copied[1]
@@ -129,13 +130,16 @@ class BlockManager:
             return None
         [target] = self.pool.allocate(1)
         request.blocks.append(target)
-        self._copied[target.block_id] = source
+        self._copied.setdefault(target.block_id, []).append(source)
         return count, BlockCopy(source.block_id, target.block_id)
 
     def end_copies(self, copies: Sequence[BlockCopy]) -> None:
         """The step that made these copies is over."""
         for copy in copies:
-            self.pool.release([self._copied.pop(copy.target_id)])
+            sources = self._copied[copy.target_id]
+            self.pool.release([sources.pop(0)])
+            if not sources:
+                del self._copied[copy.target_id]
 
     def num_missing(self, request: Request) -> int:
         """Blocks that its table lacks for the tokens that it has."""

@@ -85,6 +85,14 @@ class BlockPool:
                 else:
                     self._free.push_back(block)
 
+    def renew(self, chain: Sequence[BlockKey]) -> None:
+        """What nobody uses of these is the last to be given to a new owner, and of that its beginning."""
+        for key in reversed(chain):
+            block = self._by_key.get(key)
+            if block is not None and block.ref_count == 0:
+                self._free.remove(block)
+                self._free.push_back(block)
+
     def publish(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
         """Make a full block findable. False if another block already stands for the key."""
         if key in self._by_key:

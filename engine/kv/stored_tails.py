@@ -57,6 +57,10 @@ class StoredTails:
         self._places.move_to_end(match.tail)
         return StoredTail(index, match.tail, match.num_tokens)
 
+    def tokens_of(self, key: BlockKey) -> TokenIds:
+        """All tokens of one that was just found."""
+        return self._places[key][1]
+
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Forget these, as far as they are known."""
         for key in keys:

@@ -210,6 +210,8 @@ class Scheduler:
         if all_have_room:
             self._schedule_waiting(draft)
         if self.tiering is not None:
+            if not self.has_unfinished_requests():
+                self.tiering.foresight.lift()
             loads += self.tiering.tiers.take_loads()
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
         if not (draft.counts or loads or stores or self._states.has_dropped):

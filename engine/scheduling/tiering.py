@@ -13,6 +13,7 @@ from engine.kv.stored_tails import StoredTail, StoredTails
 from engine.outputs import KVReceipt, ReuseEnd
 from engine.request import Request, RequestStatus
 from engine.scheduling.foresight import Foresight
+from engine.scheduling.lifts import LIFT_ID
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
 from engine.scheduling.output import SchedulerOutput
 from engine.scheduling.prefill_cost import PrefillCost
@@ -96,7 +97,7 @@ class Tiering:
         self._restoring: dict[str, _Restoring] = {}
         self._asked: dict[str, _Asked] = {}
         self._tails = StoredTails(most=MOST_TAILS, least=max(1, blocks.block_size // 8))
-        self.foresight = Foresight(tiers, blocks.pool, self._tails, clock=clock)
+        self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
 
@@ -108,7 +109,7 @@ class Tiering:
     @property
     def is_quiet(self) -> bool:
         """Whether no byte moves."""
-        return not self._restoring and not self._pinned
+        return not (self._restoring or self._pinned or self.foresight.is_lifting)
 
     def arrived(self, request: Request) -> None:
         """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
@@ -318,6 +319,7 @@ class Tiering:
 
     def lose_device(self) -> None:
         """What was loaded is lost: loads end with nothing."""
+        self.foresight.lose_device()
         for request_id, restoring in self._restoring.items():
             restoring.lost = True
             if not restoring.aborted:
@@ -338,6 +340,9 @@ class Tiering:
         ended = []
         self.foresight.forget_lapsed()
         for outcome in self.tiers.poll_loads():
+            if outcome.load_id == LIFT_ID:
+                self.foresight.lifted(outcome)
+                continue
             now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
@@ -429,7 +434,7 @@ class Tiering:
 
     def check(self) -> None:
         """Raise AssertionError on a pin or a load without an owner."""
-        assert len(self._restoring) == self.tiers.num_loading, "a load has no request"
+        assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
         self.tiers.check()
 
 

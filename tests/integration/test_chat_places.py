@@ -43,11 +43,10 @@ async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
     scheduler.tiering.tiers.store.clear_cpu()
 
 
-async def until_warm(engine: AsyncLLMEngine) -> None:
-    tiering = engine._engine.core.scheduler.tiering
-    assert tiering is not None
-    tiers = tiering.tiers
-    await asyncio.to_thread(until, lambda: tiers.num_warmed_ahead == 0)
+async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:
+    """So many have come to the device."""
+    await asyncio.to_thread(until, lambda: engine.stats().copied_up_blocks == num_blocks)
+    await settled(engine)
 
 
 async def test_a_cold_chat_is_warm_when_its_question_comes(
@@ -65,12 +64,13 @@ async def test_a_cold_chat_is_warm_when_its_question_comes(
         assert (await places(http, chat))[chat] == "redis"
         assert await warm(http, chat)
         assert await warm(http, chat), "again, while it is on its way or has come"
-        await until_warm(engine)
-        assert (await places(http, chat))[chat] == "cpu"
+        num_full = first["usage"]["prompt_tokens"] // BLOCK
+        await until_warm(engine, num_full + 1)
+        assert (await places(http, chat))[chat] == "device"
 
         kv = (await said(http, chat, "And then?"))["usage"]["kv"]
-        assert kv["redis"] == kv["device"] == 0
-        assert kv["cpu"] > first["usage"]["prompt_tokens"] // BLOCK * BLOCK, "its partly filled end, too"
+        assert kv["redis"] == kv["cpu"] == 0
+        assert kv["device"] > num_full * BLOCK, "its partly filled end, too"
 
         assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
 

@@ -40,6 +40,9 @@ ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
 
 
 class SchedulerLife(RuleBasedStateMachine):
+    pool_blocks = POOL_BLOCKS
+    cpu_blocks = 10
+
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
@@ -55,10 +58,10 @@ class SchedulerLife(RuleBasedStateMachine):
     def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool) -> None:
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
-        self.store = ToyStore(capacity=10, max_window=3)
+        self.store = ToyStore(self.cpu_blocks, max_window=3)
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
         self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0, redis=True)
-        self.pool = BlockPool(POOL_BLOCKS, on_evict=self.tiers.forget)
+        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         self.store.speed = LinkSpeed(0.06, 1000.0)
         self.prefill = BelievedCost()
@@ -152,7 +155,7 @@ class SchedulerLife(RuleBasedStateMachine):
         history = prompts[which % len(prompts)]
         keys = extend_keys(ROOT, history, BLOCK)
         assert self.scheduler.tiering is not None
-        self.scheduler.tiering.foresight.expect(name, tenant, keys, tuple(history[len(keys) * BLOCK :]))
+        self.scheduler.tiering.foresight.expect(name, tenant, keys, history)
 
     @rule(name=st.sampled_from("xyz"))
     def leave(self, name: str) -> None:
@@ -297,7 +300,7 @@ class SchedulerLife(RuleBasedStateMachine):
         token_ids = self.kept.get(key)
         return token_ids is None or (slots is not None and tuple(slots[: len(token_ids)]) == token_ids)
 
-    def teardown(self) -> None:
+    def run_down(self) -> None:
         for _ in range(3000):
             if not (self.live or self.in_flight or self.scheduler.has_unfinished_requests()):
                 break
@@ -306,14 +309,41 @@ class SchedulerLife(RuleBasedStateMachine):
                 self.update()
             self.scheduler.check()
         assert not self.live, "a request never ended"
-        for _ in range(50):
+
+    def go(self, steps: int) -> None:
+        for _ in range(steps):
             self.schedule()
             if self.in_flight:
                 self.update()
+
+    def teardown(self) -> None:
+        self.run_down()
+        self.go(50)
         self.scheduler.check()
         assert self.pool.num_used == 0
         assert not self.worker.requests
         self.store.check()
+
+
+class SchedulerAtRest(SchedulerLife):
+    """Everybody goes now and then, and what somebody may come back to is brought to the device."""
+
+    pool_blocks = 48
+    cpu_blocks = 48
+
+    @rule(which=st.integers(0, 3), tenant=st.sampled_from(sorted(WEIGHTS)), cold=st.booleans(), steps=st.integers(0, 8))
+    @precondition(lambda self: self.live or self.finished_prompts)
+    def foresee_at_rest(self, which: int, tenant: str, cold: bool, steps: int) -> None:
+        self.run_down()
+        self.go(20)
+        if not self.finished_prompts:
+            return
+        if cold:
+            self.store.clear_cpu()
+        self.pool.forget_free()
+        self.foresee(which, tenant, "z")
+        self.go(steps)
+        self.schedule()
 
 
 def test_whatever_happens_every_answer_is_the_one_computed_alone_and_nothing_leaks(size: Size) -> None:
@@ -322,6 +352,20 @@ def test_whatever_happens_every_answer_is_the_one_computed_alone_and_nothing_lea
         settings=settings(
             max_examples=size.pick(small=150, full=1000),
             stateful_step_count=100,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_what_is_brought_ahead_of_a_request_is_what_it_would_have_computed(size: Size) -> None:
+    run_state_machine_as_test(
+        SchedulerAtRest,
+        settings=settings(
+            max_examples=size.pick(small=100, full=1000),
+            stateful_step_count=30,
             deadline=None,
             derandomize=True,
             database=None,

@@ -1,8 +1,10 @@
-"""What somebody is about to ask with comes as far as host memory before the request does, if that costs nobody."""
+"""What somebody is about to ask with comes up before the request does, if that costs nobody."""
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed
 from engine.scheduling.foresight import LAPSE_SECONDS, MOST_OF_TENANT, Foresight
+from engine.scheduling.lifts import MOST_BLOCKS
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
 
@@ -15,7 +17,9 @@ def chats(count: int) -> list[list[int]]:
     return [[10 + chat, 2, 3, 4] * 8 for chat in range(count)]
 
 
-def rig_with_redis(prompts: list[list[int]], *, capacity: int = 64, latency: int = 2, max_window: int = 8) -> Rig:
+def rig_with_redis(
+    prompts: list[list[int]], *, capacity: int = 64, latency: int = 2, max_window: int = 8, pool_blocks: int = 64
+) -> Rig:
     """Redis has all of them, and nothing else has anything."""
     before = Rig(max_tokens_per_step=64, pool_blocks=256, store=ToyStore(capacity=256))
     for prompt in prompts:
@@ -23,7 +27,7 @@ def rig_with_redis(prompts: list[list[int]], *, capacity: int = 64, latency: int
         before.run()
     assert before.store is not None
     there = ToyStore(capacity, latency, max_window, LinkSpeed(0.001, 1000.0), redis=dict(before.store.redis))
-    return Rig(max_tokens_per_step=64, store=there, pool_blocks=64)
+    return Rig(max_tokens_per_step=64, store=there, pool_blocks=pool_blocks)
 
 
 def foresight_of(rig: Rig) -> Foresight:
@@ -32,13 +36,40 @@ def foresight_of(rig: Rig) -> Foresight:
 
 
 def expect(rig: Rig, name: str, prompt: list[int], tenant: str = "local") -> bool:
-    return foresight_of(rig).expect(name, tenant, extend_keys(ROOT, prompt, BLOCK), ())
+    return foresight_of(rig).expect(name, tenant, extend_keys(ROOT, prompt, BLOCK), prompt)
 
 
 def polls(rig: Rig, count: int = 40) -> None:
+    """Steps as they come."""
     for _ in range(count):
-        assert rig.scheduler.schedule() is None
+        output = rig.scheduler.schedule()
+        if output is not None:
+            rig.scheduler.update(output, rig.worker.execute(output))
         rig.scheduler.check()
+
+
+def leave_in_cpu(rig: Rig, *prompts: list[int]) -> None:
+    """They were computed, and the device has forgotten them."""
+    for prompt in prompts:
+        rig.add(prompt, max_tokens=1)
+        rig.run()
+    polls(rig)
+    rig.pool.forget_free()
+
+
+def begin_to_lift(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
+    """The first step that takes something up; nobody has heard yet that it is over."""
+    for _ in range(20):
+        output = rig.scheduler.schedule()
+        if output is not None:
+            assert output.loads
+            assert not output.total_tokens
+            return output, rig.worker.execute(output)
+    raise AssertionError("nothing goes up")
+
+
+def on_device(rig: Rig, prompt: list[int]) -> int:
+    return sum(rig.pool.has(key) for key in extend_keys(ROOT, prompt, BLOCK))
 
 
 def in_cpu(rig: Rig, keys: list[BlockKey]) -> int:
@@ -55,19 +86,153 @@ def num_asked(rig: Rig) -> int:
     return rig.store.handles
 
 
-def test_a_prefix_that_only_redis_has_is_in_host_memory_when_its_request_comes() -> None:
+def test_a_prefix_that_only_redis_has_is_on_the_device_when_its_request_comes() -> None:
     rig = rig_with_redis([PROMPT])
     assert expect(rig, "chat", PROMPT)
     polls(rig)
     assert in_cpu(rig, KEYS) == 8
     assert rig.tiers is not None
     assert rig.tiers.num_brought_ahead == 8
+    assert on_device(rig, PROMPT) == 8
+    assert expect(rig, "chat", PROMPT)
+    assert rig.scheduler.schedule() is None, "it has come"
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0)
+    assert (request.receipt.device, request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0, 0)
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
     assert not expect(rig, "chat", PROMPT), "it is on the device"
+
+
+def test_a_prefix_in_host_memory_goes_to_the_device_without_redis() -> None:
+    rig = rig_with_redis([PROMPT])
+    leave_in_cpu(rig, PROMPT)
+    assert rig.store is not None
+    rig.store.redis_up = False
+    assert expect(rig, "chat", PROMPT)
+    polls(rig)
+    assert on_device(rig, PROMPT) == 8
+
+
+def test_nothing_goes_to_the_device_while_anybody_runs() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    rig.add([9, 9, 9], max_tokens=12)
+    rig.step()
+    expect(rig, "chat", PROMPT)
+    while rig.scheduler.has_unfinished_requests():
+        output, _ = rig.step()
+        assert not output.loads
+    assert on_device(rig, PROMPT) == 0
+    polls(rig)
+    assert on_device(rig, PROMPT) == 8
+
+
+def test_who_comes_while_blocks_go_to_the_device_waits_for_those_few_alone() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, result = begin_to_lift(rig)
+    assert len(output.loads) == MOST_BLOCKS
+    other = rig.add([9, 9, 9], max_tokens=2)
+    rig.scheduler.update(output, result)
+    following, _ = rig.begin()
+    assert (following.loads, [new.request_id for new in following.new_requests]) == ((), [other.request_id])
+    assert on_device(rig, PROMPT) == MOST_BLOCKS
+
+
+def test_the_question_takes_what_is_on_the_device_and_brings_the_rest_itself() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, result = begin_to_lift(rig)
+    request = rig.add([*PROMPT, 9])
+    rig.scheduler.update(output, result)
+    rig.run()
+    assert request.receipt is not None
+    assert (request.receipt.device, request.receipt.cpu) == (MOST_BLOCKS * BLOCK, (8 - MOST_BLOCKS) * BLOCK)
+    assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def test_who_leaves_has_nothing_more_brought_to_the_device() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, result = begin_to_lift(rig)
+    foresight_of(rig).forget("chat")
+    rig.scheduler.update(output, result)
+    polls(rig)
+    assert on_device(rig, PROMPT) == MOST_BLOCKS
+
+
+def test_what_is_erased_on_its_way_to_the_device_is_not_found_there() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, result = begin_to_lift(rig)
+    rig.scheduler.erase(KEYS)
+    rig.scheduler.update(output, result)
+    polls(rig)
+    assert on_device(rig, PROMPT) == in_cpu(rig, KEYS) == 0
+
+
+def test_an_eighth_of_the_device_goes_to_what_a_tenant_may_ask_and_a_quarter_to_what_all_may() -> None:
+    prompts = chats(5)
+    rig = rig_with_redis([], capacity=256, pool_blocks=96)
+    leave_in_cpu(rig, *prompts)
+    assert [expect(rig, f"a{at}", prompts[at], "alice") for at in range(3)] == [True, True, False]
+    polls(rig)
+    assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 0, 0]
+    foresight_of(rig).forget("a0")
+    assert not expect(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert [expect(rig, "b", prompts[3], "bob"), expect(rig, "c", prompts[4], "carol")] == [True, True]
+    polls(rig)
+    assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 8, 4]
+    rig.now += LAPSE_SECONDS
+    assert expect(rig, "a2", prompts[2], "alice")
+
+
+def test_what_comes_to_the_device_pushes_out_others_and_not_its_own_beginning() -> None:
+    others = [[10 + number, 5, 6, 7] * 7 for number in range(4)]
+    rig = rig_with_redis([], capacity=256, pool_blocks=33)
+    leave_in_cpu(rig, PROMPT)
+    for prompt in [PROMPT[: 4 * BLOCK], *others]:
+        rig.add(prompt, max_tokens=1)
+        rig.run()
+    polls(rig)
+    assert on_device(rig, PROMPT) == 4
+    assert rig.pool.num_cached >= 32
+    expect(rig, "chat", PROMPT)
+    polls(rig)
+    assert on_device(rig, PROMPT) == 8
+    rig.add([9] * 29 * BLOCK, max_tokens=1)
+    rig.run()
+    assert [rig.pool.has(key) for key in KEYS] == [True] * 4 + [False] * 4, "the end of a chain is given up first"
+
+
+def test_nothing_follows_a_copy_to_the_device_that_failed() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, _ = begin_to_lift(rig)
+    rig.scheduler.fail_step(output)
+    polls(rig)
+    assert on_device(rig, PROMPT) == 0
+
+
+def test_what_came_to_a_device_that_is_lost_is_not_found_on_the_next_one() -> None:
+    rig = rig_with_redis([])
+    leave_in_cpu(rig, PROMPT)
+    expect(rig, "chat", PROMPT)
+    output, result = begin_to_lift(rig)
+    rig.add([9, 9, 9], max_tokens=1)
+    lost, _ = rig.begin()
+    rig.scheduler.update(output, result)
+    rig.worker.device.clear()
+    rig.scheduler.lose_step(lost)
+    rig.scheduler.lose_device()
+    rig.scheduler.schedule()
+    assert on_device(rig, PROMPT) == 0
 
 
 def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> None:
@@ -78,6 +243,7 @@ def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> No
     asked = num_asked(rig)
     assert expect(rig, "chat", first)
     assert num_asked(rig) == asked
+    assert on_device(rig, first) == 0
     assert expect(rig, "chat", second)
     polls(rig)
     assert in_cpu_of(rig, second) == 8
@@ -192,16 +358,17 @@ def test_what_is_erased_is_not_brought() -> None:
 
 
 def test_the_partly_filled_end_comes_too() -> None:
-    rig = rig_with_redis([PROMPT], capacity=128)
+    rig = rig_with_redis([PROMPT], capacity=128, pool_blocks=96)
     rest = (40, 41, 42)
     first = rig.add([*PROMPT, *rest], max_tokens=1)
     rig.run()
     assert rig.store is not None
     rig.store.clear_cpu()
     rig.pool.forget_free()
-    assert foresight_of(rig).expect("chat", "local", KEYS, rest)
+    assert foresight_of(rig).expect("chat", "local", KEYS, [*PROMPT, *rest])
     polls(rig)
     again = rig.add([*PROMPT, *rest, *first.output_token_ids, 7])
     rig.run()
     assert again.receipt is not None
-    assert (again.receipt.cpu, again.receipt.redis) == (8 * BLOCK + len(rest), 0)
+    assert (again.receipt.device, again.receipt.cpu, again.receipt.redis) == (8 * BLOCK + len(rest), 0, 0)
+    assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)

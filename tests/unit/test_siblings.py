@@ -1,8 +1,11 @@
 """Several answers to one prompt: it is computed once, and kept once."""
 
+from collections import deque
+
 import pytest
 
 from engine.request import Request, RequestStatus
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
@@ -140,3 +143,19 @@ def test_what_the_tiers_bring_is_brought_once() -> None:
     assert [receipt.cpu for receipt in receipts] == [len(PROMPT) - 1, 0, 0]
     assert [receipt.computed for receipt in receipts] == [1, 1, 1]
     assert are_right(answers)
+
+
+def test_a_block_that_is_copied_to_again_before_the_first_copy_is_over_leaks_nothing() -> None:
+    rig = Rig(max_tokens_per_step=4)
+    ended = rig.add_answers([1, 2], 2, max_tokens=2, keep_kv=False)[1]
+    others = rig.add_answers([3] * 6, 2, max_tokens=2, keep_kv=False)
+    ahead = deque[tuple[SchedulerOutput, ModelRunnerOutput]]()
+    while ahead or rig.scheduler.has_unfinished_requests():
+        if (output := rig.scheduler.schedule()) is not None:
+            ahead.append((output, rig.worker.execute(output)))
+        if output is None or len(ahead) == 3:
+            rig.scheduler.update(*ahead.popleft())
+        if ended.status is RequestStatus.RUNNING:
+            rig.scheduler.finish_request(ended.request_id, "abort")
+        rig.scheduler.check()
+    assert are_right(others)

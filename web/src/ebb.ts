@@ -57,7 +57,7 @@ export function createEbb(): Ebb {
     drafts: new Drafts(api),
     notices: new Notices(),
     places,
-    warmth: new Warmth(api, (id) => void places.look([id])),
+    warmth: new Warmth(api, (id) => places.look([id]).then(() => places.of(id))),
   };
 }
 

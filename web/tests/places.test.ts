@@ -83,14 +83,17 @@ describe("where chats are", () => {
 describe("warming", () => {
   let told: string[];
   let left: string[];
-  let moved: string[];
+  let looked: string[];
   let warmth: Warmth;
 
   beforeEach(() => {
-    [told, left, moved] = [[], [], []];
+    [told, left, looked] = [[], [], []];
     vi.spyOn(api, "warm").mockImplementation((id) => Promise.resolve(Boolean(told.push(id))));
     vi.spyOn(api, "leave").mockImplementation((id) => Promise.resolve(void left.push(id)));
-    warmth = new Warmth(api, (id) => moved.push(id));
+    warmth = new Warmth(api, (id) => {
+      looked.push(id);
+      return Promise.resolve(place);
+    });
   });
 
   it("is asked for a chat that is opened, and while it is typed in no more than every 20 s", async () => {
@@ -99,7 +102,6 @@ describe("warming", () => {
     await vi.advanceTimersByTimeAsync(19_000);
     warmth.type();
     expect(told).toEqual(["a"]);
-    expect(moved).toEqual(["a"]);
     await vi.advanceTimersByTimeAsync(1_000);
     warmth.type();
     warmth.type();
@@ -123,11 +125,35 @@ describe("warming", () => {
     expect(left).toEqual(["a"]);
   });
 
+  it("is looked at until the chat is hot, ever less often", async () => {
+    warmth.open("a", false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(looked).toEqual(["a"]);
+    place = "cpu";
+    await vi.advanceTimersByTimeAsync(2_000);
+    place = "device";
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(looked).toEqual(["a", "a", "a"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(looked).toHaveLength(3);
+  });
+
+  it("is looked at no more than four times where nothing comes, and once where the chat is left", async () => {
+    warmth.open("a", false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(looked).toHaveLength(4);
+    warmth.open("b", false);
+    await vi.advanceTimersByTimeAsync(500);
+    warmth.open(null, false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(looked.slice(4)).toEqual(["b"]);
+  });
+
   it("that is refused is no trouble", async () => {
     vi.spyOn(api, "warm").mockRejectedValue(new UnreachableError());
     warmth.open("a", false);
     await vi.advanceTimersByTimeAsync(2_000);
     warmth.open("b", true);
-    expect([left, moved]).toEqual([[], []]);
+    expect([left, looked]).toEqual([[], []]);
   });
 });

@@ -1,8 +1,10 @@
 import type { Api } from "../services/api";
+import type { Place } from "../services/types";
 
 /** The server believes it for half a minute. */
 const AGAIN_MS = 20_000;
-const LOOK_MS = 1_000;
+/** How long to wait before each look where it has come to: it may be on its way behind others for a while. */
+const LOOKS_MS = [1_000, 2_000, 4_000, 8_000];
 
 /** Tells the server that the open chat may go on, so that its KV is near when the question comes. */
 export class Warmth {
@@ -12,8 +14,8 @@ export class Warmth {
 
   constructor(
     private readonly api: Api,
-    /** Told a chat whose KV has moved. */
-    private readonly onMoved: (id: string) => void,
+    /** Asks where the KV of a chat is that is on its way up. */
+    private readonly look: (id: string) => Promise<Place>,
   ) {}
 
   /** Chat `id`, or the empty page, is open now; the one before is not. hot: nothing needs to come up for it yet. */
@@ -38,9 +40,17 @@ export class Warmth {
       (warming) => {
         if (!warming) return;
         if (id === this.id) this.warming = true;
-        setTimeout(() => this.onMoved(id), LOOK_MS);
+        void this.follow(id);
       },
       () => undefined,
     );
+  }
+
+  /** Until it is hot, or somewhere below while another chat is open. */
+  private async follow(id: string): Promise<void> {
+    for (const wait of LOOKS_MS) {
+      await new Promise((done) => setTimeout(done, wait));
+      if ((await this.look(id)) === "device" || id !== this.id) return;
+    }
   }
 }

@@ -35,7 +35,7 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
     resumed = await chat.open_new_chat(tokens=2, title="Our week at sea")
     await chat.send("The tide is out, and we wait. " * 12)
     await chat.expect_status("incomplete")
-    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
+    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory").first).to_be_visible()
 
     for view in Views(chat, resumed).all():
         await chat.page.emulate_media(color_scheme="light")

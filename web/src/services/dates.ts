@@ -29,14 +29,12 @@ export function monthName(month: string, now: Date): string {
   return new Intl.DateTimeFormat(locale(), { month: "long", year }).format(time);
 }
 
-/** When something was said, in seconds since 1970: the time of day, before today with the day. */
+/** When something was said, in seconds since 1970: the time of day; before today with the day, and its year if another. */
 export function moment(seconds: number, now: Date): string {
   const time = new Date(seconds * 1_000);
-  const today = midnight(time) === midnight(now);
-  return new Intl.DateTimeFormat(locale(), {
-    timeStyle: "short",
-    ...(!today && { dateStyle: "medium" }),
-  }).format(time);
+  const day = midnight(time) === midnight(now) ? {} : ({ day: "numeric", month: "short" } as const);
+  const year = time.getFullYear() === now.getFullYear() ? {} : ({ year: "numeric" } as const);
+  return new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit", ...day, ...year }).format(time);
 }
 
 /** The page's language as it is written where the person lives, if the browser says. */

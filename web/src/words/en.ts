@@ -325,7 +325,7 @@ export const en = {
     unfinished: "The answer could not be finished.",
     tooLong: "Start a new chat, or ask for a shorter answer in the settings.",
     signIn: "Reload the page to sign in again.",
-    missing: "There is nothing here any more.",
+    missing: "There is no such chat or message.",
     gone: "It may have been deleted in another tab.",
     wait: "Wait a moment, then try again.",
     twice: "Try again; if it happens twice, the server's log says more.",

@@ -320,7 +320,7 @@ export const zh: Words = {
     unfinished: "回答未能完成。",
     tooLong: "请开始新对话，或在设置中要求更短的回答。",
     signIn: "请重新加载页面并再次登录。",
-    missing: "这里的内容已不存在。",
+    missing: "没有这个对话或消息。",
     gone: "它可能已在另一个标签页中被删除。",
     wait: "请稍候再试。",
     twice: "请再试；若再次发生，服务器日志中有更多说明。",

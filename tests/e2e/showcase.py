@@ -68,6 +68,19 @@ def showcase(title: str, archived: bool = False) -> dict[str, Any]:
     }
 
 
+def one_turn(title: str, question: str, answer: str) -> dict[str, Any]:
+    """A file with one conversation of a question and its answer."""
+    file = showcase(title)
+    file["conversations"][0] |= {
+        "head_id": "msg_one_answer",
+        "messages": [
+            _message("msg_one_question", None, "user", question, CREATED),
+            _message("msg_one_answer", "msg_one_question", "assistant", answer, CREATED + 1),
+        ],
+    }
+    return file
+
+
 def long_chat(title: str, messages: int) -> dict[str, Any]:
     """A file with one conversation of so many short messages."""
     file = showcase(title)

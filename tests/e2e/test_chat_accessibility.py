@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
-from tests.e2e.showcase import showcase
+from tests.e2e.showcase import one_turn, showcase
 from tests.e2e.views import Views
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -17,6 +17,20 @@ CONTRAST = {"reporter": "v2", "runOnly": ["color-contrast"]}
 FOUND = """async options => (await axe.run(document, options)).violations.map(
     ({id, nodes}) => [id, nodes.map(({target, failureSummary}) => `${target}: ${failureSummary}`)]
 )"""
+
+PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+LONG = (
+    f"{'word' * 100}\n\nhttps://example.org/{'path' * 50}\n\n`{'code' * 50}`\n\n- {'item' * 50}\n\n> {'quote' * 50}\n"
+)
+WIDE = (
+    f"```\n{'a line of code ' * 20}\n```\n\n|{'a column|' * 14}\n|{'-|' * 14}\n|{'value|' * 14}\n\n$${'a+' * 60}b$$\n"
+)
+# What can be scrolled sideways and is to be not: the page, what scrolls in it, and what lies over it.
+WIDER = """() => ["html", "[data-scroller]", ".scroll", "nav", "dialog[open]", "[role=alert] p"]
+    .filter((selector) => [...document.querySelectorAll(selector)].some((e) => e.scrollWidth > e.clientWidth))"""
+# In a person's own colours: what is current, chosen or of a depth must differ from what is not.
+OUTLINED = "element => getComputedStyle(element).outlineStyle"
+FILLED = "element => getComputedStyle(element).backgroundColor"
 
 
 async def violations(chat: ChatPage, options: dict[str, Any]) -> list[Any]:
@@ -35,7 +49,7 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
     resumed = await chat.open_new_chat(tokens=2, title="Our week at sea")
     await chat.send("The tide is out, and we wait. " * 12)
     await chat.expect_status("incomplete")
-    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
+    await expect(chat.page.get_by_role("img", name="Hot: kept in device memory").first).to_be_visible()
 
     for view in Views(chat, resumed).all():
         await chat.page.emulate_media(color_scheme="light")
@@ -46,7 +60,7 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
 
 
 async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overflow(new_page: NewPage) -> None:
-    chat = await new_page(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
+    chat = await new_page(**PHONE)
     await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
     await chat.page.goto("/")
     await chat.button("Open the list of chats").tap()
@@ -65,6 +79,44 @@ async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overf
     await expect(chat.page.get_by_role("cell").first).to_be_visible()
     assert not await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     assert await violations(chat, ALL) == []
+
+
+async def test_nothing_is_wider_than_the_smallest_screen(new_page: NewPage) -> None:
+    chat = await new_page(**PHONE, reduced_motion="reduce")
+    await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
+    response = await chat.page.request.post("/api/import", data=one_turn("Long" * 30, "Why" * 60, LONG + WIDE))
+    long = (await response.json())["imported"][0]
+
+    async def wide() -> None:
+        await chat.page.goto(f"/c/{long}")
+        await chat.page.locator(".katex").first.wait_for()
+
+    views = Views(chat, await chat.open_new_chat(tokens=2, title="Narrow"), phone=True)
+    await chat.composer.fill("The tide is out. " * 12)
+    await chat.button("Send").tap()
+    await chat.expect_status("incomplete")
+    for view in (wide, views.editing, views.receipt, views.settings, views.search, views.deleting, views.trouble):
+        await view()
+        assert (view.__name__, await chat.page.evaluate(WIDER)) == (view.__name__, [])
+
+
+async def test_forced_colours_still_show_what_is_current_and_chosen(new_page: NewPage) -> None:
+    chat = await new_page(forced_colors="active", color_scheme="light")
+    for title in ("Another", "Current"):
+        await chat.open_new_chat(tokens=1, title=title)
+    rows = chat.page.get_by_role("listitem")
+    assert await rows.filter(has_text="Current").first.evaluate(OUTLINED) == "solid"
+    assert await rows.filter(has_text="Another").first.evaluate(OUTLINED) == "none"
+
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Appearance").click()
+    chosen, other = (chat.page.get_by_text(name, exact=True) for name in ("As the system", "Dark"))
+    assert await chosen.evaluate(FILLED) != await other.evaluate(FILLED)
+
+    await chat.page.goto("/")
+    await chat.page.get_by_text("runs on").wait_for()
+    depths = [await swatch.evaluate(FILLED) for swatch in await chat.page.locator(".swatch").all()]
+    assert len(set(depths)) == 3
 
 
 async def test_keys_show_their_sheet_hide_the_list_and_make_a_new_chat(chat: ChatPage) -> None:

@@ -137,6 +137,7 @@ async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:
     await expect(chat.composer).to_be_focused()
     await chat.page.keyboard.press("Escape")
     await chat.expect_status("cancelled")
+    await expect(chat.page.get_by_text("Answer stopped", exact=True)).to_have_count(1)
 
 
 async def test_the_page_is_dark_where_the_system_is(new_page: NewPage) -> None:

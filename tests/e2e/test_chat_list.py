@@ -88,6 +88,12 @@ async def test_a_pinned_chat_is_first_and_an_archived_one_is_found_in_the_archiv
 
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Archived chats").click()
+    await chat.chats.get_by_text("An old anchor", exact=True).click()
+    await expect(chat.page).to_have_title("An old anchor · Ebb")
+    await chat.page.reload()
+    await expect(chat.page.get_by_role("heading", name="An old anchor")).to_be_visible()
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Archived chats").click()
     await chat.choose("An old anchor", "Take out of the archive")
     await chat.button("Back to all chats").click()
     await expect(chat.chats.first).to_have_text("An old anchor")

@@ -30,7 +30,7 @@ async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: P
         await log_in("sk-ebb-wrong")
         await expect(chat.page.get_by_role("alert")).to_contain_text("This key opens nothing here")
         await log_in(key)
-        await expect(chat.page.get_by_text("There is no conversation conv_none")).to_be_visible()
+        await expect(chat.page.get_by_text("There is no such chat or message.")).to_be_visible()
         await chat.page.goto("/")
         await chat.send("Hello.")
         await chat.expect_status("complete")

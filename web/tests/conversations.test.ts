@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { grouped } from "../src/services/dates";
+import { grouped, moment, monthName } from "../src/services/dates";
 import { ApiError } from "../src/services/errors";
 import { Conversations } from "../src/stores/conversations.svelte";
 import { marked, Search } from "../src/stores/search.svelte";
@@ -54,19 +54,27 @@ describe("the list of chats", () => {
 });
 
 describe("grouping by date", () => {
-  it("puts pinned ones first and counts calendar days", () => {
+  it("puts pinned ones first, counts calendar days, and what is older by months", () => {
     const at = (text: string) => new Date(text).getTime() / 1_000;
     const list = [
       chat("pinned", at("2026-01-01T12:00"), { pinned: true }),
       chat("today", at("2026-03-10T00:01")),
       chat("yesterday", at("2026-03-09T23:59")),
       chat("week", at("2026-03-03T01:00")),
-      chat("older", at("2026-03-02T23:00")),
+      chat("2026-03", at("2026-03-02T23:00")),
+      chat("2025-12", at("2025-12-31T23:00")),
     ];
     const groups = grouped(list, new Date("2026-03-10T00:05"));
     expect(groups.map(({ period, conversations: chats }) => [period, chats.map(({ id }) => id)])).toEqual(
       list.map(({ id }) => [id, [id]]),
     );
+  });
+
+  it("names a month with its year only where that is another one, and a moment with its day", () => {
+    const now = new Date("2026-03-10T12:00");
+    expect([monthName("2026-01", now), monthName("2025-12", now)]).toEqual(["January", "December 2025"]);
+    const said = (text: string) => moment(new Date(text).getTime() / 1_000, now).replace(/\s/g, " ");
+    expect([said("2026-03-10T00:05"), said("2026-03-09T23:05")]).toEqual(["12:05 AM", "Mar 9, 11:05 PM"]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { rowAfter, rowsOf } from "../src/services/tree";
+import { plain, rowAfter, rowsOf } from "../src/services/tree";
 import type { Outline } from "../src/services/types";
 
 function outline(...edges: [id: string, parent: string | null][]): Outline[] {
@@ -9,6 +9,11 @@ function outline(...edges: [id: string, parent: string | null][]): Outline[] {
     return { id, parent_id, role, status: "complete", preview: id, created_at };
   });
 }
+
+it("shows a message without its marks, and what only looks like one", () => {
+  expect(plain("# Tides The **Moon** pulls `x_1` ## How")).toBe("Tides The Moon pulls x_1 How");
+  expect(plain("a > b is C# and 2*3*4")).toBe("a > b is C# and 2*3*4");
+});
 
 describe("the tree of a conversation", () => {
   const messages = outline(["q1", null], ["a1", "q1"], ["q2", "a1"], ["a2", "q1"], ["q3", "a2"], ["q4", "a2"]);

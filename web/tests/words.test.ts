@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 
+import { monthName } from "../src/services/dates";
 import { receiptWords } from "../src/services/numbers";
-import { shortcutOf } from "../src/services/shortcuts";
+import { composing, shortcutOf } from "../src/services/shortcuts";
 import { en } from "../src/words/en";
 import { language } from "../src/words/words.svelte";
 import { zh } from "../src/words/zh";
@@ -18,7 +19,8 @@ describe("the catalogue", () => {
   it("speaks the language that was chosen, in numbers as well", () => {
     language.choose("zh");
     const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
-    expect(receiptWords(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis, 38 ms");
+    expect(receiptWords(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis");
+    expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("三月");
   });
 });
 
@@ -31,6 +33,13 @@ describe("shortcuts", () => {
     expect(key({ key: "L", ctrlKey: true, shiftKey: true })).toBe("live");
     expect(key({ key: "k" })).toBeNull();
     expect(key({ key: "b", ctrlKey: true, shiftKey: true })).toBeNull();
+  });
+
+  it("belong to an input method while it writes a word", () => {
+    const key = (init: KeyboardEventInit) => new KeyboardEvent("keydown", { key: "k", ctrlKey: true, ...init });
+    expect(shortcutOf(key({ isComposing: true }))).toBeNull();
+    expect(shortcutOf(key({ keyCode: 229 }))).toBeNull();
+    expect([composing(key({ isComposing: true })), composing(key({ keyCode: 229 })), composing(key({}))]).toEqual([true, true, false]);
   });
 });
 

@@ -50,6 +50,7 @@ export function describe(error: unknown): Problem {
   if (error instanceof UnreachableError) {
     return { what: error.message, todo: t().errors.seeRunning };
   }
+  if (error instanceof ApiError && error.status === 404) return { what: t().errors.missing, todo: t().errors.gone };
   if (error instanceof ApiError) return { what: sentence(error.message), todo: advice(error.status, error.code) };
   return { what: t().errors.page, todo: t().errors.reload };
 }
@@ -62,7 +63,6 @@ export function describeFailure(error: ErrorBody | null): Problem {
 function advice(status: number, code: string | null): string {
   if (code === "context_length_exceeded") return t().errors.tooLong;
   if (status === 401 || status === 403) return t().errors.signIn;
-  if (status === 404) return t().errors.gone;
   if (status === 429 || status === 503) return t().errors.wait;
   if (status >= 500) return t().errors.twice;
   return t().errors.change;

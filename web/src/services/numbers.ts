@@ -43,8 +43,8 @@ export const DEPTHS = ["device", "cpu", "redis", "computed"] as const;
 
 const TIERS = ["device", "cpu", "redis"] as const;
 
-/** The receipt in one sentence: "1,920 of 2,010 tokens from Redis, 38 ms". */
-export function receiptWords(kv: Pick<KvReceipt, (typeof DEPTHS)[number] | "restore_ms">): string {
+/** The receipt in one sentence: "1,920 of 2,010 tokens from Redis". */
+export function receiptWords(kv: Pick<KvReceipt, (typeof DEPTHS)[number]>): string {
   const words = t().receipt;
   const total = count(DEPTHS.reduce((sum, depth) => sum + kv[depth], 0));
   const tiers = TIERS.filter((depth) => kv[depth] > 0);
@@ -54,14 +54,23 @@ export function receiptWords(kv: Pick<KvReceipt, (typeof DEPTHS)[number] | "rest
       ? words.first(count(kv[depth]), total, words.places[depth])
       : words.other(count(kv[depth]), words.places[depth]),
   );
-  const restored = kv.cpu + kv.redis > 0 && kv.restore_ms ? `, ${duration(kv.restore_ms)}` : "";
-  return words.and(parts) + restored;
+  return words.and(parts);
 }
 
-/** Speed in words, with only what the server measured: ["first token 120 ms", "34 tokens/s"]. */
-export function speedWords(usage: Pick<Usage, "ttft_ms" | "tokens_per_second">): string[] {
-  const words: string[] = [];
-  if (usage.ttft_ms != null) words.push(t().receipt.firstToken(duration(usage.ttft_ms)));
-  if (usage.tokens_per_second != null) words.push(t().receipt.speed(oneDigit(usage.tokens_per_second)));
+/** Of what would have been without reuse only the order is known. */
+const DIGITS_OF_ESTIMATE = 2;
+/** A shorter time saved, as a share of the time to the first token, is not worth its words. */
+const WORTH_SAYING = 0.2;
+
+/** Times of an answer, as far as words tell them. */
+type Times = Pick<Usage, "ttft_ms" | "tokens_per_second"> & { kv: Pick<KvReceipt, "saved_ms"> };
+
+/** Speed in words, with only what the server knows: ["first token 38 ms instead of some 810 ms", "34 tokens/s"]. */
+export function speedWords(usage: Times): string[] {
+  const saved = usage.kv.saved_ms ?? 0;
+  const otherwise = duration(Number((usage.ttft_ms + saved).toPrecision(DIGITS_OF_ESTIMATE)));
+  const instead = saved > WORTH_SAYING * usage.ttft_ms ? t().receipt.insteadOf(otherwise) : "";
+  const words = [t().receipt.firstToken(duration(usage.ttft_ms)) + instead];
+  if (usage.tokens_per_second !== null) words.push(t().receipt.speed(oneDigit(usage.tokens_per_second)));
   return words;
 }

@@ -28,6 +28,11 @@ export function rowsOf({ head_id, messages }: Pick<ConversationTree, "head_id" |
   return rows;
 }
 
+/** The beginning of a message without the marks that only mean something when they are set. */
+export function plain(markdown: string): string {
+  return markdown.replace(/(^|\s)#{1,6}\s+/g, "$1").replace(/\*\*|~~|`+/g, "").trim();
+}
+
 function pathTo(head: string | null, messages: readonly Outline[]): Set<string> {
   const parents = new Map(messages.map(({ id, parent_id }) => [id, parent_id]));
   const path = new Set<string>();

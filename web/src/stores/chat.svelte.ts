@@ -22,6 +22,8 @@ const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 /** The open conversation and its running answer. At most one run is followed at a time. */
 export class Chat {
   id = $state<string | null>(null);
+  /** As the server had it when the conversation was opened; null where there is none. */
+  title = $state<string | null>(null);
   settings = $state<ChatSettings>(NO_SETTINGS);
   phase = $state<Phase>("idle");
   /** The connection of the running answer broke and is being opened again. */
@@ -54,6 +56,7 @@ export class Chat {
     const signal = this.leave();
     this.id = id;
     this.path.replace([]);
+    this.title = null;
     this.settings = NO_SETTINGS;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
@@ -156,6 +159,7 @@ export class Chat {
       const { messages, ...conversation } = await this.api.conversation(id, signal);
       signal.throwIfAborted();
       this.onConversation(conversation, "seen");
+      this.title = conversation.title;
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
       this.path.replace(messages);
       this.problem = null;

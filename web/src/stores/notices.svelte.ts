@@ -1,6 +1,8 @@
 import { describe } from "../services/errors";
 
 const SHOWN_MS = 6_000;
+/** Who can do something about it needs time to get there. */
+const SHOWN_WITH_REMEDY_MS = 12_000;
 
 /** What a person may do about a notice. */
 export interface Remedy {
@@ -17,8 +19,18 @@ export class Notices {
   show(text: string, remedy: Remedy | null = null): void {
     this.current = text;
     this.remedy = remedy;
+    this.release();
+  }
+
+  /** It is being read: it stays until `release`. */
+  hold(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.dismiss(), SHOWN_MS);
+  }
+
+  /** It goes by itself after a while. */
+  release(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.dismiss(), this.remedy === null ? SHOWN_MS : SHOWN_WITH_REMEDY_MS);
   }
 
   /** Shows why `action` failed, as in "The chat was not renamed." */

@@ -6,6 +6,8 @@ export class Router {
   conversationId = $state<string | null>(idOf(location.pathname));
   /** The message in the address, whose branch is to be shown. */
   messageId = $state<string | null>(messageOf(location.search));
+  /** That message, where it is still to be brought into view. */
+  sought = $state(this.messageId);
   /** The page of the server's numbers is shown, and no chat. */
   isLive = $state(location.pathname === LIVE_PATH);
 
@@ -13,7 +15,7 @@ export class Router {
   start(): () => void {
     const onPop = () => {
       this.conversationId = idOf(location.pathname);
-      this.messageId = messageOf(location.search);
+      this.messageId = this.sought = messageOf(location.search);
       this.isLive = location.pathname === LIVE_PATH;
     };
     addEventListener("popstate", onPop);
@@ -24,14 +26,14 @@ export class Router {
     if (id === this.conversationId && messageId === this.messageId && !this.isLive) return;
     history.pushState(null, "", pathOf(id, messageId));
     this.conversationId = id;
-    this.messageId = messageId;
+    this.messageId = this.sought = messageId;
     this.isLive = false;
   }
 
   goLive(): void {
     if (this.isLive) return;
     history.pushState(null, "", LIVE_PATH);
-    this.conversationId = this.messageId = null;
+    this.conversationId = this.messageId = this.sought = null;
     this.isLive = true;
   }
 
@@ -39,6 +41,7 @@ export class Router {
   point(messageId: string | null): void {
     history.replaceState(null, "", pathOf(this.conversationId, messageId));
     this.messageId = messageId;
+    this.sought = null;
   }
 }
 

@@ -14,6 +14,7 @@ export const en = {
   undo: "Undo",
   dismiss: "Dismiss",
   tryAgain: "Try again",
+  skip: "Skip the list of chats",
   notCopied: "The browser did not allow copying. Select the text and copy it by hand.",
 
   chats: {
@@ -27,7 +28,6 @@ export const en = {
     today: "Today",
     yesterday: "Yesterday",
     week: "Last seven days",
-    older: "Older",
     archived: "Archived chats",
     noArchived: "No chat is archived.",
     back: "Back to all chats",
@@ -63,6 +63,7 @@ export const en = {
   search: {
     field: "Search chats",
     results: "Found",
+    count: (count: number) => (count === 0 ? "Nothing found." : `${count} found.`),
     titles: "Titles",
     messages: "Messages",
     none: "Nothing found.",
@@ -156,13 +157,14 @@ export const en = {
 
   receipt: {
     title: "Where this answer's context came from",
-    computed: (total: string) => `${total} tokens computed`,
+    computed: (total: string) => `${en.receipt.tokens(total)} computed`,
     first: (tokens: string, total: string, from: string) => `${tokens} of ${total} tokens from ${from}`,
     other: (tokens: string, from: string) => `${tokens} from ${from}`,
     and: (parts: readonly string[]) => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`),
     firstToken: (time: string) => `first token ${time}`,
+    insteadOf: (time: string) => ` instead of some ${time}`,
     speed: (tokens: string) => `${tokens} tokens/s`,
-    tokens: (tokens: string) => `${tokens} tokens`,
+    tokens: (tokens: string) => `${tokens} ${tokens === "1" ? "token" : "tokens"}`,
     underMillisecond: "under 1 ms",
     names: { device: "Device memory", cpu: "CPU memory", redis: "Redis", computed: "Computed anew" },
     places: { device: "the device", cpu: "CPU memory", redis: "Redis" },
@@ -170,7 +172,7 @@ export const en = {
     saved: "Computing saved",
     answer: "Answer",
     all: "In all",
-    verified: (blocks: string) => `${blocks} blocks from Redis were verified`,
+    verified: (blocks: string) => (blocks === "1" ? "One block from Redis was verified" : `${blocks} blocks from Redis were verified`),
   },
 
   why: {
@@ -238,7 +240,9 @@ export const en = {
     sidebar: "Show or hide the list of chats",
     send: "Send the message",
     newline: "New line",
-    stop: "Stop the answer",
+    stop: "Stop the answer, close what is open",
+    walk: "The chat before or after, in the list",
+    undo: "Take back a deletion or archiving",
     branches: "The version before or after, on ‹ ›",
     edit: "Send an edited question",
     this: "This sheet",
@@ -305,6 +309,8 @@ export const en = {
       redis: "Install redis-server or valkey-server on this machine, or name one with --redis-url, and start Ebb again: conversations then come back after a restart, too.",
     },
     table: "The charts as a table",
+    of: (chart: string, series: string) => `${chart}: ${series}`,
+    inUnit: (name: string, unit: string) => `${name} (${unit})`,
     column: { what: "Number", now: "Now", mean: "Mean", most: "Most" },
   },
 
@@ -325,6 +331,7 @@ export const en = {
     unfinished: "The answer could not be finished.",
     tooLong: "Start a new chat, or ask for a shorter answer in the settings.",
     signIn: "Reload the page to sign in again.",
+    missing: "There is no such chat or message.",
     gone: "It may have been deleted in another tab.",
     wait: "Wait a moment, then try again.",
     twice: "Try again; if it happens twice, the server's log says more.",

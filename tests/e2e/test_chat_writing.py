@@ -1,0 +1,91 @@
+"""Text from right to left, and text of both directions in one message."""
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.showcase import one_turn
+
+QUESTION = "מהי גאות?\nWhat is a tide (in short)?"
+ANSWER = r"""הירח מושך את הים, לפי $a \approx 1/r^3$ ולפי `height(1)`.
+
+- צד קרוב
+- near side.
+
+> ציטוט
+
+- [x] לבדוק
+
+| מקום | גובה |
+| --- | ---: |
+| Fundy | 16 |
+
+This is English, in the same answer.
+
+```python
+print(1)
+```
+"""
+# Where the text of what a selector finds begins, in shares of its line's or its box's width from the left.
+SIDES = """() => {
+    const text = (node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return [...range.getClientRects()].at(0);
+    };
+    const block = document.querySelector("article:last-of-type .markdown").getBoundingClientRect();
+    const side = ({left, right}) => (left - block.left < block.right - right ? "left" : "right");
+    const of = (selector) => side(text(document.querySelector(`.markdown ${selector}`)));
+    const [near, english] = document.querySelectorAll(".markdown li");
+    return {
+        paragraph: of("p"),
+        items: [side(text(near)), side(text(english))],
+        quote: getComputedStyle(document.querySelector("blockquote")).borderRightWidth !== "0px" ? "right" : "left",
+        box: side(document.querySelector(".markdown li input").getBoundingClientRect()),
+        table: side(document.querySelector(".markdown th").getBoundingClientRect()),
+        cells: [...document.querySelectorAll(".markdown td")].map((cell) => getComputedStyle(cell).direction),
+        english: side(text([...document.querySelectorAll(".markdown p")].at(-1))),
+        code: of("pre code"),
+    };
+}"""
+# What lies left of what, inside one line that runs from right to left.
+IN_ORDER = """() => {
+    const across = (selector) =>
+        [...document.querySelectorAll(selector)].map((element) => element.getBoundingClientRect().left);
+    const code = document.querySelector(".markdown p code");
+    const at = (offset) => {
+        const range = document.createRange();
+        range.setStart(code.firstChild, offset);
+        range.setEnd(code.firstChild, offset + 1);
+        return range.getBoundingClientRect().left;
+    };
+    const rising = (places) => places.every((place, index) => index === 0 || place >= places[index - 1]);
+    return {
+        formula: rising(across(".markdown p .katex-html > .base")),
+        code: rising([...code.textContent].map((_, offset) => at(offset))),
+    };
+}"""
+LINES = """() => {
+    const field = document.querySelector("[data-testid=question] > div");
+    const range = document.createRange();
+    range.selectNodeContents(field);
+    const [first, second] = [...range.getClientRects()].filter(({width}) => width > 1);
+    const {left, right} = field.getBoundingClientRect();
+    return [right - first.right < 2, second.left - left < 2];
+}"""
+
+
+async def test_each_block_of_an_answer_runs_in_its_own_direction(chat: ChatPage) -> None:
+    response = await chat.page.request.post("/api/import", data=one_turn("גאות", QUESTION, ANSWER))
+    await chat.page.goto(f"/c/{(await response.json())['imported'][0]}")
+    await chat.page.locator(".katex").first.wait_for()
+    assert await chat.page.evaluate(SIDES) == {
+        "paragraph": "right",
+        "items": ["right", "right"],
+        "quote": "right",
+        "box": "right",
+        "table": "right",
+        "cells": ["rtl", "rtl"],
+        "english": "left",
+        "code": "left",
+    }
+    # What is of no language stays as it was written.
+    assert await chat.page.evaluate(IN_ORDER) == {"formula": True, "code": True}
+    assert await chat.page.evaluate(LINES) == [True, True]

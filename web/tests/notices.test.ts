@@ -1,0 +1,17 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { Notices } from "../src/stores/notices.svelte";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+it("goes by itself, but not while it is held", () => {
+  const notices = new Notices();
+  notices.show("It was deleted.", { label: "Undo", act: () => undefined });
+  notices.hold();
+  vi.advanceTimersByTime(60_000);
+  expect(notices.current).toBe("It was deleted.");
+  notices.release();
+  vi.advanceTimersByTime(60_000);
+  expect([notices.current, notices.remedy]).toEqual([null, null]);
+});

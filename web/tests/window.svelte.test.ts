@@ -22,13 +22,14 @@ describe("the messages of a long chat that are drawn", () => {
   });
 
   it("are fewer of long ones at first, and none of them goes as an answer grows", () => {
-    const messages = $state(chat(40, "long ".repeat(150)));
+    const messages = $state(chat(40, "long ".repeat(75)));
     const shown = new MessageWindow(() => messages);
     expect(shown.from).toBe(36);
     expect(shown.starts).toEqual([36, 38]);
     shown.revealTo(0);
     expect(shown.from).toBe(0);
     shown.reset();
+    expect(shown.from).toBe(36);
     messages[39]!.content += "longer ".repeat(1_000);
     expect(shown.from).toBe(36);
     messages.push(...chat(2));
@@ -40,6 +41,6 @@ describe("the messages of a long chat that are drawn", () => {
     const shown = new MessageWindow(() => messages);
     expect(shown.starts).toEqual([]);
     messages.push(...chat(6, "long ".repeat(1_000)));
-    expect(shown.from).toBe(2);
+    expect(shown.from).toBe(4);
   });
 });

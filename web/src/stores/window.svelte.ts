@@ -3,8 +3,8 @@ import { untrack } from "svelte";
 /** How many messages are drawn at the end of a chat. */
 const AT_END = 20;
 /** When it is opened, of long messages only what fills a screen: with all of them the first frame would come late. */
-const LEAST_AT_FIRST = 4;
-const CHARACTERS_AT_FIRST = 2_500;
+const LEAST_AT_FIRST = 2;
+const CHARACTERS_AT_FIRST = 1_200;
 /** By how many more at a time: a question and its answer, as a frame has room for no more. */
 export const STEP = 2;
 

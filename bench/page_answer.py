@@ -1,6 +1,6 @@
-"""What the streamed answer of `bench.page_streaming` says: Markdown with all that an answer may hold."""
+"""What the streamed answers of `bench.page_streaming` say."""
 
-ANSWER = r"""
+MARKDOWN = r"""
 
 ## The tides, part after part
 
@@ -26,3 +26,21 @@ def height(hours: float, mean: float = 5.0, range_m: float = 4.0) -> float:
 
 > Time and tide wait for no man, and an answer that is being read waits for nobody either.
 """
+"""All that an answer may hold; said again and again."""
+
+
+def code(lines: int) -> str:
+    """One block of so many lines, a multiple of four."""
+    functions = (
+        f"def height_{number}(hours: float) -> float:\n"
+        f"    # {number} metres above zero.\n"
+        f"    return {number} * cos(hours)\n\n"
+        for number in range(lines // 4)
+    )
+    return "".join(("```python\n", *functions, "```\n"))
+
+
+def table(rows: int) -> str:
+    """One table of so many rows, below its head."""
+    body = (f"| {number} | **{number % 12}** | `{number / 2}` twelfths |\n" for number in range(rows))
+    return "".join(("| Hour | Change | Of the range |\n| :--- | ---: | :--- |\n", *body))

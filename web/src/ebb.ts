@@ -1,6 +1,7 @@
 import { createContext } from "svelte";
 
 import { Api } from "./services/api";
+import { Highlighter } from "./services/highlighter";
 import { Tabs } from "./services/tabs";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
@@ -29,6 +30,7 @@ export interface Ebb {
   notices: Notices;
   places: Places;
   warmth: Warmth;
+  highlighter: Highlighter;
 }
 
 export function createEbb(): Ebb {
@@ -58,6 +60,7 @@ export function createEbb(): Ebb {
     notices: new Notices(),
     places,
     warmth: new Warmth(api, (id) => places.look([id]).then(() => places.of(id))),
+    highlighter: new Highlighter(),
   };
 }
 

@@ -6,4 +6,5 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/markdown.css";
 
-mount(App, { target: document.getElementById("app")!, props: { ebb: createEbb() } });
+// In a task of its own: reading the script and drawing the page at once would take longer than a frame may.
+setTimeout(() => mount(App, { target: document.getElementById("app")!, props: { ebb: createEbb() } }));

@@ -1,29 +1,31 @@
 import type { Token, Tokens } from "marked";
 
 import { lex } from "./markdown";
+import { OpenBlock, own } from "./open_block";
 
 /** A text that may still continue as the next item of the list before it. */
 const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
 
-/** What a line that gives a link its address begins with. */
-const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
-
 /**
  * Cuts a growing Markdown text into blocks so that only its end is parsed again: blocks before the last blank line
  * can no longer change and keep their identity, the tail is lexed anew at each update. Of a list that grows there, items
- * that read as before are the same objects, too.
+ * that read as before are the same objects, too. Of code in a fence and of a table only the last lines are lexed.
  */
 export class BlockSplitter {
   private finished: Token[] = [];
   private finishedText = "";
   /** The last block of the last call. */
   private last: Token | undefined;
+  /** That block, if it is all there is behind the finished ones and grows line by line. */
+  private open: OpenBlock | null = null;
 
   /** The blocks of `text`; when it extends the text of the last call, finished blocks are the same objects. */
   update(text: string): Token[] {
-    const source = text.replace(/\r\n?/g, "\n");
+    const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
     if (!source.startsWith(this.finishedText)) this.reset();
-    const tail = lex(source.slice(this.finishedText.length));
+    const rest = source.slice(this.finishedText.length);
+    const extended = this.open?.extend(rest) ?? null;
+    const tail = extended ?? lex(own(rest));
     const last = tail.at(-1);
     if (last !== undefined && this.last !== undefined) keepItems(last, this.last);
     this.last = last;
@@ -32,12 +34,14 @@ export class BlockSplitter {
       this.finishedText += token.raw;
       if (token.type !== "space") this.finished.push(token);
     }
+    if (cut > 0 || extended === null) this.open = tail.length === cut + 1 ? OpenBlock.of(last!) : null;
     return [...this.finished, ...tail.slice(cut).filter((token) => token.type !== "space")];
   }
 
   /** The blocks of `text`, which grows no more; those that were finished are the same objects here as well. */
   finish(text: string): Token[] {
-    if (!DEFINITION.test(text)) return this.update(text);
+    const blocks = this.update(text);
+    if (!blocks.some(({ type }) => type === "def")) return blocks;
     // A link may be defined after the blocks that use it.
     return lex(text.replace(/\r\n?/g, "\n")).filter(({ type }) => type !== "space");
   }
@@ -46,6 +50,7 @@ export class BlockSplitter {
     this.finished = [];
     this.finishedText = "";
     this.last = undefined;
+    this.open = null;
   }
 }
 
@@ -58,8 +63,12 @@ function keepItems(token: Token, before: Token): void {
   });
 }
 
-/** How many leading tokens can no longer change: those before the last blank line that has text after it. */
+/**
+ * How many leading tokens can no longer change: those before a fence or a table that has begun, and those before the last
+ * blank line that has text after it.
+ */
 function finishedCount(tokens: readonly Token[]): number {
+  if (tokens.length > 0 && OpenBlock.of(tokens.at(-1)!) !== null) return tokens.length - 1;
   for (let index = tokens.length - 1; index > 0; index--) {
     if (tokens[index]!.type !== "space" || index === tokens.length - 1) continue;
     const rest = tokens.slice(index).reduce((text, token) => text + token.raw, "");

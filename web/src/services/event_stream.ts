@@ -11,12 +11,14 @@ export async function* readMessages(response: Response, signal: AbortSignal): As
   if (response.body === null) throw new UnreachableError();
   const ready: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => ready.push(message) });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body.getReader();
+  // Not piped through a TextDecoderStream, which takes several promises for each token.
+  const decoder = new TextDecoder();
   try {
     for (;;) {
       const { done, value } = await orSilence(reader.read(), signal);
       if (done) return;
-      parser.feed(value);
+      parser.feed(decoder.decode(value, { stream: true }));
       yield* ready.splice(0);
     }
   } finally {

@@ -54,6 +54,26 @@ export function renderBlock(token: Token): string {
   return sanitise(marked.parser([token]));
 }
 
+/** HTML of a table's head, to stand in `thead`. */
+export function renderHead(header: Tokens.TableCell[]): string {
+  return within("thead", renderTable(header, []));
+}
+
+/** HTML of some rows of a table, to stand in `tbody`. */
+export function renderRows(rows: readonly Tokens.TableCell[][]): string {
+  return within("tbody", renderTable([], [...rows]));
+}
+
+function renderTable(header: Tokens.TableCell[], rows: Tokens.TableCell[][]): string {
+  const table: Tokens.Table = { type: "table", raw: "", align: [], header, rows };
+  return renderBlock(table);
+}
+
+/** Raw HTML in a cell is text by now, so no other element of this name is there. */
+function within(name: string, html: string): string {
+  return html.slice(html.indexOf(`<${name}>`) + name.length + 2, html.lastIndexOf(`</${name}>`));
+}
+
 /** HTML of the inline content of a heading, or of a tight list item's text. */
 export function renderInline(token: Token): string {
   const tokens = (token as Tokens.Text).tokens ?? [token];

@@ -48,6 +48,11 @@ export class Chat {
     return this.path.messages;
   }
 
+  /** Where a conversation branches at all, its shown path has an alternative somewhere. */
+  get branched(): boolean {
+    return this.path.branched;
+  }
+
   /**
    * Shows conversation `id`, or the empty page; an answer that is still being written is followed.
    * branch: a message whose branch is to be shown.

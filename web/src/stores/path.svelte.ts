@@ -17,10 +17,13 @@ export interface ShownMessage extends Message {
 /** The messages from the first question to the head, as far as the page knows them. */
 export class Path {
   messages = $state<ShownMessage[]>([]);
+  /** Whether there is another branch somewhere. Kept here, as asking each message of a long chat takes a frame. */
+  branched = $state(false);
   private made = 0;
 
   /** What the server has, in place of what was here. */
   replace(messages: readonly Message[]): void {
+    this.branched = messages.some(hasSiblings);
     const keys = new Map(this.messages.map(({ id, key }) => [id, key]));
     this.messages = messages
       .filter(({ role }) => role !== "system")
@@ -34,6 +37,7 @@ export class Path {
   /** A message of our own, not sent yet, at the end. beside: the one that it is an alternative to. */
   add(role: Role, content: string, conversationId: string | null, beside: ShownMessage | null = null): ShownMessage {
     const id = newMessageId();
+    this.branched ||= beside !== null;
     this.messages.push({
       key: beside?.key ?? `own-${++this.made}`,
       id,
@@ -56,7 +60,7 @@ export class Path {
   }
 
   discard(key: string): void {
-    this.messages = this.messages.filter((message) => message.key !== key);
+    this.restore(this.messages.filter((message) => message.key !== key));
   }
 
   /** Shows only what comes before `message`; returns what was shown, to be brought back with `restore`. */
@@ -68,6 +72,7 @@ export class Path {
 
   restore(messages: ShownMessage[]): void {
     this.messages = messages;
+    this.branched = messages.some(hasSiblings);
   }
 
   update(key: string, changes: Partial<Message>): void {
@@ -98,4 +103,8 @@ export class Path {
   private find(key: string): ShownMessage | undefined {
     return this.messages.findLast((message) => message.key === key);
   }
+}
+
+function hasSiblings({ sibling_ids }: Message): boolean {
+  return (sibling_ids?.length ?? 1) > 1;
 }

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+
+import { codeNodes } from "../src/services/code_dom";
+import { CodeLines, LINES } from "../src/services/code_lines";
+import { Colouring, type Colour } from "../src/services/colouring";
+import { highlight } from "../src/services/highlight";
+
+const line = (number: number) => `x_${number} = """a < b & 'c'""" # ${number}\n`;
+const code = Array.from({ length: 2.5 * LINES }, (_, number) => line(number)).join("");
+/** A string that goes on over several pieces. */
+const long = `x = """\n${code.replaceAll('"""', "'")}"""\n`;
+
+const textOf = (html: string) => codeNodes(html).textContent;
+
+describe("code in pieces", () => {
+  it("is all there, and pieces that are full stay the same while it grows", () => {
+    const lines = new CodeLines();
+    for (let length = 0; length < code.length; length += 7) {
+      const pieces = lines.update(code.slice(0, length));
+      expect(pieces.join("")).toBe(code.slice(0, length));
+      expect(pieces.slice(0, -1).every((piece) => piece.split("\n").length === LINES + 1)).toBe(true);
+    }
+    expect(lines.update(code)).toHaveLength(3);
+    expect(lines.update("other")).toEqual(["other"]);
+  });
+
+  it.each([code, long])("has its colours in the same pieces", (text) => {
+    const html = highlight(text, "python")!;
+    expect(html.map(textOf)).toEqual(new CodeLines().update(text));
+    expect(html[0]).toContain("hljs-string");
+  });
+
+  it("has none in a language that is not known", () => {
+    expect(highlight("a", "tidal")).toBeNull();
+  });
+});
+
+describe("coloured code", () => {
+  it("looks as the highlighter says", () => {
+    const host = document.createElement("code");
+    const [html] = highlight("f(f'<{x & y}>')  # &lt;", "python")!;
+    host.append(codeNodes(html!));
+    expect(host.innerHTML).toBe(html!.replaceAll("&#x27;", "'"));
+    expect(host.textContent).toBe("f(f'<{x & y}>')  # &lt;");
+  });
+
+  it.each([
+    "<img src=x onerror=alert(1)>",
+    '<span onclick="alert(1)">x</span>',
+    '<span class="a" onclick="alert(1)">x</span>',
+    '<span class="a"><script>alert(1)</script></span></span></span>',
+    "&lt;script&gt;&#x3c;img src=x&gt;",
+    "<",
+  ])("holds nothing but spans and text: %s", (html) => {
+    const host = document.createElement("code");
+    host.append(codeNodes(html));
+    for (const element of host.querySelectorAll("*")) {
+      expect(element.tagName).toBe("SPAN");
+      expect(element.getAttributeNames()).toEqual(["class"]);
+    }
+  });
+});
+
+describe("code that is being written", () => {
+  const mark = (text: string) => new CodeLines().update(text).map((piece) => `<span class="m">${piece}</span>`);
+
+  it("has colours in the end, and only pieces that changed are told to be drawn", async () => {
+    const shown: (readonly Colour[])[] = [];
+    const asked: string[] = [];
+    const done = new Promise<void>((resolve) => {
+      const colouring = new Colouring(
+        (text) => (asked.push(text), Promise.resolve(mark(text))),
+        (colours) => {
+          shown.push(colours);
+          if (colours.map(({ text }) => text).join("") === code) resolve();
+        },
+      );
+      const begin = code.slice(0, 1.5 * LINES * line(10).length);
+      colouring.update(begin, "python", true);
+      colouring.update(code, "python", false);
+    });
+    await done;
+    expect(asked.at(-1)).toBe(code);
+    expect(shown.at(-1)!.map(({ html }) => html)).toEqual(mark(code));
+    expect(shown.at(-1)![0]).toBe(shown[0]![0]);
+  });
+
+  it("is asked for no more where nobody knows its language, and after its end", async () => {
+    let asked = 0;
+    const colouring = new Colouring(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
+    colouring.update("a", "tidal", true);
+    await Promise.resolve();
+    colouring.update("ab", "tidal", true);
+    expect(asked).toBe(1);
+    const ended = new Colouring(() => (asked++, Promise.resolve([])), () => undefined);
+    ended.end();
+    ended.update("a", "python", false);
+    expect(asked).toBe(1);
+  });
+});

@@ -1,0 +1,48 @@
+import type { Tokens } from "marked";
+import { describe, expect, it } from "vitest";
+
+import { BlockSplitter } from "../src/services/blocks";
+import { lex } from "../src/services/markdown";
+
+const PIECES = [
+  "Text before it:\n", "Text.\n\n", "\n", "\n\n", "- item\n", "> quoted\n", "# Heading\n", "<div>\n", "---\n",
+  "```python\n", "```\n", "````\n", "~~~\n", "``", "   ```\n", "x = 1\n", "  indented\n", "\n  \n", "a ``` b\n",
+  "| a | b |\n", "|---|--:|\n", "| 1 | *2* |\n", "| 3 `|` \n", "1 | 2\n", "|", "a: b\n",
+];
+
+/** The same sequence of numbers from 0 to 1 for the same seed (mulberry32). */
+function numbers(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What of the blocks is drawn; not the blank end that some of them carry. */
+const shape = (blocks: readonly { type: string; raw: string }[]) =>
+  blocks.filter(({ type }) => type !== "space").map(({ raw, ...rest }) => ({ ...rest, raw: raw.trimEnd() }));
+
+describe("code and tables that grow", () => {
+  it("are at every length what they are when the text is parsed whole", () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const next = numbers(seed);
+      const text = Array.from({ length: 14 }, () => PIECES[Math.floor(next() * PIECES.length)]).join("");
+      const splitter = new BlockSplitter();
+      for (let length = 1; length <= text.length; length += 1 + Math.floor(next() * 4)) {
+        const grown = text.slice(0, length);
+        expect(shape(splitter.update(grown)), JSON.stringify(grown)).toEqual(shape(lex(grown)));
+      }
+    }
+  });
+
+  it("keep what was made of earlier lines", () => {
+    const splitter = new BlockSplitter();
+    const rows = (text: string) => (splitter.update(text)[0] as Tokens.Table).rows;
+    rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3");
+    const before = rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3 |\n");
+    const after = rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3 |\n\nThe end.");
+    expect(after.map((row, index) => row === before[index])).toEqual([true, true, false]);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+
+import { MessageWindow } from "../src/stores/window.svelte";
+
+describe("the messages of a long chat that are drawn", () => {
+  const chat = (count: number, content = "") => Array.from({ length: count }, () => ({ content }));
+
+  it("are all of a short one", () => {
+    expect(new MessageWindow(() => chat(20)).from).toBe(0);
+  });
+
+  it("are the last ones, more as they are looked for, and at once up to one that is named", () => {
+    const messages = chat(2_000);
+    const shown = new MessageWindow(() => messages);
+    expect(shown.from).toBe(1_980);
+    shown.reveal();
+    expect(shown.from).toBe(1_978);
+    shown.revealTo(1_001);
+    expect(shown.from).toBe(1_000);
+    shown.reset();
+    expect(shown.from).toBe(1_980);
+  });
+
+  it("are fewer of long ones at first, and none of them goes as an answer grows", () => {
+    const messages = $state(chat(40, "long ".repeat(75)));
+    const shown = new MessageWindow(() => messages);
+    expect(shown.from).toBe(36);
+    expect(shown.starts).toEqual([36, 38]);
+    shown.revealTo(0);
+    expect(shown.from).toBe(0);
+    shown.reset();
+    expect(shown.from).toBe(36);
+    messages[39]!.content += "longer ".repeat(1_000);
+    expect(shown.from).toBe(36);
+    messages.push(...chat(2));
+    expect(shown.from).toBe(38);
+  });
+
+  it("are of an empty chat what comes", () => {
+    const messages = $state(chat(0));
+    const shown = new MessageWindow(() => messages);
+    expect(shown.starts).toEqual([]);
+    messages.push(...chat(6, "long ".repeat(1_000)));
+    expect(shown.from).toBe(4);
+  });
+});

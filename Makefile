@@ -32,7 +32,11 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
 comma := ,
 
-# Run a command with the checks beside it: tests wait often enough to leave a core to them. They speak after it.
+# Two processes, whatever the machine: tests wait for servers and the disk, and an engine may use every core. To see
+# one test's output as it comes, or to debug: make test ARGS="-n 0 -s -k name".
+PYTEST := $(BIN)/python -m pytest -n 2
+
+# Run a command with the checks beside it. They speak after it.
 check-beside = $(MAKE) --no-print-directory lint web-test >.make/checks.log 2>&1 & checks=$$!; \
 	$(1); tests=$$?; wait $$checks; checked=$$?; cat .make/checks.log; exit $$((tests | checked))
 
@@ -46,10 +50,10 @@ serve: setup ## set everything up, then run the server (ARGS="--port 9000")
 setup: .make/ebb app/static/index.html ## set everything up, start nothing
 
 test: test-setup ## check and test everything, small sizes
-	@$(call check-beside,$(BIN)/python -m pytest $(ARGS))
+	@$(call check-beside,$(PYTEST) $(ARGS))
 
 test-full: test-setup ## the same with the large sizes
-	@$(call check-beside,$(BIN)/python -m pytest --size full $(ARGS))
+	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
 test-kernels: test-setup .make/triton ## play the kernels of a GPU on the CPU, and compile them; five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)

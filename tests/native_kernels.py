@@ -28,12 +28,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def kernels(pytestconfig: pytest.Config) -> "Callable[[str], Kernels]":
-    """Kernels by the name of an instruction set, compiled again only after their sources changed."""
+def kernels() -> "Callable[[str], Kernels]":
+    """Kernels by the name of an instruction set, compiled again only when their sources changed; by one process."""
     # The unit tests share the plugins and do without torch.
     from engine.cpu.build import build_kernels
     from engine.cpu.instruction_set import choose_instruction_set
     from engine.cpu.library import Kernels
+    from models.staging import exclusive
+    from tests.conftest import default_cache_dir
 
-    folder = pytestconfig.cache.mkdir("native")
-    return lambda name: Kernels(build_kernels(choose_instruction_set(name), folder, lambda _: None))
+    def build(name: str) -> Kernels:
+        folder = default_cache_dir()
+        with exclusive(folder / "kernels", print):
+            return Kernels(build_kernels(choose_instruction_set(name), folder, print))
+
+    return build

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright, expect
 
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
@@ -15,6 +15,9 @@ from tests.e2e.server_process import ServerProcess, ebb_process
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STATIC = Path(__file__).parents[2] / "app" / "static"
+
+# The page has the machine for itself at no time: a deadline, not a guess of how long something takes.
+DEADLINE_MS = 20_000
 
 NewPage = Callable[..., Awaitable[ChatPage]]
 
@@ -26,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium_path() -> str:
     for name in BROWSERS:
         path = shutil.which(name)
@@ -35,7 +38,7 @@ def chromium_path() -> str:
     pytest.skip("There is no Chromium here; install it (Debian, Ubuntu: apt-get install chromium)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server_process(
     chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
@@ -47,15 +50,16 @@ def server_process(
         yield process
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(server_process: ServerProcess) -> str:
     """The address of the server."""
     return server_process.url
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def browser(chromium_path: str) -> AsyncIterator[Browser]:
     """Chromium; each test opens contexts of its own in it, which share nothing, and closes them."""
+    expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
         # Chromium's own sandbox cannot be had as root, which tests in containers are.
         browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])

@@ -71,7 +71,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(api: Api, http
     await api.engine.until_running(1)
     api.engine.allow(1)
     stream = events(await asking)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert [(await anext(stream)).kind for _ in range(3)] == ["message_start", "content_block_start", "ping"]
         for step in range(3):
             assert (await anext(stream)).data["delta"]["text"] == f" w{step}"

@@ -37,7 +37,7 @@ async def fetched(http: aiohttp.ClientSession, conversation_id: str) -> dict[str
 
 
 async def take(stream: Any, count: int) -> list[Event]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return [await anext(stream) for _ in range(count)]
 
 

@@ -84,7 +84,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_fault(
         writer.write(head)
         await writer.drain()
         writer.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             # The log is written by the server's task, which nobody can be woken by.
             while not any(record.name == "ebb.requests" for record in caplog.records):  # noqa: ASYNC110
                 await asyncio.sleep(0)

@@ -99,7 +99,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
     api.engine.hold()
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
     chunks = aiter(stream)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         for step in range(3):
             api.engine.allow(1)
             if step == 0:
@@ -139,7 +139,7 @@ async def test_comments_between_the_events_are_passed_over(
     monkeypatch.setitem(defaults, "ping_seconds", 0.01)
     api.engine.hold()
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await pinged.wait()
     api.engine.allow(None)
     chunks = [chunk async for chunk in stream]

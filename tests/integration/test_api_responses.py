@@ -32,14 +32,14 @@ def text_in(events: list[ResponseStreamEvent]) -> str:
 
 
 async def all_of(stream: Any) -> list[ResponseStreamEvent]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return [event async for event in stream]
 
 
 async def until_text(stream: Any, text: str) -> list[ResponseStreamEvent]:
     """The events up to the one with which `text` has come."""
     seen: list[ResponseStreamEvent] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while text_in(seen) != text:
             seen.append(await anext(stream))
     return seen
@@ -216,7 +216,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     events = aiter(stream)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         for kind, _ in EVENTS_BEFORE[:2]:
             assert (await anext(events)).type == kind
         for step in range(3):
@@ -275,7 +275,7 @@ async def test_a_response_in_the_background_is_looked_at_until_it_is_there(clien
     response = await client.responses.create(model="fake-1", input="hi", background=True)
     assert (response.status, response.background, response.output) == ("in_progress", True, [])
     api.engine.allow(None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while response.status == "in_progress":
             response = await client.responses.retrieve(response.id)
     assert (response.status, response.output_text) == ("completed", WHOLE_ANSWER)

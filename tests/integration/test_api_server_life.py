@@ -114,7 +114,7 @@ async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_
         _, response = await asked(server, http)
         server.process.send_signal(signal.SIGTERM)
         await server.read_log_until("SIGTERM: stopping")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             while (await (await http.get("/health")).json())["status"] != "stopping":
                 continue
         refused = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x"})
@@ -204,7 +204,7 @@ async def saved(database: Path, num_tokens: int) -> None:
     """Wait until the file holds so much of an unfinished answer."""
     connection = sqlite3.connect(database)
     sql = "SELECT coalesce(sum(length(token_ids)), 0) FROM run_event"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(20):
         # Another process writes it: there is nothing to wait on.
         while connection.execute(sql).fetchone()[0] < num_tokens * ID_BYTES:  # noqa: ASYNC110
             await asyncio.sleep(0.02)

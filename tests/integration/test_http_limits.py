@@ -46,7 +46,7 @@ class Client:
         self.writer.write(data)
 
     async def answer(self) -> Answer:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
             body = await self.reader.readexactly(int(headers.get("content-length", "0")))
@@ -54,7 +54,7 @@ class Client:
 
     async def closed(self) -> bytes:
         """What comes until the server closes."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             try:
                 return await self.reader.read()
             except ConnectionResetError:
@@ -235,7 +235,7 @@ async def test_a_client_that_takes_nothing_does_not_hold_its_connection(short_de
         connected(server) as client,
     ):
         client.send(b"GET /large HTTP/1.1\r\n" + HEAD + b"\r\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             await ended.wait()
 
 

@@ -200,14 +200,14 @@ class FakeEngine:
 
     async def until_running(self, count: int) -> None:
         """Wait until exactly so many requests have not ended."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while self.running != count:
                 self._change = asyncio.Event()
                 await self._change.wait()
 
     async def until_produced(self, stream: FakeStream, count: int) -> None:
         """Wait until a request has so many tokens."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while len(stream.produced) < count:
                 self._change = asyncio.Event()
                 await self._change.wait()
@@ -297,7 +297,7 @@ class FakeEngine:
 
     async def until_erased(self, count: int) -> list[Trail]:
         """Wait until so many trails were given up."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while len(self.erased) < count:
                 self._change = asyncio.Event()
                 await self._change.wait()

@@ -22,7 +22,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 async def ended(run: Run) -> Message:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await run.ended.wait()
     return run.answer
 

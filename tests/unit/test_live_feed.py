@@ -31,7 +31,7 @@ class Clock:
 
     async def tick(self, seconds: float = 1.0) -> None:
         """Let them pass, and the sample be taken."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await self._waits.wait()
             self._waits.clear()
             self._ticks.put_nowait(seconds)
@@ -58,7 +58,7 @@ class Follower:
 
     async def read(self) -> list[tuple[str, dict[str, Any]]]:
         """(id, sample) of each event that came at once."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             return events_of(await anext(self._frames))
 
 

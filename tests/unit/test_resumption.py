@@ -67,7 +67,7 @@ async def process(path: Path, engine: FakeEngine | None = None, *, ready: bool =
 
 
 async def end_of(run: Run) -> Message:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await run.ended.wait()
     return run.answer
 
@@ -95,7 +95,7 @@ async def test_a_client_that_comes_back_before_the_engine_is_ready_misses_nothin
         frames = log.follow(log.cursor(f"{run.id}:0.3"))
         assert b'"text":" w2"' in await anext(frames)
         second.ready()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             rest = b"".join([frame async for frame in frames])
     assert b" w2" not in rest.split(b"event: done")[0]
     assert WHOLE_ANSWER.encode() in rest

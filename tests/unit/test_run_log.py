@@ -34,12 +34,12 @@ def parsed(frame: bytes) -> tuple[str, str, dict[str, Any]]:
 
 
 async def drained(frames: AsyncIterator[bytes]) -> list[tuple[str, str, dict[str, Any]]]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return [parsed(frame) async for frame in frames]
 
 
 async def next_frame(frames: AsyncIterator[bytes]) -> tuple[str, str, dict[str, Any]]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return parsed(await anext(frames))
 
 

@@ -17,7 +17,7 @@ def new_log(*deltas: tuple[str, int]) -> RunLog:
 
 
 async def all_news(log: RunLog, after: int) -> list[Delta]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return [delta async for deltas in log.news(after) for delta in deltas]
 
 
@@ -41,7 +41,7 @@ async def test_what_came_meanwhile_comes_at_once_and_what_follows_is_waited_for(
     waiting = asyncio.ensure_future(anext(news))
     await asyncio.sleep(0)
     log.append("c", 3)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert await waiting == [Delta(4, "c")]
 
 

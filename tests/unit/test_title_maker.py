@@ -63,7 +63,7 @@ async def answered(services: Services, content: str, **fields: Any) -> tuple[Con
 
 async def settled(titles: TitleMaker) -> None:
     """Every title that was to come is there."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await titles.settled()
 
 

@@ -37,14 +37,14 @@ async def ask(services: Services, conversation: Conversation, content: str, **fi
 
 
 async def ended(run: Run) -> Message:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await run.ended.wait()
     return run.answer
 
 
 async def until_text(run: Run, text: str) -> None:
     frames = run.log.follow(1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while run.log.text != text:
             await anext(frames)
 
@@ -318,7 +318,7 @@ async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
     for _ in range(3):
         watched.saved.clear()
         engine.allow(1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await watched.saved.wait()
     (left,) = await store.runs.unfinished()
     assert left.deltas == [Delta(2, " w0"), Delta(3, " w1"), Delta(4, " w2")]

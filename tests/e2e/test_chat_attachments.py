@@ -75,6 +75,7 @@ async def test_a_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path
     conversation = await chat.open_new_chat(tokens=1)
     dropped = tmp_path / "dropped.pdf"
     dropped.write_bytes(TIDES)
+    await expect(chat.composer).to_be_focused()
     devtools = await chat.page.context.new_cdp_session(chat.page)
     data = {"items": [], "files": [str(dropped)], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):

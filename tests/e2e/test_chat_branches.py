@@ -65,3 +65,22 @@ async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:
     after = (await chat.stored(conversation))["messages"][-1]
     assert after["id"] == before["id"]
     assert after["content"].startswith(before["content"])
+
+
+async def test_an_earlier_answer_can_be_asked_for_again_and_what_followed_is_kept(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=2)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+    await chat.send("And a bird.")
+    await expect(chat.answers).to_have_count(2)
+    await chat.expect_status("incomplete")
+
+    await chat.answers.first.get_by_role("button", name="Retry").click()
+
+    await expect(chat.questions).to_have_text(["Name a fish."])
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.expect_status("incomplete")
+    await expect(chat.button("Send")).to_be_visible()
+    assert len((await chat.stored(conversation))["messages"]) == 2
+    await chat.button("Previous version").click()
+    await expect(chat.questions).to_have_text(["Name a fish.", "And a bird."])

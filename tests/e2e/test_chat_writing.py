@@ -27,7 +27,9 @@ print(1)
 SIDES = """() => {
     const text = (node) => {
         const range = document.createRange();
-        range.selectNodeContents(node);
+        const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+        do range.selectNodeContents(texts.nextNode());
+        while (range.toString().trim() === "");
         return [...range.getClientRects()].at(0);
     };
     const block = document.querySelector("article:last-of-type .markdown").getBoundingClientRect();

@@ -46,6 +46,20 @@ describe("branches", () => {
     expect(chat.messages[1]!.sibling_ids).toEqual(["msg_a", id]);
   });
 
+  it("finds an answer that has only now been given by the id that the server gave it", async () => {
+    const asked = message({ id: "msg_q2", role: "user", content: "Ebb?", parent_id: "msg_a" });
+    const given = message({ id: "msg_a2", parent_id: "msg_q2" });
+    const done = message({ ...given, content: "Yes", status: "complete" });
+    const told = { conversation: conversation(), user_message: asked, message: given };
+    api.sent = [new Wire().send(1, "run", told).send(2, "done", { message: done }).response, new Wire().response];
+
+    await chat.send("Ebb?");
+    await vi.waitFor(() => expect(texts().at(-1)).toEqual(["Yes", "complete"]));
+    await chat.retry(chat.messages.at(-1)!);
+
+    expect(chat.messages.at(-1)!.sibling_ids).toEqual(["msg_a2", api.retried[0]![1]]);
+  });
+
   it("shows a sibling in the place of the message, with the same key", async () => {
     const keys = chat.messages.map(({ key }) => key);
     const other = message({ ...answer, id: "msg_b", content: "The sun", sibling_ids: ["msg_a", "msg_b"] });

@@ -75,9 +75,13 @@ export class Path {
     this.branched = messages.some(hasSiblings);
   }
 
+  /** The server may know it by another id than the page gave it; its siblings are found by the server's. */
   update(key: string, changes: Partial<Message>): void {
     const message = this.find(key);
-    if (message) Object.assign(message, changes);
+    if (message === undefined) return;
+    const { id = message.id } = changes;
+    const sibling_ids = message.sibling_ids.map((sibling) => (sibling === message.id ? id : sibling));
+    Object.assign(message, { sibling_ids }, changes);
   }
 
   /** Takes in an event of the run that writes the answer `key`. */

@@ -33,6 +33,7 @@ from app.schemas.answers import (
     ConversationTree,
     ConversationWithMessages,
     Draft,
+    ErrorBody,
     Found,
     Health,
     Imported,
@@ -80,20 +81,7 @@ _ITEMS: Final[dict[str, Schema]] = {
     "order": {"type": "string", "enum": ["asc", "desc"]},
     "after": _TEXT,
 }
-_ERROR: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "error": {
-            "type": "object",
-            "properties": {
-                "message": {"type": "string"},
-                "type": {"type": "string"},
-                "param": {"type": ["string", "null"]},
-                "code": {"type": ["string", "null"]},
-            },
-        }
-    },
-}
+_ERROR: Final[Schema] = {"type": "object", "properties": {"error": {"$ref": _REF.format(model=ErrorBody.__name__)}}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,46 +183,43 @@ class ConversationTree(Answer):
     messages: list[Outline]
 
 
-class RunOpening(Answer):
-    """Data of the event `run`: what the turn has made. A run that only goes on has made nothing."""
+class RunEvent(Answer):
+    """What the data of every event of a run has."""
 
     sequence_number: int
     run_id: str
+
+
+class RunOpening(RunEvent):
+    """Data of the event `run`: what the turn has made. A run that only goes on has made nothing."""
+
     conversation: Conversation | None = None
     user_message: Message | None = None
     message: Message
 
 
-class RunSnapshot(Answer):
+class RunSnapshot(RunEvent):
     """Data of the event `snapshot`: all so far."""
 
-    sequence_number: int
-    run_id: str
     message: Message
 
 
-class RunDelta(Answer):
+class RunDelta(RunEvent):
     """Data of the event `delta`: what was written since the last one, and what was thought."""
 
-    sequence_number: int
-    run_id: str
     text: str
     reasoning: str | None = None
 
 
-class RunDone(Answer):
+class RunDone(RunEvent):
     """Data of the event `done`, which ends the stream."""
 
-    sequence_number: int
-    run_id: str
     message: Message
 
 
-class RunError(Answer):
+class RunError(RunEvent):
     """Data of the event `error`, which ends the stream. The message keeps what was written."""
 
-    sequence_number: int
-    run_id: str
     error: ErrorBody
     message: Message
 

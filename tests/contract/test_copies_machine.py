@@ -8,15 +8,15 @@ import random
 from collections.abc import Callable
 
 import torch
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
 from engine.worker.cache_engine import CacheEngine
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.device_tensor import plain
+from tests.lives import run_lives
 from tests.sizes import Size
 
 BLOCKS, SLOTS = 5, 4
@@ -157,14 +157,4 @@ def bytes_of_slot(life: CacheLife, slot: int) -> bytes:
 def test_whatever_is_moved_in_whatever_order_every_byte_is_where_it_should_be(size: Size) -> None:
     """10,000 steps in the full size."""
     lives, steps = size.pick(small=(8, 40), full=(130, 100))
-    run_state_machine_as_test(
-        CacheLife,
-        settings=settings(
-            max_examples=lives,
-            stateful_step_count=steps,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-            database=None,
-        ),
-    )
+    run_lives(CacheLife, lives=lives, steps=steps)

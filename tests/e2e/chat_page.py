@@ -81,6 +81,19 @@ class ChatPage:
         await self.page.goto(f"/c/{conversation_id}")
         return conversation_id
 
+    async def take_in(self, file: dict[str, Any]) -> str:
+        """Import a file of one conversation that is not here yet; returns its id."""
+        response = await self.page.request.post("/api/import", data=file)
+        assert response.status == 200, await response.text()
+        [conversation_id] = (await response.json())["imported"]
+        assert isinstance(conversation_id, str)
+        return conversation_id
+
+    async def open_imported(self, file: dict[str, Any]) -> str:
+        conversation_id = await self.take_in(file)
+        await self.page.goto(f"/c/{conversation_id}")
+        return conversation_id
+
     async def lengthen_answers(self, conversation_id: str, *, seconds: float) -> int:
         """From now on answers take about `seconds` at the speed that the last one had; returns their tokens."""
         usage = (await self.stored(conversation_id))["messages"][-1]["usage"]

@@ -40,8 +40,7 @@ async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:
 async def prepare(chat: ChatPage) -> str:
     """The chats that the pictures show; returns the one that is to be resumed."""
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
-        response = await chat.page.request.post("/api/import", data=showcase(title, archived))
-        assert response.status == 200, await response.text()
+        await chat.take_in(showcase(title, archived))
     for title in ("Knots for beginners", "Packing for the weekend"):
         await chat.new_chat(tokens=1, title=title)
     resumed = await chat.open_new_chat(tokens=1, title="Before we sail")

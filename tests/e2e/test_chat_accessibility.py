@@ -84,8 +84,7 @@ async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overf
 async def test_nothing_is_wider_than_the_smallest_screen(new_page: NewPage) -> None:
     chat = await new_page(**PHONE, reduced_motion="reduce")
     await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
-    response = await chat.page.request.post("/api/import", data=one_turn("Long" * 30, "Why" * 60, LONG + WIDE))
-    long = (await response.json())["imported"][0]
+    long = await chat.take_in(one_turn("Long" * 30, "Why" * 60, LONG + WIDE))
 
     async def wide() -> None:
         await chat.page.goto(f"/c/{long}")

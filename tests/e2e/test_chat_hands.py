@@ -94,9 +94,7 @@ async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: 
 
 
 async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(chat: ChatPage) -> None:
-    response = await chat.page.request.post("/api/import", data=long_chat("A long log", 600))
-    conversation = (await response.json())["imported"][0]
-    await chat.page.goto(f"/c/{conversation}")
+    conversation = await chat.open_imported(long_chat("A long log", 600))
     await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
     count = await chat.page.get_by_role("article").count()
     assert 10 < count < 100

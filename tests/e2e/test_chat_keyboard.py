@@ -89,8 +89,7 @@ async def test_escape_closes_only_what_is_on_top(new_page: NewPage) -> None:
 
 
 async def test_a_message_is_edited_and_its_versions_exchanged_by_keys_alone(chat: ChatPage) -> None:
-    response = await chat.page.request.post("/api/import", data=showcase("Versions by keys"))
-    await chat.page.goto(f"/c/{(await response.json())['imported'][0]}")
+    await chat.open_imported(showcase("Versions by keys"))
     await expect(chat.answers.last).to_contain_text("Tides")
     # Nothing is announced that did not happen now.
     await expect(chat.page.get_by_text("Answer finished", exact=True)).to_have_count(0)

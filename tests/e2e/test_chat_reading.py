@@ -14,14 +14,8 @@ READ_CLIPBOARD = "navigator.clipboard.readText()"
 POEM = "Write a poem about the sea, in stanzas of two short lines."
 
 
-async def open_showcase(chat: ChatPage, title: str) -> None:
-    response = await chat.page.request.post("/api/import", data=showcase(title))
-    conversation = (await response.json())["imported"][0]
-    await chat.page.goto(f"/c/{conversation}")
-
-
 async def test_tables_tasks_code_and_formulas_are_set(chat: ChatPage) -> None:
-    await open_showcase(chat, "Set in type")
+    await chat.open_imported(showcase("Set in type"))
     answer = chat.answers.last
     await expect(answer.get_by_role("heading", name="Tides", exact=True)).to_be_visible()
     await expect(answer.locator(".katex").first).to_be_visible()
@@ -40,7 +34,7 @@ async def test_tables_tasks_code_and_formulas_are_set(chat: ChatPage) -> None:
 
 async def test_code_answers_and_questions_are_copied_and_shown_raw(new_page: NewPage) -> None:
     chat = await new_page(permissions=["clipboard-read", "clipboard-write"])
-    await open_showcase(chat, "To be copied")
+    await chat.open_imported(showcase("To be copied"))
     answer = chat.answers.last
 
     await answer.get_by_role("button", name="Copy code").click()

@@ -75,8 +75,7 @@ LINES = """() => {
 
 
 async def test_each_block_of_an_answer_runs_in_its_own_direction(chat: ChatPage) -> None:
-    response = await chat.page.request.post("/api/import", data=one_turn("גאות", QUESTION, ANSWER))
-    await chat.page.goto(f"/c/{(await response.json())['imported'][0]}")
+    await chat.open_imported(one_turn("גאות", QUESTION, ANSWER))
     await chat.page.locator(".katex").first.wait_for()
     assert await chat.page.evaluate(SIDES) == {
         "paragraph": "right",

@@ -4,7 +4,6 @@ import itertools
 from collections import Counter
 from math import inf
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -12,11 +11,11 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from engine.request import Request
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
+from tests.lives import run_lives
 from tests.sizes import Size
 from tests.unit.scheduling_rig import bare_request
 
@@ -161,14 +160,4 @@ def _wait(request: Request) -> tuple[float, int]:
 
 
 def test_nobody_waits_for_ever_and_tenants_get_their_shares(size: Size) -> None:
-    run_state_machine_as_test(
-        QueueLife,
-        settings=settings(
-            max_examples=size.pick(small=150, full=1000),
-            stateful_step_count=100,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_lives(QueueLife, lives=size.pick(small=150, full=1000), steps=100)

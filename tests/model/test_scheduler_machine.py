@@ -6,7 +6,6 @@ import itertools
 from collections import deque
 from math import inf
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -14,7 +13,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
@@ -29,6 +27,7 @@ from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.tiering import Tiering
+from tests.lives import run_lives
 from tests.model.toys import BelievedCost, HalfRight, Slots, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
 
@@ -347,28 +346,8 @@ class SchedulerAtRest(SchedulerLife):
 
 
 def test_whatever_happens_every_answer_is_the_one_computed_alone_and_nothing_leaks(size: Size) -> None:
-    run_state_machine_as_test(
-        SchedulerLife,
-        settings=settings(
-            max_examples=size.pick(small=150, full=1000),
-            stateful_step_count=100,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_lives(SchedulerLife, lives=size.pick(small=150, full=1000), steps=100)
 
 
 def test_what_is_brought_ahead_of_a_request_is_what_it_would_have_computed(size: Size) -> None:
-    run_state_machine_as_test(
-        SchedulerAtRest,
-        settings=settings(
-            max_examples=size.pick(small=100, full=1000),
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_lives(SchedulerAtRest, lives=size.pick(small=100, full=1000), steps=30)

@@ -25,12 +25,10 @@ export type ReuseReport = Schemas["ReuseReport"];
 export type ModelHealth = Schemas["ModelHealth"];
 export type SamplingDefaults = Schemas["SamplingDefaults"];
 export type Health = Schemas["Health"];
-export type TierSample = Schemas["TierSample"];
 export type LiveSample = Schemas["LiveSample"];
 export type ChatParams = Schemas["ChatParams"];
 
 export type Role = Message["role"];
-export type MessageStatus = Message["status"];
 export type ThinkingMode = ModelHealth["thinking"][number];
 export type Tier = keyof LiveSample["tiers"];
 

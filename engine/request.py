@@ -6,7 +6,6 @@ from enum import Enum, auto
 from math import inf
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import LoadOutcome
 from engine.kv.block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
@@ -28,6 +27,15 @@ class RequestStatus(Enum):
     RUNNING = auto()
     PREEMPTED = auto()
     FINISHED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Tokens that a load brought, by where they lay; seconds: how long it took."""
+
+    cpu: int
+    redis: int
+    seconds: float
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -82,7 +90,7 @@ class Request:
     num_drafted: int = 0
     known_to_worker: bool = False
     tiers_asked: bool = False
-    restored: LoadOutcome | None = None
+    restored: Restored | None = None
     cpu_blocks: int = 0
     redis_blocks: int = 0
     reuse_seconds: float | None = None

@@ -3,7 +3,7 @@
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
 from engine.outputs import KVReceipt, Reuse, ReuseEnd
-from engine.request import Request, RequestStatus
+from engine.request import Request, RequestStatus, Restored
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.siblings import source_of, take_prompt
 from engine.scheduling.tiering import Tiering
@@ -88,9 +88,8 @@ class Admission:
 
     def _receipt(self, request: Request) -> KVReceipt:
         """Of its first admission: what was not restored and need not be computed was on the device."""
-        cached = request.num_computed_tokens
-        outcome, size = request.restored, self._blocks.block_size
-        cpu = min(outcome.from_cpu * size, cached) if outcome is not None else 0
-        redis = min(outcome.from_redis * size, cached - cpu) if outcome is not None else 0
-        seconds = outcome.seconds if outcome is not None and outcome.num_blocks else 0.0
+        cached, restored = request.num_computed_tokens, request.restored or Restored(0, 0, 0.0)
+        cpu = min(restored.cpu, cached)
+        redis = min(restored.redis, cached - cpu)
+        seconds = restored.seconds if cpu or redis else 0.0
         return KVReceipt(cached - cpu - redis, cpu, redis, request.num_tokens - cached, seconds * 1e3)

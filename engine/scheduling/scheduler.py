@@ -329,8 +329,7 @@ class Scheduler:
 
     def _collect_loads(self, now: float) -> None:
         if self.tiering is not None:
-            for request, outcome in self.tiering.poll():
-                request.restored = outcome
+            for request in self.tiering.poll():
                 self._states.loaded(request, now)
 
     # Results

@@ -11,7 +11,7 @@ from engine.kv.block import KVCacheBlock
 from engine.kv.block_manager import BlockManager
 from engine.kv.stored_tails import StoredTail, StoredTails
 from engine.outputs import KVReceipt, ReuseEnd
-from engine.request import Request, RequestStatus
+from engine.request import Request, RequestStatus, Restored
 from engine.scheduling.foresight import Foresight
 from engine.scheduling.lifts import LIFT_ID
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
@@ -335,9 +335,9 @@ class Tiering:
             restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
         self.tiers.erase(keys)
 
-    def poll(self) -> list[tuple[Request, LoadOutcome]]:
+    def poll(self) -> list[Request]:
         """Requests whose load ended, with what arrived published and in their block tables."""
-        ended = []
+        ended: list[Request] = []
         self.foresight.forget_lapsed()
         for outcome in self.tiers.poll_loads():
             if outcome.load_id == LIFT_ID:
@@ -350,7 +350,8 @@ class Tiering:
             if restoring.lost:
                 self._give_up(restoring)
                 if not restoring.aborted:
-                    ended.append((request, replace(outcome, from_cpu=0, from_redis=0)))
+                    request.restored = None
+                    ended.append(request)
                 continue
             request.cpu_blocks += outcome.from_cpu
             request.redis_blocks += outcome.from_redis
@@ -362,6 +363,7 @@ class Tiering:
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
+            request.restored = self._restored(restoring, outcome, restored)
             if request.receipt is not None and restored > restoring.num_computed > 0:
                 self._add_to_receipt(request, request.receipt, restoring, outcome, restored)
             if restoring.erased:
@@ -370,8 +372,15 @@ class Tiering:
             if restoring.aborted:
                 self._blocks.free(request)
             else:
-                ended.append((request, outcome))
+                ended.append(request)
         return ended
+
+    def _restored(self, restoring: _Restoring, outcome: LoadOutcome, end: int) -> Restored:
+        """What of the tokens before `end` came with this load: its last block may be needed only partly."""
+        size = self._blocks.block_size
+        tokens = max(0, end - restoring.num_before * size)
+        cpu = min(outcome.from_cpu * size, tokens)
+        return Restored(cpu, tokens - cpu, outcome.seconds)
 
     def _give_up(self, restoring: _Restoring) -> None:
         request = restoring.request

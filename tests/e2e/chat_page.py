@@ -46,6 +46,8 @@ class ChatPage:
 
     async def send(self, text: str) -> None:
         await self.composer.fill(text)
+        # Enter does nothing while the chat is being opened.
+        await expect(self.button("Send")).to_be_enabled()
         await self.composer.press("Enter")
 
     async def text_of_answer(self) -> str:

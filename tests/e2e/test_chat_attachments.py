@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.async_api import FilePayload, expect
+from playwright.async_api import FilePayload, Page, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.pdf_files import chinese, latin, pdf_of
@@ -71,15 +71,32 @@ PASTE = """(field, bytes) => {
 }"""
 
 
+WATCH = """() => {
+    addEventListener("dragover", (event) => document.body.toggleAttribute("data-takes", event.defaultPrevented));
+}"""
+
+
+async def drop(page: Page, file: Path) -> None:
+    """As a hand does it: over the page until the page would take it, and then let go."""
+    devtools = await page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+
+    async def move(kind: str) -> None:
+        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 200, "data": data})
+
+    await page.evaluate(WATCH)
+    await move("dragEnter")
+    while not await page.locator("body[data-takes]").count():
+        await move("dragOver")
+    await move("drop")
+
+
 async def test_a_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dropped = tmp_path / "dropped.pdf"
     dropped.write_bytes(TIDES)
     await expect(chat.composer).to_be_focused()
-    devtools = await chat.page.context.new_cdp_session(chat.page)
-    data = {"items": [], "files": [str(dropped)], "dragOperationsMask": 1}
-    for kind in ("dragEnter", "dragOver", "drop"):
-        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 200, "data": data})
+    await drop(chat.page, dropped)
     files = chat.page.get_by_role("list", name="Files of this message").get_by_role("listitem")
     await expect(files).to_have_text([re.compile(r"^\s*dropped\.pdf\s*\d+ tokens\s*$")])
 

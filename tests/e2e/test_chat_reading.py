@@ -1,8 +1,9 @@
 """Reading: what an answer is set as, what can be taken from it, and that what stands stays as it is."""
 
+import asyncio
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.conftest import NewPage
@@ -135,3 +136,28 @@ async def test_the_settings_of_a_chat_hold_for_its_next_answer_and_for_no_other_
     await chat.button("New chat").click()
     await chat.button("Settings of this chat").click()
     await expect(dialog.get_by_label("System prompt")).to_have_value("")
+
+
+async def test_what_is_not_known_yet_is_not_changed(chat: ChatPage) -> None:
+    conversation = await chat.new_chat(tokens=1)
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def later(route: Route) -> None:
+        asked.set()
+        await answer.wait()
+        await route.continue_()
+
+    await chat.page.route(f"**/api/conversations/{conversation}", later)
+    await chat.page.goto(f"/c/{conversation}")
+    await asked.wait()
+    await chat.composer.fill("Hello")
+    await chat.composer.press("Enter")
+    await expect(chat.button("Settings of this chat")).to_be_disabled()
+    await expect(chat.button("Send")).to_be_disabled()
+    await expect(chat.composer).to_have_value("Hello")
+
+    answer.set()
+    await expect(chat.button("Settings of this chat")).to_be_enabled()
+    await chat.send("Hello")
+    await chat.expect_status("incomplete")
+    await expect(chat.questions).to_have_count(1)

@@ -99,10 +99,10 @@ def test_a_staging_pool_keeps_nothing(redis_server: RedisServer, rigs: Rigs) -> 
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     assert rig.store.pool.nbytes == 64 << 20
     rig.put(keys(range(8)))
-    rig.until_stats(lambda stats: stats.redis_stored_blocks == 8 and stats.cpu_used_bytes == 0)
+    rig.until_stats(lambda stats: stats.redis_stored_blocks == 8)
     for _ in range(2):
+        until(lambda: not any(map(rig.store.contains, keys(range(8)))))
         assert rig.counts(keys(range(8))) == (0, 8)
-        rig.until_stats(lambda stats: stats.cpu_used_bytes == 0)
 
 
 def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, rigs: Rigs) -> None:

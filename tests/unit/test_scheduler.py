@@ -196,6 +196,17 @@ def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 
+def test_a_receipt_counts_of_a_partly_filled_block_what_it_holds() -> None:
+    rig = Rig(store=ToyStore(64))
+    first = rig.add(range(16), max_tokens=4)
+    rig.run()
+    rig.pool.erase([block.key for block in rig.pool._blocks if block.tail_of is not None and block.key is not None])
+    second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
+    rig.run()
+    assert second.receipt is not None
+    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (16, 3, 3)
+
+
 def test_of_a_partly_filled_block_below_only_the_common_beginning_is_kept() -> None:
     rig, first = answered_and_evicted(max_tokens=4)
     other = rig.add([*range(16), *first.output_token_ids[:2], 49, 48, 47], max_tokens=2)

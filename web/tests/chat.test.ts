@@ -66,6 +66,38 @@ describe("the open conversation", () => {
     expect(texts()[1]).toEqual(["assistant", "Good day", "complete"]);
   });
 
+  it("sends nothing before it shows what was said", async () => {
+    api.stored = { ...conversation(), messages: [user] };
+
+    const opening = chat.open("conv_1");
+    expect(await chat.send("too soon")).toBe(false);
+    await opening;
+
+    expect(texts()).toEqual([["user", "hello", "complete"]]);
+  });
+
+  it("has no settings to change before the server said what they are", async () => {
+    api.stored = { ...conversation({ params: { max_tokens: 7 } }), messages: [user] };
+
+    expect(chat.hasSettings).toBe(true);
+    const opening = chat.open("conv_1");
+    expect(chat.hasSettings).toBe(false);
+    await opening;
+
+    expect(chat.hasSettings).toBe(true);
+    expect(chat.settings).toEqual({ system_prompt: null, params: { max_tokens: 7 } });
+  });
+
+  it("has no settings to change while it is being made", async () => {
+    api.sent = [new Wire().response];
+
+    const sending = chat.send("hello");
+    expect(chat.hasSettings).toBe(false);
+    await sending;
+
+    expect(chat.hasSettings).toBe(true);
+  });
+
   it("reads the stored end when the run's log is gone", async () => {
     api.sent = [new Wire().send(0, "run", started).break().response];
     api.followed = [new ApiError(404, { message: "No such run" })];

@@ -24,13 +24,18 @@ export class Chat {
   id = $state<string | null>(null);
   /** As the server had it when the conversation was opened; null where there is none. */
   title = $state<string | null>(null);
-  settings = $state<ChatSettings>(NO_SETTINGS);
+  /** Null while the server has not said what they are. */
+  settings = $state<ChatSettings | null>(NO_SETTINGS);
   phase = $state<Phase>("idle");
   /** The connection of the running answer broke and is being opened again. */
   lost = $state(false);
   /** Why the conversation could not be opened. */
   problem = $state<Problem | null>(null);
   readonly busy = $derived(this.phase === "waiting" || this.phase === "sending" || this.phase === "answering");
+  /** What was said so far is here, so that more can be said. */
+  readonly ready = $derived(this.phase !== "loading" && this.problem === null);
+  /** What would be changed is known: also a conversation that is just being made has its settings from before. */
+  readonly hasSettings = $derived(this.settings !== null && (this.id !== null || !this.busy));
 
   private readonly path = new Path();
   private following = new AbortController();
@@ -62,7 +67,7 @@ export class Chat {
     this.id = id;
     this.path.replace([]);
     this.title = null;
-    this.settings = NO_SETTINGS;
+    this.settings = id === null ? NO_SETTINGS : null;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
     // A branch that is gone leaves the one that was shown last.
@@ -93,7 +98,7 @@ export class Chat {
 
   /** Whether it arrived; if not, the message says why. So for `edit` and `sendAgain`. */
   async send(content: string): Promise<boolean> {
-    return !this.busy && (await this.post(this.path.add("user", content, this.id)));
+    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id)));
   }
 
   /** Asks `content` beside a question that was sent. */
@@ -145,8 +150,9 @@ export class Chat {
   }
 
   async saveSettings(settings: ChatSettings): Promise<void> {
-    if (this.id !== null) this.onConversation(await this.api.changeConversation(this.id, settings), "changed");
-    this.settings = settings;
+    const { id } = this;
+    if (id !== null) this.onConversation(await this.api.changeConversation(id, settings), "changed");
+    if (this.id === id) this.settings = settings;
   }
 
   /** Stops following without stopping the run on the server. */
@@ -219,7 +225,7 @@ export class Chat {
   private async run(answer: ShownMessage, signal: AbortSignal, start: () => Promise<Response>): Promise<void> {
     let response: Response | null = null;
     while (response === null) {
-      if (!this.health.ready) this.phase = "waiting";
+      this.phase = this.health.ready ? "sending" : "waiting";
       await this.health.whenReady(signal);
       this.phase = "sending";
       response = await start().catch((error: unknown) => this.unlessNotReady(error, signal));
@@ -281,7 +287,7 @@ export class Chat {
   }
 
   private async create(signal: AbortSignal): Promise<string> {
-    const { system_prompt, params } = this.settings;
+    const { system_prompt, params } = this.settings ?? NO_SETTINGS;
     const conversation = await this.api.createConversation({
       ...(system_prompt !== null && { system_prompt }),
       ...(params !== null && { params }),

@@ -90,7 +90,8 @@ def ebb(store: LMCacheStore) -> Restore:
     assert store.flush(_SECONDS)
 
     def restore() -> None:
-        store.clear_cpu()
+        while not store.clear_cpu():
+            time.sleep(0.002)
         windows: list[tuple[int, int]] = []
         submitted = 0
         while submitted < BLOCKS or windows:

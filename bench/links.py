@@ -7,6 +7,7 @@ everything. Whoever decides should never be slower than the better of the other 
 import argparse
 import json
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -103,7 +104,8 @@ def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
     if llm.tiers.store is not None:
         while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().redis_pending_writes:
             llm.engine.step()
-        llm.tiers.store.clear_cpu()
+        while not llm.tiers.store.clear_cpu():
+            time.sleep(0.002)
     llm.engine.core.scheduler.blocks.pool.forget_free()
     [completion] = llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True))
     kv = completion.usage.kv

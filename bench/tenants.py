@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import tempfile
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -107,7 +108,8 @@ def leave_only_in(llm: LLM, tier: str) -> None:
     if tier != "device":
         llm.engine.core.scheduler.blocks.pool.forget_free()
     if tier == "redis":
-        store.clear_cpu()
+        while not store.clear_cpu():
+            time.sleep(0.002)
 
 
 def measure(llm: LLM, probes: int, seed: int) -> list[Probe]:

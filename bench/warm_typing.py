@@ -26,6 +26,7 @@ from bench.machine import describe_machine
 from bench.report import Target
 from bench.rounding import rounded
 from bench.stats import Spread, share, spread
+from cache_tiers.store import KVTierStore
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig, TierConfig
@@ -148,12 +149,18 @@ class Chats:
         if arm != "device":
             scheduler.blocks.pool.forget_free()
         if arm.startswith("Redis"):
-            scheduler.tiering.tiers.store.clear_cpu()
+            await self._clear_cpu(scheduler.tiering.tiers.store)
         if arm == "Redis, warmed":
             begun = await self._engine.prefixes.warm(tenant, ids[:-1], tenant=tenant)
             assert begun, "there was no room to warm the chat"
         # The same for all: an idle machine may be slower than one that is at work.
         await asyncio.sleep(self._typing_seconds)
+
+    async def _clear_cpu(self, store: KVTierStore) -> None:
+        while True:
+            if store.clear_cpu():
+                return
+            await asyncio.sleep(0.01)
 
     async def _ask(self, tenant: str, ids: Sequence[int], num_new: int) -> tuple[list[int], float, Usage]:
         """All ids with the answer's, milliseconds to the first token, and the receipt."""

@@ -390,9 +390,10 @@ class LMCacheStore:
         if self._client is not None:
             self._client.renew(chain)
 
-    def clear_cpu(self) -> None:
+    def clear_cpu(self) -> bool:
         """See KVTierStore."""
         self._l1.clear(force=False)
+        return int(self._l1.get_memory_usage()[0]) == 0
 
     def wanted(self, chain: Sequence[BlockKey]) -> None:
         """See KVTierStore."""

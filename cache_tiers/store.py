@@ -147,8 +147,9 @@ class KVTierStore(Protocol):
         """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
         tier. So they are not the oldest of any tier."""
 
-    def clear_cpu(self) -> None:
-        """Forget what lies in host memory, but for what is being read or written just now."""
+    def clear_cpu(self) -> bool:
+        """Forget what lies in host memory; False if some of it is being read or written just now, and stays. A block
+        that has arrived in Redis can be held for a moment longer."""
 
     def wanted(self, chain: Sequence[BlockKey]) -> None:
         """A request is about to use these: they are not the first to leave host memory."""

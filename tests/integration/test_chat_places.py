@@ -40,7 +40,7 @@ async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
     assert scheduler.tiering is not None
-    scheduler.tiering.tiers.store.clear_cpu()
+    until(scheduler.tiering.tiers.store.clear_cpu)
 
 
 async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:

@@ -18,6 +18,7 @@ from engine.trail import Trail
 from models.pangu.chat_format import ChatFormat, Message
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 TIERS = ("device", "cpu", "redis")
 PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
@@ -71,7 +72,7 @@ def leave_only_in(llm: LLM, tier: str) -> None:
     if tier != "device":
         llm.engine.core.scheduler.blocks.pool.forget_free()
     if tier == "redis":
-        store.clear_cpu()
+        until(store.clear_cpu)
 
 
 def redis_keys(server: RedisServer) -> set[bytes]:

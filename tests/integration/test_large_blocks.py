@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.lmcache_store import LMCacheStore, open_store
+from cache_tiers.lmcache_store import open_store
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import Block, redis_key
 from cache_tiers.redis.block_format import BlockFormat
@@ -113,12 +113,6 @@ def test_a_server_that_has_no_room_for_all_of_it_has_nothing_of_it_that_anybody_
         assert found.wait(1) == [[False]]
 
 
-def is_cleared(store: LMCacheStore, chain: list[BlockKey]) -> bool:
-    """LMCache holds on to a block for a moment after it was written."""
-    store.clear_cpu()
-    return not any(map(store.contains, chain))
-
-
 def test_the_tiers_keep_blocks_of_five_megabytes(redis_server: RedisServer) -> None:
     nbytes = 5 << 20
     store = open_store(
@@ -137,7 +131,7 @@ def test_the_tiers_keep_blocks_of_five_megabytes(redis_server: RedisServer) -> N
         assert store.flush(20)
         with redis_server.client() as redis:
             assert redis.dbsize() == 6
-        until(lambda: is_cleared(store, chain))
+        until(store.clear_cpu)
         result = rig.wait(store.prefetch(chain, redis=True))
         assert result.from_redis == 2
         assert [store.pool[slot.offset + nbytes - 1] for slot in result.slots] == [1, 2]

@@ -15,6 +15,7 @@ from tests.integration.real_server import serving, settled
 from tests.integration.sse_events import all_events
 from tests.model.toys import BelievedCost
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
@@ -67,7 +68,7 @@ async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = N
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
     assert scheduler.tiering is not None
-    scheduler.tiering.tiers.store.clear_cpu()
+    until(scheduler.tiering.tiers.store.clear_cpu)
     cost = BelievedCost()
     cost.token_seconds = token_seconds
     scheduler.tiering.prefill = cost

@@ -306,8 +306,9 @@ class ToyStore:
     def write_missed(self, *, begin: bool) -> bool:
         return False
 
-    def clear_cpu(self) -> None:
+    def clear_cpu(self) -> bool:
         self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}
+        return not self.ready and not self.reserved
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         busy = [key for key in keys if key in self.reserved or self.locks.get(key)]

@@ -16,10 +16,11 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """With so many streams: tokens per second of each round that took any time, and times in seconds over all."""
+    """With so many streams: tokens per second of each round, None where all came at once, and times in seconds over
+    all."""
 
     streams: int
-    rates: tuple[float, ...]
+    rates: tuple[float | None, ...]
     cold: tuple[float, ...]
     cached: tuple[float, ...]
     gaps: tuple[float, ...]
@@ -29,17 +30,23 @@ class Level:
         """rounds: the first tokens behind new prompts, and the answers to the same prompts, cached by then."""
         return cls(
             streams=streams,
-            rates=tuple(rate for _, again in rounds if (rate := decode_rate(again)) < inf),
+            rates=tuple(rate if (rate := decode_rate(again)) < inf else None for _, again in rounds),
             cold=tuple(answer.ttft for new, _ in rounds for answer in new),
             cached=tuple(answer.ttft for _, again in rounds for answer in again),
             gaps=tuple(gap for _, again in rounds for gap in _gaps(again)),
         )
 
+    @property
+    def rate(self) -> float | None:
+        """Of the round in the middle."""
+        measured = [rate for rate in self.rates if rate is not None]
+        return percentile(measured, 50) if measured else None
+
     def row(self) -> str:
         """Its line below HEAD."""
         times = (value for sample in (self.cold, self.cached, self.gaps) for value in _p50_p99(sample))
         cold50, cold99, cached50, cached99, gap50, gap99 = map(_milliseconds, times)
-        rate = f"{percentile(self.rates, 50):10,.1f}" if self.rates else f"{'-':>10}"
+        rate = f"{self.rate:10,.1f}" if self.rate is not None else f"{'-':>10}"
         return f"{self.streams:7} {rate} {cold50} {cold99} {cached50} {cached99:>11} {gap50} {gap99}"
 
     def as_json(self) -> dict[str, object]:
@@ -49,8 +56,7 @@ class Level:
             name: dict(zip(("p50", "p99"), map(_rounded_ms, _p50_p99(sample)), strict=True))
             for name, sample in samples.items()
         }
-        rounds = [round(rate, 2) for rate in self.rates]
-        rate = percentile(rounds, 50) if rounds else None
+        rate, *rounds = (None if rate is None else round(rate, 2) for rate in (self.rate, *self.rates))
         return {"streams": self.streams, "tokens_per_second": rate, "rounds": rounds, **named}
 
 

@@ -82,9 +82,10 @@ def one_turn(title: str, question: str, answer: str) -> dict[str, Any]:
 
 
 def long_chat(title: str, messages: int) -> dict[str, Any]:
-    """A file with one conversation of so many short messages."""
+    """A file with one conversation of so many short messages, whose ids no chat of another title has."""
     file = showcase(title)
-    ids = [None, *(f"msg_long_message_{number}" for number in range(messages))]
+    name = title.lower().replace(" ", "_")
+    ids = [None, *(f"msg_{name}_{number}" for number in range(messages))]
     file["conversations"][0] |= {
         "head_id": ids[-1],
         "messages": [

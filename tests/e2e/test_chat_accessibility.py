@@ -121,6 +121,7 @@ async def test_forced_colours_still_show_what_is_current_and_chosen(new_page: Ne
 async def test_keys_show_their_sheet_hide_the_list_and_make_a_new_chat(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Left by keyboard")
     await expect(chat.composer).to_be_focused()
+    await expect(chat.page.get_by_role("heading", level=1)).to_have_text("Left by keyboard")
     await chat.page.keyboard.press("Control+b")
     await expect(chat.page.get_by_role("complementary")).to_have_count(0)
     await chat.page.keyboard.press("Control+b")

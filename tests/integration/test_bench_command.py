@@ -45,8 +45,11 @@ async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: P
     for level, streams in zip(result["levels"], (1, 3), strict=True):
         assert level["streams"] == streams
         assert len(level["rounds"]) == 2
-        assert level["tokens_per_second"] > 0
-        for sample in ("ttft_cold_ms", "ttft_cached_ms", "itl_ms"):
+        # A busy machine may hand over all of a short answer at once: then there is no rate, and no gap.
+        assert all(rate is None or rate > 0 for rate in level["rounds"])
+        assert (level["tokens_per_second"] is None) == (not any(level["rounds"]))
+        assert 0 <= level["itl_ms"]["p50"] <= level["itl_ms"]["p99"]
+        for sample in ("ttft_cold_ms", "ttft_cached_ms"):
             assert 0 < level[sample]["p50"] <= level[sample]["p99"]
 
 

@@ -10,6 +10,7 @@ import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Places } from "./stores/places.svelte";
+import { Printing } from "./stores/printing.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
@@ -29,6 +30,7 @@ export interface Ebb {
   drafts: Drafts;
   notices: Notices;
   places: Places;
+  printing: Printing;
   warmth: Warmth;
   highlighter: Highlighter;
 }
@@ -59,6 +61,7 @@ export function createEbb(): Ebb {
     drafts: new Drafts(api),
     notices: new Notices(),
     places,
+    printing: new Printing(),
     warmth: new Warmth(api, (id) => places.look([id]).then(() => places.of(id))),
     highlighter: new Highlighter(),
   };

@@ -1,7 +1,9 @@
-import { createContext } from "svelte";
+import { createContext, onDestroy } from "svelte";
 
+import { useEbb } from "./ebb";
 import { Distance } from "./services/distance";
 import { Turns } from "./services/turns";
+import { Filling } from "./stores/filling.svelte";
 
 /** What far parts of the scrolling page are spared. */
 export interface Scrolling {
@@ -22,3 +24,10 @@ export function createScrolling(): Scrolling {
 
 /** Of the scrolling page that a component stands in. */
 export const [useScrolling, provideScrolling] = createContext<Scrolling>();
+
+/** Draws `count` things of a component one after the other, `step` in each frame, as long as the component is there. */
+export function useFilling(count: number, step: number): Filling {
+  const filling = new Filling(count, step, useEbb().printing);
+  onDestroy(() => filling.end());
+  return filling;
+}

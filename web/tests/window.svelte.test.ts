@@ -2,16 +2,18 @@ import { describe, expect, it } from "vitest";
 
 import { MessageWindow } from "../src/stores/window.svelte";
 
+const SCREEN = { now: false };
+
 describe("the messages of a long chat that are drawn", () => {
   const chat = (count: number, content = "") => Array.from({ length: count }, () => ({ content }));
 
   it("are all of a short one", () => {
-    expect(new MessageWindow(() => chat(20)).from).toBe(0);
+    expect(new MessageWindow(() => chat(20), SCREEN).from).toBe(0);
   });
 
   it("are the last ones, more as they are looked for, and at once up to one that is named", () => {
     const messages = chat(2_000);
-    const shown = new MessageWindow(() => messages);
+    const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(1_980);
     shown.reveal();
     expect(shown.from).toBe(1_978);
@@ -23,7 +25,7 @@ describe("the messages of a long chat that are drawn", () => {
 
   it("are fewer of long ones at first, and none of them goes as an answer grows", () => {
     const messages = $state(chat(40, "long ".repeat(75)));
-    const shown = new MessageWindow(() => messages);
+    const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(36);
     expect(shown.starts).toEqual([36, 38]);
     shown.revealTo(0);
@@ -36,9 +38,19 @@ describe("the messages of a long chat that are drawn", () => {
     expect(shown.from).toBe(38);
   });
 
+  it("are all of them on paper, and then as before", () => {
+    const paper = $state({ now: false });
+    const messages = chat(2_000);
+    const shown = new MessageWindow(() => messages, paper);
+    paper.now = true;
+    expect(shown.from).toBe(0);
+    paper.now = false;
+    expect(shown.from).toBe(1_980);
+  });
+
   it("are of an empty chat what comes", () => {
     const messages = $state(chat(0));
-    const shown = new MessageWindow(() => messages);
+    const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.starts).toEqual([]);
     messages.push(...chat(6, "long ".repeat(1_000)));
     expect(shown.from).toBe(4);

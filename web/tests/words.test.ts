@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 
 import { monthName } from "../src/services/dates";
+import { ApiError, describe as describeError } from "../src/services/errors";
 import { receiptWords } from "../src/services/numbers";
 import { composing, shortcutOf } from "../src/services/shortcuts";
 import { en } from "../src/words/en";
@@ -21,6 +22,18 @@ describe("the catalogue", () => {
     const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
     expect(receiptWords(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis");
     expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("三月");
+  });
+});
+
+describe("what the server refuses", () => {
+  const refused = (status: number, code: string | null) => describeError(new ApiError(status, { message: "Said by the server", code, param: null, type: "" })).what;
+
+  it("is said in the page's language where it has words for it", () => {
+    expect(refused(429, null)).toBe("Said by the server.");
+    language.choose("zh");
+    expect(refused(429, null)).toBe("服务器现在太忙。");
+    expect(refused(409, "head_moved")).toBe("与此同时，这个对话中发送了另一条消息。");
+    expect(refused(400, "new_code")).toBe("Said by the server.");
   });
 });
 

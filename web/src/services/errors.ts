@@ -51,13 +51,19 @@ export function describe(error: unknown): Problem {
     return { what: error.message, todo: t().errors.seeRunning };
   }
   if (error instanceof ApiError && error.status === 404) return { what: t().errors.missing, todo: t().errors.gone };
-  if (error instanceof ApiError) return { what: sentence(error.message), todo: advice(error.status, error.code) };
+  if (error instanceof ApiError) return { what: said(error.status, error.code, error.message), todo: advice(error.status, error.code) };
   return { what: t().errors.page, todo: t().errors.reload };
 }
 
 /** The problem of a message that the server stored as failed. */
 export function describeFailure(error: ErrorBody | null): Problem {
-  return { what: sentence(error?.message ?? t().errors.unfinished), todo: advice(500, error?.code ?? null) };
+  const { code = null, message = t().errors.unfinished } = error ?? {};
+  return { what: said(null, code, message), todo: advice(500, code) };
+}
+
+/** In the page's language, as far as it has words for that; the server speaks English. */
+function said(status: number | null, code: string | null, message: string): string {
+  return t().errors.refused(code ?? String(status)) ?? sentence(message);
 }
 
 function advice(status: number, code: string | null): string {

@@ -1,16 +1,21 @@
 /** Of many things that come at once the last are drawn first, and some more above them in each frame that follows. */
 export class Filling {
-  /** Of the first that is drawn. */
-  from = $state(0);
+  private first = $state(0);
   private frame = 0;
 
   /** step: so many are drawn in one frame. */
   constructor(
     count: number,
     private readonly step: number,
+    private readonly printing: { readonly now: boolean },
   ) {
-    this.from = Math.max(0, count - step);
+    this.first = Math.max(0, count - step);
     this.go();
+  }
+
+  /** Of the first that is drawn. */
+  get from(): number {
+    return this.printing.now ? 0 : this.first;
   }
 
   end(): void {
@@ -18,9 +23,9 @@ export class Filling {
   }
 
   private go(): void {
-    if (this.from === 0) return;
+    if (this.first === 0) return;
     this.frame = requestAnimationFrame(() => {
-      this.from = Math.max(0, this.from - this.step);
+      this.first = Math.max(0, this.first - this.step);
       this.go();
     });
   }

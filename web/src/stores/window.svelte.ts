@@ -14,11 +14,15 @@ export class MessageWindow {
   /** How many of those at the end were left out at first; null while there are none. */
   private heldBack: number | null = null;
 
-  constructor(private readonly messages: () => readonly { content: string }[]) {}
+  constructor(
+    private readonly messages: () => readonly { content: string }[],
+    private readonly printing: { readonly now: boolean },
+  ) {}
 
   /** Of the first message that is drawn. It moves in steps, so that the top is not redrawn with every message. */
   readonly from = $derived.by(() => {
     const { length } = this.messages();
+    if (this.printing.now) return 0;
     if (length > 0) this.heldBack ??= untrack(() => this.beyondFirst());
     const hidden = Math.max(0, Math.ceil((length - AT_END) / STEP) * STEP) + (this.heldBack ?? 0);
     return Math.max(0, hidden - this.revealed);

@@ -316,7 +316,7 @@ export const en = {
 
   server: {
     unreachable: "Server unreachable, trying again…",
-    loading: "The model is being loaded",
+    loading: (progress: string) => progress || "The model is being loaded",
     stopping: "The server is stopping; Ebb goes on when it is back.",
     failed: "The model could not be loaded.",
     log: "The server's log says why.",
@@ -331,6 +331,7 @@ export const en = {
     unfinished: "The answer could not be finished.",
     tooLong: "Start a new chat, or ask for a shorter answer in the settings.",
     signIn: "Reload the page to sign in again.",
+    refused: (_reason: string): string | null => null,
     missing: "There is no such chat or message.",
     gone: "It may have been deleted in another tab.",
     wait: "Wait a moment, then try again.",

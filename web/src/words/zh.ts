@@ -311,7 +311,7 @@ export const zh: Words = {
 
   server: {
     unreachable: "无法连接服务器，正在重试…",
-    loading: "正在加载模型",
+    loading: (progress) => (progress ? `正在加载模型（${progress}）` : "正在加载模型"),
     stopping: "服务器正在停止；恢复后 Ebb 会继续。",
     failed: "未能加载模型。",
     log: "原因见服务器日志。",
@@ -326,12 +326,34 @@ export const zh: Words = {
     unfinished: "回答未能完成。",
     tooLong: "请开始新对话，或在设置中要求更短的回答。",
     signIn: "请重新加载页面并再次登录。",
+    refused: (reason) => REFUSALS[reason] ?? null,
     missing: "没有这个对话或消息。",
     gone: "它可能已在另一个标签页中被删除。",
     wait: "请稍候再试。",
     twice: "请再试；若再次发生，服务器日志中有更多说明。",
     change: "请修改消息或设置后再试。",
   },
+};
+
+/** Of the server, by its code or, where it has none, its status. */
+const REFUSALS: Record<string, string> = {
+  answer_not_cut: "这个回答没有被截断，无法继续。",
+  body_too_complex: "内容过于复杂，服务器没有接受。",
+  context_length_exceeded: "对话超出了模型的上下文窗口。",
+  conversation_locked: "这个对话中还有一个回答正在生成。",
+  deleted_with_another: "它是随另一条消息一起删除的，请恢复那一条。",
+  head_moved: "与此同时，这个对话中发送了另一条消息。",
+  invalid_api_key: "密钥无效。",
+  message_exists: "这条消息已经存在。",
+  missing_api_key: "需要登录。",
+  prompt_changed: "模型或系统提示词已更改，请重新生成这个回答。",
+  question_unanswered: "上一个问题还没有回答，请先重新生成。",
+  queue_timeout: "服务器太忙，没有轮到这个请求。",
+  run_in_progress: "这个回答还在生成。",
+  server_restart: "服务器正在停止或重新启动。",
+  storage_failed: "回答未能保存。",
+  "429": "服务器现在太忙。",
+  "503": "服务器还没有准备好。",
 };
 
 const CAUSES: Record<string, string> = {

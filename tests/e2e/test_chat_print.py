@@ -1,0 +1,29 @@
+"""On paper: all of a chat, also what is far from the screen, and nothing to press."""
+
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.showcase import long_chat
+
+
+async def test_a_chat_is_printed_whole(chat: ChatPage) -> None:
+    await chat.open_imported(long_chat("A log on paper", 300))
+    articles = chat.page.get_by_role("article")
+    await expect(chat.answers.last).to_contain_text("Message 299 of the log.")
+    assert await articles.count() < 100
+
+    paper = await chat.page.pdf()
+    assert paper.count(b"/Type /Page\n") > 20
+
+    await chat.page.emulate_media(media="print", color_scheme="dark")
+    await chat.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    await expect(articles).to_have_count(300)
+    await expect(chat.questions.first).to_have_text("Message **0** of the log.")
+    await expect(chat.page.get_by_role("heading", name="A log on paper")).to_be_visible()
+    await expect(chat.page.get_by_role("button")).to_have_count(0)
+    await expect(chat.page.get_by_role("textbox")).to_have_count(0)
+    await expect(chat.page.get_by_role("navigation")).to_have_count(0)
+    assert await chat.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+
+    await chat.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    await expect(articles).not_to_have_count(300)

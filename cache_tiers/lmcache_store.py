@@ -1,4 +1,4 @@
-"""The CPU and Redis tiers on LMCache: the only module that imports it, but for its plug-in for NPUs.
+"""The CPU and Redis tiers on LMCache, which nobody else knows but `lmcache_adapter` and the plug-in for NPUs.
 
 LMCache's L1 manager owns the host memory (allocation, read and write locks); its storage manager moves blocks between
 L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector. Which block
@@ -9,22 +9,11 @@ Why this half of LMCache and not its older engine: docs/decisions.
 # mypy: disable-error-code="import-untyped"
 
 import itertools
-import os
-import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# LMCache reads these when it is imported: it must not report usage over the network, print a banner or flood the log.
-os.environ.setdefault("LMCACHE_TRACK_USAGE", "false")
-os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
-os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
-
 import torch
-
-if hasattr(torch, "npu") and torch.npu.is_available():
-    # Its own NPU platform does not import without kernels that nobody needs here: see `npu.lmcache_plugin`.
-    os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
@@ -33,9 +22,9 @@ from cache_tiers.cpu.residents import Residents
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.lmcache_adapter import SMALLEST_WINDOW, Room, blocks_of, object_key, redis_adapter, residents_listener
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
-from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.block_format import num_values
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
@@ -45,190 +34,22 @@ from cache_tiers.tier_stats import tier_stats
 with warnings.catch_warnings():
     # Its loggers use what OpenTelemetry deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
-    from lmcache.lmcache_native import Bitmap
     from lmcache.v1.distributed import api, config
     from lmcache.v1.distributed.error import L1Error
-    from lmcache.v1.distributed.internal_api import L1ManagerListener, L2StoreResult
     from lmcache.v1.distributed.l1_manager import L1Manager
     from lmcache.v1.distributed.l2_adapters import config as adapters
-    from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
-    from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
     from lmcache.v1.distributed.storage_manager import StorageManager
     from lmcache.v1.memory_management import MemoryObj
-    from lmcache.v1.platform import create_event_notifier
 
-_SMALLEST_WINDOW = 8
 _LARGEST_WINDOW = 32
 _WINDOWS_IN_POOL = 8
 
 _REWRITE_AT_ONCE = 8
 
-_ADAPTER = "ebb_redis"
 _WRITER = "ebb"
 
 # Locks are released by us, exactly once each; LMCache's own time limit on them must never be the one to do it.
 _LOCK_SECONDS = 30 * 24 * 3600
-
-
-class _Room:
-    """Makes room in L1, at the moment when it is needed. Thread-safe."""
-
-    def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
-        self.residents = residents
-        self._l1 = l1
-        self._client = client
-        memory = l1.get_l1_memory_desc()
-        self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
-        self._slack = min(_SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
-        self._lock = threading.Lock()
-        self._num_evicted = 0
-
-    @property
-    def num_evicted(self) -> int:
-        """Blocks that made room, since the start."""
-        return self._num_evicted
-
-    def make(self, num_blocks: int) -> None:
-        """Give up what is to go first, until so many blocks fit, or all that is left is in use."""
-        used, capacity = self._l1.get_memory_usage()
-        missing = num_blocks - (capacity - used) // self._slot_nbytes
-        if missing > 0:
-            victims = self.residents.victims(missing, self._can_go)
-            results = self._l1.delete([_object_key(key) for key in victims])
-            with self._lock:
-                self._num_evicted += sum(result is L1Error.SUCCESS for result in results.values())
-
-    def make_for_found(self, found: Sequence[bool]) -> None:
-        """Redis has these: room for them, and for some that others found just before."""
-        if any(found):
-            self.make(sum(found) + self._slack)
-
-    def _can_go(self, key: BlockKey) -> bool:
-        """LMCache locks what it writes to Redis, but for a moment before it begins."""
-        return self._l1.is_key_evictable(_object_key(key)) and not (self._client and self._client.awaits_put(key))
-
-
-class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
-    """Carries what the adapter needs that LMCache builds."""
-
-    def __init__(self, client: RedisBlockClient, room: _Room) -> None:
-        super().__init__()
-        self.client = client
-        self.room = room
-
-    @classmethod
-    def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
-        raise NotImplementedError("made in code only")
-
-    @classmethod
-    def help(cls) -> str:
-        return ""
-
-
-class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
-    """LMCache's view of the client: numbered tasks whose results are fetched after an event was signalled."""
-
-    def __init__(self, client: RedisBlockClient, room: _Room) -> None:
-        super().__init__()
-        self._client = client
-        self._room = room
-        self._events = [create_event_notifier() for _ in range(3)]
-        self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
-        self._found: Mailbox[Bitmap] = Mailbox(self._events[1].notify)
-        self._loaded: Mailbox[Bitmap] = Mailbox(self._events[2].notify)
-
-    def get_store_event_fd(self) -> int:
-        return int(self._events[0].fileno())
-
-    def get_lookup_and_lock_event_fd(self) -> int:
-        return int(self._events[1].fileno())
-
-    def get_load_event_fd(self) -> int:
-        return int(self._events[2].fileno())
-
-    def submit_store_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
-        task = self._stored.open()
-        nbytes = sum(obj.get_size() for obj in objects)
-        blocks = _blocks(keys, objects)
-        self._client.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
-        return task
-
-    def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
-        return self._stored.take_all()
-
-    def submit_lookup_and_lock_task(self, keys: list[api.ObjectKey], _layouts: dict[int, api.MemoryLayoutDesc]) -> int:
-        task = self._found.open()
-
-        def answered(found: list[bool]) -> None:
-            # LMCache reserves memory for what was found as soon as it hears of it.
-            self._room.make_for_found(found)
-            self._found.put(task, _bitmap(found))
-
-        self._client.find([key.chunk_hash for key in keys], answered)
-        return task
-
-    def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
-        return self._found.take(task_id)
-
-    def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
-        """Redis has no locks: a block that goes away between look-up and load is a miss."""
-
-    def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
-        task = self._loaded.open()
-        self._client.load(_blocks(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
-        return task
-
-    def query_load_result(self, task_id: int) -> Bitmap | None:
-        return self._loaded.take(task_id)
-
-    def report_status(self) -> dict[str, object]:
-        return {"is_healthy": self._client.available, "type": _ADAPTER}
-
-    def close(self) -> None:
-        """The client is the store's to close: before this, so that nobody signals any more."""
-        for event in self._events:
-            event.close()
-
-
-def _blocks(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block]:
-    return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
-
-
-def _bitmap(bits: Sequence[bool]) -> Bitmap:
-    bitmap = Bitmap(len(bits))
-    for index, bit in enumerate(bits):
-        if bit:
-            bitmap.set(index)
-    return bitmap
-
-
-adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
-register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.room))
-
-
-class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
-    """Tells the residents what L1 does. Reads and reservations are nothing to them."""
-
-    def __init__(self, residents: Residents) -> None:
-        super().__init__()
-        self._residents = residents
-
-    def on_l1_keys_write_finished(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.came([key.chunk_hash for key in keys])
-
-    def on_l1_keys_finish_write_and_reserve_read(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.came([key.chunk_hash for key in keys])
-
-    def on_l1_keys_deleted_by_manager(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.went([key.chunk_hash for key in keys])
-
-    def on_l1_keys_reserved_read(self, _keys: list[api.ObjectKey]) -> None: ...
-
-    def on_l1_keys_read_finished(self, _keys: list[api.ObjectKey]) -> None: ...
-
-    def on_l1_keys_reserved_write(self, _keys: list[api.ObjectKey]) -> None: ...
-
-    def on_l1_keys_accessed(self, _keys: list[api.ObjectKey]) -> None: ...
 
 
 @dataclass(slots=True)
@@ -251,7 +72,7 @@ class LMCacheStore:
         manager: StorageManager,
         block_nbytes: int,
         client: RedisBlockClient | None,
-        room: _Room,
+        room: Room,
         *,
         keeps_in_cpu: bool,
         shared_pool: SharedPool | None = None,
@@ -287,7 +108,7 @@ class LMCacheStore:
             if self.contains(key):
                 continue
             self._room.make(1)
-            name = _object_key(key)
+            name = object_key(key)
             error, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if error is L1Error.OUT_OF_MEMORY:
                 # What follows in a chain is worth nothing without what comes before.
@@ -299,7 +120,7 @@ class LMCacheStore:
 
     def contains(self, key: BlockKey) -> bool:
         """See KVTierStore."""
-        return self._l1.get_object_state(_object_key(key)) is not None
+        return self._l1.get_object_state(object_key(key)) is not None
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not reserved."""
@@ -307,12 +128,12 @@ class LMCacheStore:
         if self._client is not None:
             # A block that came from Redis meanwhile is dropped by LMCache as a duplicate: no write will follow.
             self._client.announce([key for key in keys if not self.contains(key)])
-        self._l1.finish_write([_object_key(key) for key in keys], tag=_WRITER)
+        self._l1.finish_write([object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not reserved."""
         self._book.end_write(keys)
-        self._l1.finish_write_and_delete([_object_key(key) for key in keys], tag=_WRITER)
+        self._l1.finish_write_and_delete([object_key(key) for key in keys], tag=_WRITER)
 
     @property
     def max_window(self) -> int:
@@ -382,7 +203,7 @@ class LMCacheStore:
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raises ValueError for a key that is not locked."""
         self._book.release(keys)
-        self._l1.finish_read([_object_key(key) for key in keys])
+        self._l1.finish_read([object_key(key) for key in keys])
 
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See KVTierStore."""
@@ -414,19 +235,19 @@ class LMCacheStore:
 
     def _begin_rewrite(self, client: RedisBlockClient) -> None:
         missed = map(BlockKey, client.take_missed(_REWRITE_AT_ONCE))
-        names = [_object_key(key) for key in missed if self.contains(key)]
+        names = [object_key(key) for key in missed if self.contains(key)]
         found = {name: memory for name, (_, memory) in self._l1.reserve_read(names).items() if memory is not None}
         if found:
             self._rewriting = list(found)
             batch = self._rewritten.open()
-            client.put(_blocks(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
+            client.put(blocks_of(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """See KVTierStore. LMCache holds a lock on a block until its write to Redis has ended: what it lets go of is
         not on its way there."""
         arriving = {key for prefetch in self._prefetches.values() if prefetch.request for key in prefetch.rest}
-        results = self._l1.delete([_object_key(key) for key in keys if key not in arriving])
-        busy = [key for key in keys if results.get(_object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
+        results = self._l1.delete([object_key(key) for key in keys if key not in arriving])
+        busy = [key for key in keys if results.get(object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
         if self._client is not None:
             self._client.erase(sorted({*keys}.difference(busy)))
         return busy
@@ -479,7 +300,7 @@ class LMCacheStore:
     def _extend(self, prefetch: _Prefetch, outcome: api.PrefetchResult) -> bool:
         """Take the run that LMCache has read-locked for us; it ends before a block that is gone in spite of that."""
         keys = prefetch.rest[: outcome.hit_cells[0].popcount()]
-        names = [_object_key(key) for key in keys]
+        names = [object_key(key) for key in keys]
         found = [memory for _, memory in self._l1.unsafe_read(names).values()]
         run = found.index(None) if None in found else len(found)
         self._l1.finish_read(
@@ -494,17 +315,12 @@ class LMCacheStore:
         return HostSlot(key, int(memory.data_ptr) - self._base)
 
     def _task(self, keys: Sequence[BlockKey]) -> api.PrefetchTaskSpec:
-        return api.PrefetchTaskSpec([api.GroupedObjectKeys([_object_key(key) for key in keys], 0, self._layout)])
-
-
-def _object_key(key: BlockKey) -> api.ObjectKey:
-    """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
-    return api.ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
+        return api.PrefetchTaskSpec([api.GroupedObjectKeys([object_key(key) for key in keys], 0, self._layout)])
 
 
 def _max_window(pool_nbytes: int, block_nbytes: int) -> int:
     """Several loads of several windows fit the pool, unless it is tiny: then they bring less than was asked for."""
-    return max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, pool_nbytes // (_WINDOWS_IN_POOL * block_nbytes)))
+    return max(SMALLEST_WINDOW, min(_LARGEST_WINDOW, pool_nbytes // (_WINDOWS_IN_POOL * block_nbytes)))
 
 
 def open_store(
@@ -549,13 +365,13 @@ def open_store(
         options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
         client = RedisBlockClient(redis_address, seal, options)
     residents = Residents(make_eviction(eviction))
-    l1.register_listener(_ResidentsListener(residents))
-    room = _Room(l1, residents, block_nbytes, client)
+    l1.register_listener(residents_listener(residents))
+    room = Room(l1, residents, block_nbytes, client)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
             eviction_config=config.EvictionConfig("noop"),
-            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [_RedisAdapterConfig(client, room)]),
+            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [redis_adapter(client, room)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),

@@ -89,9 +89,11 @@ def test_arrows_point_down_only(package: str) -> None:
     assert wrong == []
 
 
-def test_one_module_imports_lmcache_and_one_is_imported_by_it() -> None:
+def test_one_seam_imports_lmcache_and_one_module_is_imported_by_it() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
-    assert importers == {"cache_tiers.lmcache_store", "cache_tiers.npu.lmcache_plugin"}
+    assert importers == {"cache_tiers.lmcache_adapter", "cache_tiers.lmcache_store", "cache_tiers.npu.lmcache_plugin"}
+    seen = {name for name, path in modules().items() if "cache_tiers.lmcache_adapter" in imports(path)}
+    assert seen == {"cache_tiers.lmcache_store"}
     plugged_in = {name for name, path in modules().items() if "cache_tiers.npu.lmcache_plugin" in imports(path)}
     assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 

@@ -12,6 +12,8 @@ export class HealthStore {
   readonly ready = $derived(this.reachable && this.current?.status === "ok");
 
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private asked = 0;
+  private latest: Promise<void> = Promise.resolve();
   private waiters: (() => void)[] = [];
 
   constructor(private readonly api: Api) {}
@@ -31,16 +33,20 @@ export class HealthStore {
     };
   }
 
-  async poll(): Promise<void> {
+  /** Resolves when what was asked last is known. */
+  poll(): Promise<void> {
     clearTimeout(this.timer);
-    try {
-      this.current = await this.api.health(AbortSignal.timeout(TIMEOUT_MS));
-      this.reachable = true;
-    } catch {
-      this.reachable = false;
-    }
+    this.latest = this.ask(++this.asked);
+    return this.latest;
+  }
+
+  private async ask(number: number): Promise<void> {
+    const health = await this.api.health(AbortSignal.timeout(TIMEOUT_MS)).catch(() => null);
+    // An answer that comes after a later question says what was.
+    if (number !== this.asked) return this.latest;
+    this.reachable = health !== null;
+    this.current = health ?? this.current;
     if (this.ready) for (const wake of this.waiters.splice(0)) wake();
-    clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.poll(), this.ready ? CALM_MS : BUSY_MS);
   }
 

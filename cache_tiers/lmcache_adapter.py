@@ -1,0 +1,225 @@
+"""What LMCache calls: our Redis client as its L2 adapter, who makes room in L1, and who is told what comes and goes.
+
+Imported before anything else of LMCache: what it reads when it is imported is set here.
+"""
+
+# mypy: disable-error-code="import-untyped"
+
+import os
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Final
+
+# It must not report usage over the network, print a banner or flood the log.
+os.environ.setdefault("LMCACHE_TRACK_USAGE", "false")
+os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
+os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
+
+import torch
+
+if hasattr(torch, "npu") and torch.npu.is_available():
+    # Its own NPU platform does not import without kernels that nobody needs here: see `npu.lmcache_plugin`.
+    os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.cpu.residents import Residents
+from cache_tiers.redis.block_client import RedisBlockClient
+from cache_tiers.redis.block_commands import Block
+from cache_tiers.redis.mailbox import Mailbox
+
+with warnings.catch_warnings():
+    # Its loggers use what OpenTelemetry deprecates.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from lmcache.lmcache_native import Bitmap
+    from lmcache.v1.distributed import api
+    from lmcache.v1.distributed.error import L1Error
+    from lmcache.v1.distributed.internal_api import L1ManagerListener, L2StoreResult
+    from lmcache.v1.distributed.l1_manager import L1Manager
+    from lmcache.v1.distributed.l2_adapters import config as adapters
+    from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
+    from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
+    from lmcache.v1.memory_management import MemoryObj
+    from lmcache.v1.platform import create_event_notifier
+
+SMALLEST_WINDOW: Final = 8
+"""Blocks that are asked for at once, at least."""
+
+_ADAPTER: Final = "ebb_redis"
+
+
+def object_key(key: BlockKey) -> api.ObjectKey:
+    """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
+    return api.ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
+
+
+def blocks_of(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block]:
+    """As the client takes them."""
+    return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
+
+
+class Room:
+    """Makes room in L1, at the moment when it is needed. Thread-safe."""
+
+    def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
+        self.residents = residents
+        self._l1 = l1
+        self._client = client
+        memory = l1.get_l1_memory_desc()
+        self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
+        self._slack = min(SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
+        self._lock = threading.Lock()
+        self._num_evicted = 0
+
+    @property
+    def num_evicted(self) -> int:
+        """Blocks that made room, since the start."""
+        return self._num_evicted
+
+    def make(self, num_blocks: int) -> None:
+        """Give up what is to go first, until so many blocks fit, or all that is left is in use."""
+        used, capacity = self._l1.get_memory_usage()
+        missing = num_blocks - (capacity - used) // self._slot_nbytes
+        if missing > 0:
+            victims = self.residents.victims(missing, self._can_go)
+            results = self._l1.delete([object_key(key) for key in victims])
+            with self._lock:
+                self._num_evicted += sum(result is L1Error.SUCCESS for result in results.values())
+
+    def make_for_found(self, found: Sequence[bool]) -> None:
+        """Redis has these: room for them, and for some that others found just before."""
+        if any(found):
+            self.make(sum(found) + self._slack)
+
+    def _can_go(self, key: BlockKey) -> bool:
+        """LMCache locks what it writes to Redis, but for a moment before it begins."""
+        return self._l1.is_key_evictable(object_key(key)) and not (self._client and self._client.awaits_put(key))
+
+
+class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
+    """Carries what the adapter needs that LMCache builds."""
+
+    def __init__(self, client: RedisBlockClient, room: Room) -> None:
+        super().__init__()
+        self.client = client
+        self.room = room
+
+    @classmethod
+    def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
+        raise NotImplementedError("made in code only")
+
+    @classmethod
+    def help(cls) -> str:
+        return ""
+
+
+class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
+    """LMCache's view of the client: numbered tasks whose results are fetched after an event was signalled."""
+
+    def __init__(self, client: RedisBlockClient, room: Room) -> None:
+        super().__init__()
+        self._client = client
+        self._room = room
+        self._events = [create_event_notifier() for _ in range(3)]
+        self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
+        self._found: Mailbox[Bitmap] = Mailbox(self._events[1].notify)
+        self._loaded: Mailbox[Bitmap] = Mailbox(self._events[2].notify)
+
+    def get_store_event_fd(self) -> int:
+        return int(self._events[0].fileno())
+
+    def get_lookup_and_lock_event_fd(self) -> int:
+        return int(self._events[1].fileno())
+
+    def get_load_event_fd(self) -> int:
+        return int(self._events[2].fileno())
+
+    def submit_store_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
+        task = self._stored.open()
+        nbytes = sum(obj.get_size() for obj in objects)
+        blocks = blocks_of(keys, objects)
+        self._client.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
+        return task
+
+    def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
+        return self._stored.take_all()
+
+    def submit_lookup_and_lock_task(self, keys: list[api.ObjectKey], _layouts: dict[int, api.MemoryLayoutDesc]) -> int:
+        task = self._found.open()
+
+        def answered(found: list[bool]) -> None:
+            # LMCache reserves memory for what was found as soon as it hears of it.
+            self._room.make_for_found(found)
+            self._found.put(task, _bitmap(found))
+
+        self._client.find([key.chunk_hash for key in keys], answered)
+        return task
+
+    def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
+        return self._found.take(task_id)
+
+    def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
+        """Redis has no locks: a block that goes away between look-up and load is a miss."""
+
+    def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
+        task = self._loaded.open()
+        self._client.load(blocks_of(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
+        return task
+
+    def query_load_result(self, task_id: int) -> Bitmap | None:
+        return self._loaded.take(task_id)
+
+    def report_status(self) -> dict[str, object]:
+        return {"is_healthy": self._client.available, "type": _ADAPTER}
+
+    def close(self) -> None:
+        """The client is the store's to close: before this, so that nobody signals any more."""
+        for event in self._events:
+            event.close()
+
+
+def _bitmap(bits: Sequence[bool]) -> Bitmap:
+    bitmap = Bitmap(len(bits))
+    for index, bit in enumerate(bits):
+        if bit:
+            bitmap.set(index)
+    return bitmap
+
+
+adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
+register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.room))
+
+
+class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
+    """Tells the residents what L1 does. Reads and reservations are nothing to them."""
+
+    def __init__(self, residents: Residents) -> None:
+        super().__init__()
+        self._residents = residents
+
+    def on_l1_keys_write_finished(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.came([key.chunk_hash for key in keys])
+
+    def on_l1_keys_finish_write_and_reserve_read(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.came([key.chunk_hash for key in keys])
+
+    def on_l1_keys_deleted_by_manager(self, keys: list[api.ObjectKey]) -> None:
+        self._residents.went([key.chunk_hash for key in keys])
+
+    def on_l1_keys_reserved_read(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_read_finished(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_reserved_write(self, _keys: list[api.ObjectKey]) -> None: ...
+
+    def on_l1_keys_accessed(self, _keys: list[api.ObjectKey]) -> None: ...
+
+
+def redis_adapter(client: RedisBlockClient, room: Room) -> adapters.L2AdapterConfigBase:
+    """For LMCache's configuration: it builds the adapter of it."""
+    return _RedisAdapterConfig(client, room)
+
+
+def residents_listener(residents: Residents) -> L1ManagerListener:
+    """For LMCache's L1."""
+    return _ResidentsListener(residents)

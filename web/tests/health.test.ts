@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+
+import { UnreachableError } from "../src/services/errors";
+import type { Health } from "../src/services/types";
+import { HealthStore } from "../src/stores/health.svelte";
+import { FakeApi } from "./fake_server";
+
+/** Answers when the test says so, in whatever order. */
+class SlowApi extends FakeApi {
+  readonly questions: PromiseWithResolvers<Health>[] = [];
+
+  override health(): Promise<Health> {
+    this.questions.push(Promise.withResolvers<Health>());
+    return this.questions.at(-1)!.promise;
+  }
+}
+
+describe("the state of the server", () => {
+  it("is what was asked last, whichever answer comes last", async () => {
+    const api = new SlowApi();
+    const health = new HealthStore(api);
+    const [before, after] = [health.poll(), health.poll()];
+
+    api.questions[1]!.reject(new UnreachableError());
+    await after;
+    expect(health.reachable).toBe(false);
+
+    api.questions[0]!.resolve(await new FakeApi().health());
+    await before;
+    expect(health.reachable).toBe(false);
+  });
+});

@@ -22,7 +22,15 @@ from cache_tiers.cpu.residents import Residents
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.lmcache_adapter import SMALLEST_WINDOW, Room, blocks_of, object_key, redis_adapter, residents_listener
+from cache_tiers.lmcache_adapter import (
+    SMALLEST_WINDOW,
+    Room,
+    blocks_of,
+    end_eviction,
+    object_key,
+    redis_adapter,
+    residents_listener,
+)
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_format import num_values
@@ -378,4 +386,5 @@ def open_store(
         ),
         _l1_managers=(l1,),
     )
+    end_eviction(manager)
     return LMCacheStore(l1, manager, block_nbytes, client, room, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool)

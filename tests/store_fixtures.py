@@ -22,7 +22,7 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 class Closer:
-    """Closes stores in the background: LMCache takes two seconds to end its threads, which no test should wait for."""
+    """Closes stores in the background: LMCache may take a second to end its threads, which no test should wait for."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(16, "store-closer")

@@ -26,6 +26,9 @@ $(shell rm -rf .make)
 endif
 TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 
+# What the first process compiled, the hundred that tests start need not compile again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test

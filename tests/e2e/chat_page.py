@@ -49,6 +49,7 @@ class ChatPage:
         # Enter does nothing while the chat is being opened.
         await expect(self.button("Send")).to_be_enabled()
         await self.composer.press("Enter")
+        await expect(self.composer).to_have_value("")
 
     async def text_of_answer(self) -> str:
         return await self.answers.last.locator(".markdown").inner_text()

@@ -100,6 +100,22 @@ export class Api {
     return this.json("put", "/api/conversations/{id}/head", { path: { id: conversationId }, body, signal });
   }
 
+  /** A new conversation with copies of what leads to a message. */
+  forkConversation(conversationId: string, messageId: string): Promise<Conversation> {
+    const body = { message_id: messageId };
+    return this.json("post", "/api/conversations/{id}/fork", { path: { id: conversationId }, body });
+  }
+
+  /** Hides a message with all that follows it. */
+  deleteMessage(messageId: string): Promise<Conversation> {
+    return this.json("delete", "/api/messages/{id}", { path: { id: messageId } });
+  }
+
+  /** Takes that back, and shows it; possible for ten minutes. */
+  restoreMessage(messageId: string): Promise<Conversation> {
+    return this.json("post", "/api/messages/{id}/restore", { path: { id: messageId } });
+  }
+
   /** Samples of the whole server, behind the event `lastEventId`; without one, what is kept of the last minutes first. */
   live(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
     return this.request("get", "/api/live", following(lastEventId, signal));

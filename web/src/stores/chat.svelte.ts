@@ -83,17 +83,24 @@ export class Chat {
 
   /** Exchanges a message for one of its siblings, and what follows with it. Rejects like the API. */
   async show(siblingId: string): Promise<void> {
-    if (this.id === null) return;
-    const { id } = this;
-    const signal = this.leave();
-    this.phase = "loading";
-    try {
-      await this.api.showBranch(id, siblingId, signal);
-    } catch (error) {
-      if (!signal.aborted) this.phase = "idle";
-      throw error;
-    }
-    await this.load(id, signal);
+    await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal));
+  }
+
+  /** Hides a message with all that follows it; what the server shows instead is shown. Rejects like the API. */
+  async remove(messageId: string): Promise<void> {
+    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(messageId), "changed"));
+  }
+
+  /** Takes that back; shown where the chat is still open, and rests. Rejects like the API. */
+  async bringBack(messageId: string): Promise<void> {
+    const conversation = await this.api.restoreMessage(messageId);
+    this.onConversation(conversation, "changed");
+    if (this.id === conversation.id) await this.refresh();
+  }
+
+  /** Makes a chat of its own of what leads to a message, and goes there. Rejects like the API. */
+  async fork(messageId: string): Promise<void> {
+    if (this.id !== null) this.onConversation(await this.api.forkConversation(this.id, messageId), "created");
   }
 
   /** Whether it arrived; if not, the message says why. So for `edit` and `sendAgain`. */
@@ -163,6 +170,21 @@ export class Chat {
     this.stopAsked = false;
     this.lost = false;
     return this.following.signal;
+  }
+
+  /** Lets the server change which messages are shown, and shows them. */
+  private async reshape(change: (id: string, signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    if (this.id === null) return;
+    const { id } = this;
+    const signal = this.leave();
+    this.phase = "loading";
+    try {
+      await change(id, signal);
+    } catch (error) {
+      if (!signal.aborted) this.phase = "idle";
+      throw error;
+    }
+    await this.load(id, signal);
   }
 
   private async load(id: string, signal: AbortSignal): Promise<void> {

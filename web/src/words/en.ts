@@ -125,6 +125,14 @@ export const en = {
     notStarted: "The answer was not started.",
     notStopped: "The answer was not stopped.",
     notContinued: "The answer was not continued.",
+    more: "More about this answer",
+    fork: "New chat from here",
+    forked: "This chat goes on from a copy; the other one stays as it was.",
+    notForked: "The new chat was not made.",
+    remove: "Delete this version",
+    removed: "This version of the answer was deleted.",
+    notRemoved: "The answer was not deleted.",
+    notRestored: "The answer was not brought back.",
   },
 
   question: {
@@ -132,6 +140,11 @@ export const en = {
     copy: "Copy question",
     field: "Edited question",
     note: "Both versions are kept.",
+    more: "More about this question",
+    remove: "Delete with all that follows",
+    removed: "The question was deleted, with all that followed it.",
+    notRemoved: "The question was not deleted.",
+    notRestored: "The question was not brought back.",
   },
 
   branches: {

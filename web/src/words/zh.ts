@@ -124,6 +124,14 @@ export const zh: Words = {
     notStarted: "未能开始回答。",
     notStopped: "未能停止回答。",
     notContinued: "未能继续回答。",
+    more: "此回答的更多操作",
+    fork: "从这里开始新对话",
+    forked: "这个对话从副本继续；原来的对话保持不变。",
+    notForked: "未能创建新对话。",
+    remove: "删除这个版本",
+    removed: "已删除回答的这个版本。",
+    notRemoved: "未能删除回答。",
+    notRestored: "未能恢复回答。",
   },
 
   question: {
@@ -131,6 +139,11 @@ export const zh: Words = {
     copy: "复制问题",
     field: "编辑后的问题",
     note: "两个版本都会保留。",
+    more: "此问题的更多操作",
+    remove: "删除它及之后的全部内容",
+    removed: "已删除问题及之后的全部内容。",
+    notRemoved: "未能删除问题。",
+    notRestored: "未能恢复问题。",
   },
 
   branches: {

@@ -1,0 +1,71 @@
+"""What a chat is rid of, and what is made of its beginning: questions, versions, copies."""
+
+from playwright.async_api import Locator, expect
+
+from tests.e2e.chat_page import ChatPage
+
+
+async def choose(message: Locator, item: str) -> None:
+    """Of the menu under it."""
+    await message.hover()
+    await message.get_by_role("button", name="More about this").click()
+    await message.page.get_by_role("menuitem", name=item, exact=True).click()
+
+
+async def test_a_question_goes_with_all_that_follows_and_comes_back(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    for question in ("One?", "Two?", "Three?"):
+        await chat.send(question)
+        await chat.expect_status("incomplete")
+    asked = chat.page.get_by_role("article", name="You")
+
+    await choose(asked.nth(1), "Delete with all that follows")
+    await expect(chat.questions).to_have_text(["One?"])
+    await expect(chat.composer).to_be_focused()
+    assert [message["content"] for message in (await chat.stored(conversation))["messages"][::2]] == ["One?"]
+    await chat.button("Undo").click()
+    await expect(chat.questions).to_have_text(["One?", "Two?", "Three?"])
+
+    await choose(asked.first, "Delete with all that follows")
+    await expect(chat.questions).to_have_count(0)
+    await chat.send("Again?")
+    await chat.expect_status("incomplete")
+    await expect(chat.questions).to_have_text(["Again?"])
+
+
+async def test_a_version_of_an_answer_goes_and_the_other_one_is_shown(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    await chat.send("One?")
+    await chat.expect_status("incomplete")
+    first = await chat.answers.last.get_attribute("data-message")
+    await chat.answers.last.get_by_role("button", name="More about this").click()
+    await expect(chat.page.get_by_role("menuitem")).to_have_text(["New chat from here"])
+    await chat.page.keyboard.press("Escape")
+
+    await chat.button("Retry").click()
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.expect_status("incomplete")
+    await choose(chat.answers.last, "Delete this version")
+
+    await expect(chat.answers).to_have_count(1)
+    await expect(chat.answers.last).to_have_attribute("data-message", first or "")
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_have_count(0)
+    await chat.button("Undo").click()
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+
+async def test_a_copy_of_a_chat_goes_on_from_any_answer(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Origin")
+    for question in ("One?", "Two?"):
+        await chat.send(question)
+        await chat.expect_status("incomplete")
+
+    await choose(chat.answers.first, "New chat from here")
+    await expect(chat.questions).to_have_text(["One?"])
+    assert conversation not in chat.page.url
+    await chat.send("Otherwise?")
+    await chat.expect_status("incomplete")
+    await expect(chat.questions).to_have_text(["One?", "Otherwise?"])
+
+    await chat.page.go_back()
+    await expect(chat.questions).to_have_text(["One?", "Two?"])

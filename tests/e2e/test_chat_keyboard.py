@@ -32,6 +32,7 @@ async def test_the_list_is_searched_walked_and_changed_by_keys_alone(chat: ChatP
         chat.chats.get_by_text(title, exact=True) for title in ("Anchor by keys", "Bollard by keys", "Capstan by keys")
     )
     await chat.page.goto("/live")
+    await expect(first).to_be_visible()
     await press(chat, "Tab")
     await expect(chat.button("Skip the list of chats")).to_be_focused()
 

@@ -138,7 +138,7 @@ async def test_the_settings_of_a_chat_hold_for_its_next_answer_and_for_no_other_
     await expect(dialog.get_by_label("System prompt")).to_have_value("")
 
 
-async def test_what_is_not_known_yet_is_not_changed(chat: ChatPage) -> None:
+async def test_what_is_not_known_yet_is_not_changed_and_what_is_sent_waits_for_it(chat: ChatPage) -> None:
     conversation = await chat.new_chat(tokens=1)
     asked, answer = asyncio.Event(), asyncio.Event()
 
@@ -158,6 +158,6 @@ async def test_what_is_not_known_yet_is_not_changed(chat: ChatPage) -> None:
 
     answer.set()
     await expect(chat.button("Settings of this chat")).to_be_enabled()
-    await chat.send("Hello")
     await chat.expect_status("incomplete")
-    await expect(chat.questions).to_have_count(1)
+    await expect(chat.questions).to_have_text(["Hello"])
+    await expect(chat.composer).to_have_value("")

@@ -23,6 +23,7 @@ class Views:
             self.editing,
             self.resumed,
             self.receipt,
+            self.message,
             self.search,
             self.menu,
             self.archive,
@@ -65,6 +66,11 @@ class Views:
         await self._chat.page.get_by_test_id("receipt").last.locator("summary").click()
         await self._chat.page.get_by_text("Why not more was reused").wait_for()
         await self._chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
+
+    async def message(self) -> None:
+        await self.resumed()
+        await self._chat.answers.last.get_by_role("button", name="More about this").click()
+        await self._chat.page.get_by_role("menuitem").first.wait_for()
 
     async def search(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")

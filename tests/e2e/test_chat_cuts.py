@@ -38,20 +38,33 @@ async def test_a_version_of_an_answer_goes_and_the_other_one_is_shown(chat: Chat
     await chat.send("One?")
     await chat.expect_status("incomplete")
     first = await chat.answers.last.get_attribute("data-message")
-    await chat.answers.last.get_by_role("button", name="More about this").click()
-    await expect(chat.page.get_by_role("menuitem")).to_have_text(["New chat from here"])
-    await chat.page.keyboard.press("Escape")
 
     await chat.button("Retry").click()
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
     await chat.expect_status("incomplete")
-    await choose(chat.answers.last, "Delete this version")
+    await choose(chat.answers.last, "Delete this answer")
 
     await expect(chat.answers).to_have_count(1)
     await expect(chat.answers.last).to_have_attribute("data-message", first or "")
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_have_count(0)
     await chat.button("Undo").click()
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+
+async def test_a_question_whose_only_answer_is_gone_can_be_answered_again(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    await chat.send("One?")
+    await chat.expect_status("incomplete")
+    await expect(chat.button("Answer it")).to_have_count(0)
+
+    await choose(chat.answers.last, "Delete this answer")
+    await expect(chat.answers).to_have_count(0)
+    await expect(chat.questions).to_have_text(["One?"])
+    await chat.button("Answer it").click()
+
+    await chat.expect_status("incomplete")
+    await expect(chat.answers).to_have_count(1)
+    await expect(chat.button("Answer it")).to_have_count(0)
 
 
 async def test_a_copy_of_a_chat_goes_on_from_any_answer(chat: ChatPage) -> None:

@@ -138,6 +138,14 @@ export class Chat {
     await this.orBack(before, fresh, (signal) => this.api.retryMessage(answer.id, fresh.id, signal));
   }
 
+  /** Asks for the answer of the last question, which has none. Rejects where it cannot be started. */
+  async answer(question: ShownMessage): Promise<void> {
+    if (this.busy) return;
+    const before = [...this.messages];
+    const fresh = this.path.add("assistant", "", this.id);
+    await this.orBack(before, fresh, (signal) => this.api.retryMessage(question.id, fresh.id, signal));
+  }
+
   /** Lets an answer that was cut go on. Rejects where it cannot be started; the answer is then as it was. */
   async goOn(answer: ShownMessage): Promise<void> {
     if (this.busy) return;

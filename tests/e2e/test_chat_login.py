@@ -60,7 +60,8 @@ async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: P
         await expect(chat.chats.first).to_have_text("Hello.")
 
         await server.services.administration.revoke_key(made.id)
-        await chat.send("Anybody there?")
+        await chat.composer.fill("Anybody there?")
+        await chat.composer.press("Enter")
         await expect(field).to_be_focused()
         for opened in browser.contexts:
             await opened.close()

@@ -23,5 +23,10 @@ export default defineConfig({
     // jsdom and not happy-dom: under happy-dom DOMPurify returns hostile HTML unchanged.
     environment: "jsdom",
     include: ["tests/**/*.test.ts"],
+    // One jsdom for all files, one file after the other: to make it takes as long as all the tests in it.
+    isolate: false,
+    fileParallelism: false,
+    restoreMocks: true,
+    unstubGlobals: true,
   },
 });

@@ -11,6 +11,7 @@ let chat: Chat;
 const told: string[] = [];
 
 beforeEach(async () => {
+  told.length = 0;
   api = new FakeApi();
   health = new HealthStore(api);
   chat = new Chat(api, health, ({ id }, how) => void (how === "created" && told.push(id)));

@@ -22,6 +22,7 @@ from typing import Final
 
 import redis
 
+from bench.cold import empty_cpu
 from bench.machine import describe_machine
 from bench.server import free_port
 from bench.stats import median
@@ -90,8 +91,7 @@ def ebb(store: LMCacheStore) -> Restore:
     assert store.flush(_SECONDS)
 
     def restore() -> None:
-        while not store.clear_cpu():
-            time.sleep(0.002)
+        empty_cpu(store)
         windows: list[tuple[int, int]] = []
         submitted = 0
         while submitted < BLOCKS or windows:

@@ -7,7 +7,6 @@ everything. Whoever decides should never be slower than the better of the other 
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config import Settings, load_settings
+from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.slow_link import SlowLink
@@ -104,8 +104,7 @@ def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
     if llm.tiers.store is not None:
         while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().redis_pending_writes:
             llm.engine.step()
-        while not llm.tiers.store.clear_cpu():
-            time.sleep(0.002)
+        empty_cpu(llm.tiers.store)
     llm.engine.core.scheduler.blocks.pool.forget_free()
     [completion] = llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True))
     kv = completion.usage.kv

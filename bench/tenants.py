@@ -10,7 +10,6 @@ import argparse
 import json
 import random
 import tempfile
-import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config import Settings, load_settings
+from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.stats import median
@@ -108,8 +108,7 @@ def leave_only_in(llm: LLM, tier: str) -> None:
     if tier != "device":
         llm.engine.core.scheduler.blocks.pool.forget_free()
     if tier == "redis":
-        while not store.clear_cpu():
-            time.sleep(0.002)
+        empty_cpu(store)
 
 
 def measure(llm: LLM, probes: int, seed: int) -> list[Probe]:

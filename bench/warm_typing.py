@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from app.config import load_settings
+from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.report import Target
 from bench.rounding import rounded
 from bench.stats import Spread, share, spread
-from cache_tiers.store import KVTierStore
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig, TierConfig
@@ -149,18 +149,12 @@ class Chats:
         if arm != "device":
             scheduler.blocks.pool.forget_free()
         if arm.startswith("Redis"):
-            await self._clear_cpu(scheduler.tiering.tiers.store)
+            empty_cpu(scheduler.tiering.tiers.store)
         if arm == "Redis, warmed":
             begun = await self._engine.prefixes.warm(tenant, ids[:-1], tenant=tenant)
             assert begun, "there was no room to warm the chat"
         # The same for all: an idle machine may be slower than one that is at work.
         await asyncio.sleep(self._typing_seconds)
-
-    async def _clear_cpu(self, store: KVTierStore) -> None:
-        while True:
-            if store.clear_cpu():
-                return
-            await asyncio.sleep(0.01)
 
     async def _ask(self, tenant: str, ids: Sequence[int], num_new: int) -> tuple[list[int], float, Usage]:
         """All ids with the answer's, milliseconds to the first token, and the receipt."""

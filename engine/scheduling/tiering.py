@@ -365,7 +365,7 @@ class Tiering:
             request.num_computed_tokens = request.num_confirmed_tokens = restored
             request.restored = self._restored(restoring, outcome, restored)
             if request.receipt is not None and restored > restoring.num_computed > 0:
-                self._add_to_receipt(request, request.receipt, restoring, outcome, restored)
+                self._add_to_receipt(request, request.receipt, request.restored, restoring.num_computed, restored)
             if restoring.erased:
                 request.num_confirmed_tokens = 0
             self._blocks.publish_full(request)
@@ -387,13 +387,10 @@ class Tiering:
         request.num_computed_tokens = request.num_confirmed_tokens = 0
         self._blocks.free(request)
 
-    def _add_to_receipt(
-        self, request: Request, receipt: KVReceipt, restoring: _Restoring, outcome: LoadOutcome, restored: int
-    ) -> None:
-        """It had begun to compute when Redis answered that it has the rest, which has come now."""
-        before, size = restoring.num_computed, self._blocks.block_size
-        request.receipt = _with_restored(receipt, restored - before, outcome.from_cpu * size, outcome)
-        more = self.prefill.seconds(before, restored)
+    def _add_to_receipt(self, request: Request, receipt: KVReceipt, restored: Restored, before: int, end: int) -> None:
+        """It had begun to compute, as far as `before`, when Redis answered that it has the rest, which has come now."""
+        request.receipt = _with_restored(receipt, end - before, restored)
+        more = self.prefill.seconds(before, end)
         if request.reuse_seconds is not None and more is not None:
             request.reuse_seconds += more
         if request.reuse is not None and request.reuse.end is not None:
@@ -447,15 +444,15 @@ class Tiering:
         self.tiers.check()
 
 
-def _with_restored(receipt: KVReceipt, tokens: int, cpu: int, outcome: LoadOutcome) -> KVReceipt:
-    """Of a request that had begun to compute and need not compute `tokens` of the rest, of which `cpu` were in host
-    memory. What was computed again after a preemption is in no receipt: so never more than were to be computed."""
+def _with_restored(receipt: KVReceipt, tokens: int, restored: Restored) -> KVReceipt:
+    """Of a request that had begun to compute and need not compute `tokens` of the rest, which were restored. What was
+    computed again after a preemption is in no receipt: so never more than were to be computed."""
     tokens = min(tokens, receipt.computed)
-    cpu = min(cpu, tokens)
+    cpu = min(restored.cpu, tokens)
     return replace(
         receipt,
         cpu=receipt.cpu + cpu,
         redis=receipt.redis + tokens - cpu,
         computed=receipt.computed - tokens,
-        restore_ms=receipt.restore_ms + outcome.seconds * 1e3,
+        restore_ms=receipt.restore_ms + restored.seconds * 1e3,
     )

@@ -77,18 +77,20 @@ WATCH = """() => {
 
 
 async def drop(page: Page, file: Path) -> None:
-    """As a hand does it: over the page until the page would take it, and then let go."""
+    """As a quick hand does it: over the page until the page would take it, and let go as it comes over a button."""
     devtools = await page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
 
-    async def move(kind: str) -> None:
-        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 200, "data": data})
+    async def move(kind: str, x: float, y: float) -> None:
+        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": x, "y": y, "data": data})
 
     await page.evaluate(WATCH)
-    await move("dragEnter")
+    await move("dragEnter", 600, 200)
     while not await page.locator("body[data-takes]").count():
-        await move("dragOver")
-    await move("drop")
+        await move("dragOver", 600, 200)
+    button = await page.get_by_role("button", name="Settings of this chat").bounding_box()
+    assert button is not None
+    await move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 
 
 async def test_a_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:

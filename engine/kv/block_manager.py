@@ -66,9 +66,9 @@ class BlockManager:
 
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Continue in the block behind its full ones: one that another request left partly filled is taken over if all
-        of it is known, or if there is no room for a copy; of a published one, and of one that somebody else may go on
-        from, a copy is made, and always for a request that keeps no KV. Returns the tokens that need no computing, and
-        the copy.
+        of it is known, or if there is no room for a copy; of a published one, of one that somebody else may go on from,
+        and of one that is just being stored, a copy is made, and always for a request that keeps no KV. Returns the
+        tokens that need no computing, and the copy.
 
         At least one token of the request is always computed, for its logits.
         """
@@ -82,10 +82,10 @@ class BlockManager:
         match = self.pool.find_tail(request.key_before(full), known)
         if match is None:
             return 0, None
-        take_over = match.is_whole and request.keeps_kv
-        if not take_over and (copied := self._copy(request, match.tail, match.num_tokens)):
+        may_take = request.keeps_kv and match.tail.ref_count == 0
+        if not (match.is_whole and may_take) and (copied := self._copy(request, match.tail, match.num_tokens)):
             return copied
-        if not request.keeps_kv:
+        if not may_take:
             return 0, None
         self.pool.take_tail(match.tail)
         request.blocks.append(match.tail)

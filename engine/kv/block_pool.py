@@ -127,12 +127,14 @@ class BlockPool:
         return True
 
     def find_tail(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
-        """The free block that was partly filled behind `parent`, and begins with most of the tokens `known`."""
-        return self._tails.find(parent, known, lambda block: block.ref_count == 0)
+        """The block that was partly filled behind `parent` and begins with most of the tokens `known`: whoever still
+        uses it reads, to store or to copy it."""
+        return self._tails.find(parent, known)
 
     def take_tail(self, block: KVCacheBlock) -> None:
-        """Become the only user of a tail."""
+        """Become the only user of a tail that nobody uses."""
         assert block.tail_of is not None
+        assert block.ref_count == 0
         self._forget(block)
         self.acquire(block)
 

@@ -66,7 +66,7 @@ class PrefixLog:
         full = next(unknown, len(request.block_keys))
         parent = request.key_before(full)
         known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens))
-        match = self._index.find(parent, known, lambda _: True) if known else None
+        match = self._index.find(parent, known) if known else None
         if match is None:
             return KnownPrefix(full * size, self._continuation(parent, ()))
         rest = self._runs[match.tail][1][match.num_tokens :]

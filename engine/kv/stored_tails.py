@@ -51,7 +51,7 @@ class StoredTails:
 
     def find(self, index: int, parent: BlockKey, known: TokenIds) -> StoredTail | None:
         """Block `index` of a request whose tokens from there on are `known`, as far as one was filled with them."""
-        match = self._tails.find(parent, known, lambda _: True)
+        match = self._tails.find(parent, known)
         if match is None or match.num_tokens < self._least:
             return None
         self._places.move_to_end(match.tail)

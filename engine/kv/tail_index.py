@@ -1,7 +1,7 @@
 """Partly filled blocks, found by what lies before them and by the tokens that they share with a request."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -61,20 +61,17 @@ class TailIndex(Generic[Tail]):
         beginnings = (token_ids[:length] for length in range(1, len(token_ids) + 1))
         return [siblings.tails[beginning] for beginning in beginnings if beginning in siblings.tails]
 
-    def find(self, parent: BlockKey, known: TokenIds, usable: Callable[[Tail], bool]) -> Match[Tail] | None:
-        """The usable one that shares most with `known`; None if none shares anything.
+    def find(self, parent: BlockKey, known: TokenIds) -> Match[Tail] | None:
+        """The one that shares most with `known`; None if none shares anything.
 
-        In order, what shares most stands next to the place of `known`, and what stands further away shares no more.
+        In order, what shares most stands next to the place of `known`.
         """
         siblings = self._siblings.get(parent)
         if siblings is None:
             return None
         place = bisect_left(siblings.order, known)
-        sides: tuple[Iterable[int], ...] = (range(place, len(siblings.order)), range(place - 1, -1, -1))
-        nearest = [self._first_usable(siblings, side, usable) for side in sides]
-        matches = [
-            _match(siblings.tails[token_ids], token_ids, known) for token_ids in nearest if token_ids is not None
-        ]
+        nearest = siblings.order[max(0, place - 1) : place + 1]
+        matches = [_match(siblings.tails[token_ids], token_ids, known) for token_ids in nearest]
         best = max(matches, key=lambda match: match.num_tokens, default=None)
         return best if best is not None and best.num_tokens else None
 
@@ -82,11 +79,6 @@ class TailIndex(Generic[Tail]):
         """Any of those that follow `parent`; None if none does."""
         siblings = self._siblings.get(parent)
         return siblings.tails[siblings.order[0]] if siblings is not None else None
-
-    def _first_usable(
-        self, siblings: _Siblings[Tail], places: Iterable[int], usable: Callable[[Tail], bool]
-    ) -> TokenIds | None:
-        return next((ids for at in places if usable(siblings.tails[ids := siblings.order[at]])), None)
 
 
 def _match(tail: Tail, token_ids: TokenIds, known: Sequence[int]) -> Match[Tail]:

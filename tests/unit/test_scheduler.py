@@ -274,6 +274,23 @@ def test_a_load_that_is_late_ends_as_computing() -> None:
     assert request.output_token_ids == expected_output(range(17), request.sampling, VOCAB)
 
 
+def test_who_goes_on_while_the_last_block_is_being_stored_computes_none_of_it_again() -> None:
+    rig = Rig(store=ToyStore(16))
+    first = rig.add(range(BLOCK + 3), max_tokens=1)
+    rig.step()
+    rig.step()
+    storing, stored = rig.begin()
+    assert [block.tail_of is not None for block in rig.pool._blocks if block.ref_count] == [True]
+
+    going_on = rig.add([*first.prompt_token_ids, *first.output_token_ids, 7], max_tokens=1)
+    going, gone = rig.begin()
+    rig.scheduler.update(storing, stored)
+    rig.scheduler.update(going, gone)
+    rig.scheduler.check()
+    assert going_on.receipt is not None
+    assert (going_on.receipt.device, going_on.receipt.computed) == (BLOCK + 3, 2)
+
+
 def test_an_abort_while_loading_keeps_the_blocks_until_the_copies_are_over() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
 ONE_SERVER = "tests/e2e/"
+# At full size each test takes minutes, and they share nothing.
+APART = "tests/integration/test_native_tiers.py"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -19,6 +21,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 
     class SharedOut(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(APART):
+                return nodeid
             return ONE_SERVER if nodeid.startswith(ONE_SERVER) else str(super()._split_scope(nodeid))
 
     # In the order of collection: the files with most tests, which would go first, are quick ones.

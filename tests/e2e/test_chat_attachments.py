@@ -32,6 +32,30 @@ async def test_a_text_file_goes_with_the_message_and_anything_else_is_refused(ch
     assert question == 'Which day?\n\n<file name="log.csv">\nday,wind\nmonday,4\n</file>'
 
 
+async def test_files_stay_with_their_chat_and_survive_a_reload(chat: ChatPage) -> None:
+    other = await chat.new_chat(tokens=1, title="Another chat")
+    conversation = await chat.open_new_chat(tokens=1, title="Chat with a file")
+    chooser = chat.page.get_by_label("Attach text files or PDFs").first
+    await chooser.set_input_files({"name": "tides.txt", "mimeType": "text/plain", "buffer": b"High water at six."})
+    files = chat.page.get_by_role("list", name="Files of this message")
+    await expect(files).to_contain_text("tides.txt")
+
+    await chat.chats.get_by_text("Another chat", exact=True).click()
+    await expect(chat.page).to_have_url(re.compile(other))
+    await expect(files).to_have_count(0)
+    await chat.chats.get_by_text("Chat with a file", exact=True).click()
+    await expect(files).to_contain_text("tides.txt")
+    await chat.page.reload()
+    await expect(files).to_contain_text("tides.txt")
+
+    await chat.page.route(f"**/{conversation}/messages", lambda route: route.fulfill(status=503, body="{}"))
+    await chat.composer.fill("When?")
+    await chat.composer.press("Enter")
+    await chat.button("Edit").last.click()
+    await expect(chat.composer).to_have_value("When?")
+    await expect(files).to_contain_text("tides.txt")
+
+
 REFUSED = {
     "scan.pdf": (pdf_of(b""), "scan.pdf has no text in it"),
     "locked.pdf": (pdf_of(latin("Secret"), locked=True), "locked.pdf is locked with a password"),

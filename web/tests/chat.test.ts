@@ -43,6 +43,18 @@ describe("the open conversation", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
+  it("gets no message that was sent in another one and waited for something", async () => {
+    const before = Promise.withResolvers<void>();
+    await chat.open("conv_1");
+    const arrived = chat.send("for the first one", before.promise);
+    await chat.open("conv_2");
+    before.resolve();
+
+    expect(await arrived).toBe(false);
+    expect(api.asked).toEqual([]);
+    expect(texts()).toEqual([]);
+  });
+
   it("keeps thoughts apart from the answer", async () => {
     const wire = new Wire();
     api.sent = [wire.response];

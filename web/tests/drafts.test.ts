@@ -11,6 +11,7 @@ let stored: string;
 beforeEach(() => {
   vi.useFakeTimers();
   localStorage.clear();
+  sessionStorage.clear();
   stored = "";
   api = new FakeApi();
   vi.spyOn(api, "draft").mockImplementation(() => Promise.resolve({ text: stored, updated_at: null }));
@@ -68,5 +69,52 @@ describe("a draft", () => {
 
     drafts.sent("a question");
     expect(localStorage.length).toBe(0);
+  });
+});
+
+describe("files of a draft", () => {
+  const notes = { name: "notes.txt", text: "low tide" };
+  const log = { name: "log.csv", text: "day,wind" };
+
+  it("stay with the chat in which they were chosen, however long they take to be read", async () => {
+    const reading = Promise.withResolvers<typeof notes>();
+    await drafts.open("conv_1");
+    await drafts.attach(Promise.resolve(log));
+    const attached = drafts.attach(reading.promise);
+
+    await drafts.open("conv_2");
+    reading.resolve(notes);
+    await attached;
+    expect(drafts.files).toEqual([]);
+
+    await drafts.open("conv_1");
+    expect(drafts.files).toEqual([log, notes]);
+    drafts.detach(drafts.files[0]!);
+    expect(drafts.files).toEqual([notes]);
+  });
+
+  it("are there after a reload, until the message that they go with has arrived", async () => {
+    await drafts.open(null);
+    drafts.type("When?");
+    await drafts.attach(Promise.resolve(notes));
+    await drafts.take();
+    expect(drafts.files).toEqual([]);
+    const reloaded = new Drafts(api);
+    await reloaded.open(null);
+    expect(reloaded.files).toEqual([notes]);
+
+    drafts.sent("another message");
+    expect(sessionStorage.length).toBe(1);
+    drafts.sent('When?\n\n<file name="notes.txt">\nlow tide\n</file>');
+    expect(sessionStorage.length).toBe(0);
+  });
+
+  it("come back with the text of a message that was not sent, before what was added since", async () => {
+    await drafts.open("conv_1");
+    drafts.type("And where?");
+    await drafts.attach(Promise.resolve(log));
+    drafts.restore('When?\n\n<file name="notes.txt">\nlow tide\n</file>');
+    expect(drafts.text).toBe("When?\n\nAnd where?");
+    expect(drafts.files).toEqual([notes, log]);
   });
 });

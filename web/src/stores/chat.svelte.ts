@@ -103,9 +103,12 @@ export class Chat {
     if (this.id !== null) this.onConversation(await this.api.forkConversation(this.id, messageId), "created");
   }
 
-  /** Whether it arrived; if not, the message says why. So for `edit` and `sendAgain`. */
-  async send(content: string): Promise<boolean> {
-    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id)));
+  /**
+   * Shows a question at once and sends it when `before` has ended. Whether it arrived; if not, the message says why. So
+   * for `edit` and `sendAgain`.
+   */
+  async send(content: string, before?: Promise<void>): Promise<boolean> {
+    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id), before));
   }
 
   /** Asks `content` beside a question that was sent. */
@@ -215,12 +218,15 @@ export class Chat {
     if (last?.status === "in_progress" && last.run_id !== null) await this.follow(last.run_id, null, last.key, signal);
   }
 
-  private async post(question: ShownMessage): Promise<boolean> {
+  private async post(question: ShownMessage, before?: Promise<void>): Promise<boolean> {
     const { id, content, parent_id, branches } = question;
     const answer = this.path.add("assistant", "", this.id);
     const signal = this.leave();
     try {
       await this.run(answer, signal, async () => {
+        await before;
+        // Another conversation may be open by now.
+        signal.throwIfAborted();
         this.id ??= await this.create(signal);
         return this.api.sendMessage(this.id, { id, content, ...(branches && { parent_id }) }, signal);
       });

@@ -1,20 +1,31 @@
 import type { Api } from "../services/api";
+import { joined, split, type Attachment } from "../services/attachments";
 
 const PAUSE_MS = 400;
 const KEPT = "ebb-draft:";
+const KEPT_FILES = "ebb-files:";
+
+/** What goes with the next message of one chat, or of the empty page. */
+interface Draft {
+  place: string | null;
+  text: string;
+  files: readonly Attachment[];
+}
 
 /**
- * What is typed and not sent in the open chat. The browser keeps it with every key, the server a moment later; the
- * browser's copy goes when the server has it, so a copy that is there is newer than the server's.
+ * What is typed and attached and not sent in the open chat. The browser keeps the text with every key, the server a
+ * moment later; the browser's copy goes when the server has it, so a copy that is there is newer than the server's.
+ * The files stay in the tab.
  */
 export class Drafts {
   text = $state("");
+  files = $state.raw<readonly Attachment[]>([]);
 
   private place: string | null = null;
   /** What the server has. */
   private known = "";
   /** What is being sent, until it has arrived. */
-  private taken: { place: string | null; text: string } | null = null;
+  private taken: Draft | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private putting: Promise<void> = Promise.resolve();
 
@@ -25,6 +36,7 @@ export class Drafts {
     this.flush();
     this.place = id;
     this.known = "";
+    this.files = keptFiles(id);
     const kept = localStorage.getItem(keyOf(id));
     this.text = kept ?? "";
     if (kept !== null) return this.flush();
@@ -48,24 +60,54 @@ export class Drafts {
     this.timer = setTimeout(() => this.flush(), PAUSE_MS);
   }
 
-  /** The text is being sent: the field is empty, but the text stays kept until `sent`. Resolves when it may be sent. */
+  /** Adds a file to the draft that is open now, whichever is when it has been read. */
+  async attach(reading: Promise<Attachment>): Promise<void> {
+    const { place } = this;
+    const file = await reading;
+    this.keep(place, [...(place === this.place ? this.files : keptFiles(place)), file]);
+  }
+
+  detach(file: Attachment): void {
+    this.keep(this.place, this.files.filter((other) => other !== file));
+  }
+
+  /** A message that was not sent is a draft again, before what was typed since. */
+  restore(content: string): void {
+    const { text, files } = split(content);
+    this.type([text, this.text].filter((part) => part !== "").join("\n\n"));
+    this.keep(this.place, [...files, ...this.files]);
+  }
+
+  /** All of it is being sent: the field is empty, but it stays kept until `sent`. Resolves when it may be sent. */
   take(): Promise<void> {
     clearTimeout(this.timer);
-    this.taken = { place: this.place, text: this.text };
+    this.taken = { place: this.place, text: this.text, files: this.files };
     this.text = "";
+    this.files = [];
     this.known = "";
     return this.putting;
   }
 
-  /** The message has arrived, and with it the text that was taken. */
+  /** The message has arrived, and with it what was taken. */
   sent(content: string): void {
     const { taken } = this;
-    if (taken === null || !content.startsWith(taken.text.trim())) return;
+    if (taken === null || content !== joined(taken.text.trim(), taken.files)) return;
     this.taken = null;
+    if (same(keptFiles(taken.place), taken.files)) this.keep(taken.place, []);
     const key = keyOf(taken.place);
     if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
     // The server forgets a draft with its message by itself, that of the empty page only if they are the same.
     if (taken.place === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
+  }
+
+  private keep(place: string | null, files: readonly Attachment[]): void {
+    if (place === this.place) this.files = files;
+    try {
+      if (files.length > 0) sessionStorage.setItem(filesKeyOf(place), JSON.stringify(files));
+      else sessionStorage.removeItem(filesKeyOf(place));
+    } catch {
+      // There is room for more than any model reads; what does not fit goes when the chat is left.
+    }
   }
 
   private flush(): void {
@@ -82,4 +124,16 @@ export class Drafts {
 
 function keyOf(id: string | null): string {
   return KEPT + (id ?? "");
+}
+
+function filesKeyOf(id: string | null): string {
+  return KEPT_FILES + (id ?? "");
+}
+
+function keptFiles(id: string | null): readonly Attachment[] {
+  return JSON.parse(sessionStorage.getItem(filesKeyOf(id)) ?? "[]") as Attachment[];
+}
+
+function same(some: readonly Attachment[], others: readonly Attachment[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others);
 }

@@ -1,4 +1,4 @@
-"""How `pytest -n 2` shares out the tests and the machine between its processes. A pytest plugin."""
+"""How `pytest -n 3` shares out the tests and the machine between its processes. A pytest plugin."""
 
 from typing import TYPE_CHECKING
 

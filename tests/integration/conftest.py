@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import aiohttp
 import pytest
 import torch
+from openai import AsyncOpenAI
 
 from models.layers.linear import can_prepack
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -42,3 +43,10 @@ async def http(api: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSe
     """A client of `api`; paths count from its root."""
     async with api_client(api.url) as session:
         yield session
+
+
+@pytest.fixture
+async def client(api: RunningServer[FakeEngine]) -> AsyncIterator[AsyncOpenAI]:
+    """OpenAI's own client of `api`, which asks once."""
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        yield client

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -15,12 +14,6 @@ from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 MESSAGES: Any = [{"role": "user", "content": "hi"}]
-
-
-@pytest.fixture
-async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
-        yield client
 
 
 def answer(choice: int, words: int = ANSWER_WORDS) -> str:

@@ -1,6 +1,5 @@
 """Logprobs, echo and several prompts at once, as OpenAI's client reads them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -13,12 +12,6 @@ from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
 MESSAGES: Any = [{"role": "user", "content": "x"}]
-
-
-@pytest.fixture
-async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
-        yield client
 
 
 @row("openai", "chat.completions.create(logprobs=True, top_logprobs=2)", "of each token: its text, bytes and logprob")

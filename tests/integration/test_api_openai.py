@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ Api = RunningServer[FakeEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
-
-
-@pytest.fixture
-async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
-        yield client
 
 
 @row("openai", "chat.completions.create(...)", "text, reason, usage, the receipt in `usage.kv`")

@@ -1,6 +1,5 @@
 """Conversations of OpenAI's API, driven by OpenAI's own client over a real socket."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -19,12 +18,6 @@ SAID: list[Any] = [
     {"type": "message", "role": "user", "content": "one"},
     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]},
 ]
-
-
-@pytest.fixture
-async def client(api: Api) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
-        yield client
 
 
 async def texts_of(client: AsyncOpenAI, conversation_id: str, **query: Any) -> list[str]:

@@ -1,0 +1,37 @@
+"""What tests of Responses say and look at."""
+
+import asyncio
+from typing import Any
+
+from openai.types.responses import ResponseStreamEvent
+
+from tests.integration.api_server import RunningServer
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, text_of
+
+Api = RunningServer[FakeEngine]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+NUM_TOKENS = ANSWER_WORDS + 1
+LONG = {"ignore_eos": True}
+
+
+def text_in(events: list[ResponseStreamEvent]) -> str:
+    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
+
+
+async def all_of(stream: Any) -> list[ResponseStreamEvent]:
+    async with asyncio.timeout(20):
+        return [event async for event in stream]
+
+
+async def until_text(stream: Any, text: str) -> list[ResponseStreamEvent]:
+    """The events up to the one with which `text` has come."""
+    seen: list[ResponseStreamEvent] = []
+    async with asyncio.timeout(20):
+        while text_in(seen) != text:
+            seen.append(await anext(stream))
+    return seen
+
+
+def prompt(api: Api, index: int) -> str:
+    return text_of(api.engine.requests[index].prompt)

@@ -51,13 +51,18 @@ async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: P
         await expect(stranger.button("Log in")).to_be_visible()
         await expect(stranger.answers).to_have_count(0)
 
+        chooser = chat.page.get_by_label("Attach text files or PDFs").first
+        await chooser.set_input_files({"name": "diary.txt", "mimeType": "text/plain", "buffer": b"Nobody else's."})
+        await expect(chat.page.get_by_text("diary.txt")).to_be_visible()
         await chat.button("Settings of this chat").click()
         await expect(chat.page.get_by_role("dialog")).to_contain_text("Logged in as alice")
         await chat.button("Log out").click()
         await expect(field).to_be_focused()
         await expect(chat.chats).to_have_count(0)
         await log_in(key)
-        await expect(chat.chats.first).to_have_text("Hello.")
+        await chat.chats.first.click()
+        await expect(chat.answers).to_have_count(1)
+        await expect(chat.page.get_by_text("diary.txt")).to_have_count(0)
 
         await server.services.administration.revoke_key(made.id)
         await chat.composer.fill("Anybody there?")

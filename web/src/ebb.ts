@@ -37,7 +37,8 @@ export interface Ebb {
 
 export function createEbb(): Ebb {
   const api = new Api(() => session.lost());
-  const session = new Session(api);
+  const drafts = new Drafts(api);
+  const session = new Session(api, () => drafts.forget());
   const health = new HealthStore(api);
   const router = new Router();
   const tabs = new Tabs();
@@ -58,7 +59,7 @@ export function createEbb(): Ebb {
     tabs,
     search: new Search(api),
     chat,
-    drafts: new Drafts(api),
+    drafts,
     notices: new Notices(),
     places,
     printing: new Printing(),

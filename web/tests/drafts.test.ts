@@ -117,4 +117,14 @@ describe("files of a draft", () => {
     expect(drafts.text).toBe("When?\n\nAnd where?");
     expect(drafts.files).toEqual([notes, log]);
   });
+
+  it("are forgotten with what was typed when the person logs out", async () => {
+    localStorage.setItem("ebb-theme", "dark");
+    await drafts.open("conv_1");
+    await drafts.attach(Promise.resolve(notes));
+    drafts.type("half");
+    drafts.forget();
+    await vi.runAllTimersAsync();
+    expect([Object.keys(localStorage), sessionStorage.length, stored]).toEqual([["ebb-theme"], 0, ""]);
+  });
 });

@@ -16,7 +16,7 @@ beforeEach(() => {
     return Promise.resolve(answers.shift()!);
   });
   api = new Api(() => session.lost());
-  session = new Session(api, (path) => restarted.push(path));
+  session = new Session(api, () => restarted.push("forgotten"), (path) => restarted.push(path));
 });
 
 afterEach(() => vi.unstubAllGlobals());
@@ -51,5 +51,5 @@ it("is out as soon as any request says so, and after logging out", async () => {
   expect([session.out, session.tenant]).toEqual([true, null]);
   answers.push(new Response(null, { status: 204 }));
   await session.logOut();
-  expect(restarted).toEqual(["/"]);
+  expect(restarted).toEqual(["forgotten", "/"]);
 });

@@ -100,6 +100,14 @@ export class Drafts {
     if (taken.place === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
   }
 
+  /** Nothing is left in the browser; what the server has stays there. */
+  forget(): void {
+    clearTimeout(this.timer);
+    for (const [storage, prefix] of [[localStorage, KEPT], [sessionStorage, KEPT_FILES]] as const) {
+      for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
+    }
+  }
+
   private keep(place: string | null, files: readonly Attachment[]): void {
     if (place === this.place) this.files = files;
     try {

@@ -14,6 +14,8 @@ export class Session {
 
   constructor(
     private readonly api: Api,
+    /** Forgets what the browser keeps of whoever is here. */
+    private readonly forget: () => void,
     /** Begins anew with nothing of whoever was here before. */
     private readonly restart: (path: string) => void = (path) => location.replace(path),
   ) {}
@@ -36,6 +38,7 @@ export class Session {
   /** Rejects like the API. */
   async logOut(): Promise<void> {
     await this.api.logOut();
+    this.forget();
     this.restart("/");
   }
 }

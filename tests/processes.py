@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
 ONE_SERVER = "tests/e2e/"
-# At full size each test takes minutes, and they share nothing.
-APART = "tests/integration/test_native_tiers.py"
+# At full size each of their tests takes minutes, and they share nothing.
+APART = ("tests/integration/test_native_exact.py", "tests/integration/test_native_tiers.py")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -37,7 +37,7 @@ export class Drafts {
     this.place = id;
     this.known = "";
     this.files = keptFiles(id);
-    const kept = localStorage.getItem(keyOf(id));
+    const kept = localStorage.getItem(keyOf(KEPT, id));
     this.text = kept ?? "";
     if (kept !== null) return this.flush();
     await this.refresh();
@@ -55,7 +55,7 @@ export class Drafts {
 
   type(text: string): void {
     this.text = text;
-    localStorage.setItem(keyOf(this.place), text);
+    localStorage.setItem(keyOf(KEPT, this.place), text);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flush(), PAUSE_MS);
   }
@@ -93,8 +93,8 @@ export class Drafts {
     const { taken } = this;
     if (taken === null || content !== joined(taken.text.trim(), taken.files)) return;
     this.taken = null;
-    if (same(keptFiles(taken.place), taken.files)) this.keep(taken.place, []);
-    const key = keyOf(taken.place);
+    if (sessionStorage.getItem(keyOf(KEPT_FILES, taken.place)) === JSON.stringify(taken.files)) this.keep(taken.place, []);
+    const key = keyOf(KEPT, taken.place);
     if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
     // The server forgets a draft with its message by itself, that of the empty page only if they are the same.
     if (taken.place === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
@@ -111,8 +111,8 @@ export class Drafts {
   private keep(place: string | null, files: readonly Attachment[]): void {
     if (place === this.place) this.files = files;
     try {
-      if (files.length > 0) sessionStorage.setItem(filesKeyOf(place), JSON.stringify(files));
-      else sessionStorage.removeItem(filesKeyOf(place));
+      if (files.length > 0) sessionStorage.setItem(keyOf(KEPT_FILES, place), JSON.stringify(files));
+      else sessionStorage.removeItem(keyOf(KEPT_FILES, place));
     } catch {
       // There is room for more than any model reads; what does not fit goes when the chat is left.
     }
@@ -124,24 +124,16 @@ export class Drafts {
     if (text === this.known) return;
     this.putting = this.putting.then(async () => {
       await this.api.putDraft(place, text);
-      if (localStorage.getItem(keyOf(place)) === text) localStorage.removeItem(keyOf(place));
+      if (localStorage.getItem(keyOf(KEPT, place)) === text) localStorage.removeItem(keyOf(KEPT, place));
       if (place === this.place) this.known = text;
     }).catch(() => undefined);
   }
 }
 
-function keyOf(id: string | null): string {
-  return KEPT + (id ?? "");
-}
-
-function filesKeyOf(id: string | null): string {
-  return KEPT_FILES + (id ?? "");
+function keyOf(prefix: string, id: string | null): string {
+  return prefix + (id ?? "");
 }
 
 function keptFiles(id: string | null): readonly Attachment[] {
-  return JSON.parse(sessionStorage.getItem(filesKeyOf(id)) ?? "[]") as Attachment[];
-}
-
-function same(some: readonly Attachment[], others: readonly Attachment[]): boolean {
-  return JSON.stringify(some) === JSON.stringify(others);
+  return JSON.parse(sessionStorage.getItem(keyOf(KEPT_FILES, id)) ?? "[]") as Attachment[];
 }

@@ -1,0 +1,212 @@
+"""Checks of STYLE.md on docstrings, comments, test names and docs.
+
+`python -m tests.style_rules` prints the violations of every file that is not on the list of files that do not follow
+yet (`tests/style_pending.txt`). With `--shrink` it takes off that list what has become clean; nothing adds to it.
+"""
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PENDING = ROOT / "tests" / "style_pending.txt"
+CODE = ("app", "engine", "cache_tiers", "models", "bench", "scripts", "tests")
+MAX_TEST_NAME = 60
+MAX_SENTENCE_WORDS = 30
+MAX_LONG_SENTENCES = 0.1
+
+PRONOUNS = frozenset({"it", "its", "what", "who", "whoever", "nobody", "somebody", "those", "of"})
+FUNCTION_OPENINGS = PRONOUNS | {"the", "a", "all", "whether", "how"}
+
+WORDS = {
+    r"who(m)?ever": "name the party",
+    r"nobody|somebody": "name the party",
+    r"anew": "again",
+    r"lately": "recently",
+    r"meanwhile": "while ...",
+    r"lies? (in|on|there|below|above|under)": "is in, is on",
+    r"(is|are|was|were|be|been) told": "receives, is notified",
+    r"go(es)? on": "continues",
+    r"gone on": "continued",
+    r"beside": "alongside",
+    r"brought up": "loaded",
+}
+_WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
+_OPENING = re.compile(r"[\s\"'`(*_]*([A-Za-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A place that breaks the style."""
+
+    path: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+def code_files() -> list[Path]:
+    """List the Python files that the style covers."""
+    files = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
+    return sorted([ROOT / "conftest.py", *files])
+
+
+def docs_files() -> list[Path]:
+    """List the English pages that the style covers. CHANGELOG.md is history and is left out."""
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if not path.name.endswith(".zh-CN.md")]
+    top = [path for path in ROOT.glob("*.md") if path.name not in ("CHANGELOG.md", "README.zh-CN.md")]
+    return sorted([*top, *pages])
+
+
+def read_pending() -> list[str]:
+    """Read the list of files that do not follow the style yet."""
+    lines = PENDING.read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def violations_in(path: Path) -> Iterator[Violation]:
+    """Yield the violations in one file."""
+    name = path.relative_to(ROOT).as_posix()
+    if path.suffix == ".md":
+        # The style guide has to name the words that it bans.
+        found = in_page(path.read_text()) if name != "STYLE.md" else ()
+    else:
+        found = (*mood_violations().get(name, ()), *(in_source(path.read_text()) if path != Path(__file__) else ()))
+    yield from (Violation(name, line, text) for line, text in found)
+
+
+def in_source(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and description of each violation in a Python file, apart from the mood of its docstrings."""
+    yield from _in_docstrings(ast.parse(source))
+    yield from _in_comments(source)
+
+
+@cache
+def mood_violations() -> Mapping[str, list[tuple[int, str]]]:
+    """Find the function docstrings that are not in the imperative mood (ruff's D401), by file."""
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "D401", "--output-format", "concise"]
+    result = subprocess.run(
+        [*command, "--exit-zero", "--no-cache", *CODE, "conftest.py"], cwd=ROOT, capture_output=True, text=True
+    )
+    found = defaultdict(list)
+    for row in result.stdout.splitlines():
+        if (match := re.match(r"([^:]+):(\d+):\d+: D401 (.*)", row)) is not None:
+            found[match[1]].append((int(match[2]), match[3]))
+    return found
+
+
+def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            openings = PRONOUNS if _is_property(node) else FUNCTION_OPENINGS
+            if node.name.startswith("test_") and len(node.name) > MAX_TEST_NAME:
+                yield node.lineno, f"test name of {len(node.name)} characters, at most {MAX_TEST_NAME}"
+        elif isinstance(node, ast.Module | ast.ClassDef):
+            openings = PRONOUNS
+        else:
+            continue
+        text = ast.get_docstring(node)
+        if text is None:
+            continue
+        line = node.body[0].lineno
+        if (word := _opening(text)) in openings:
+            yield line, f"docstring opens with {word!r}"
+        yield from ((line, found) for found in _in_prose(text))
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
+    return bool(names & {"property", "cached_property", "setter", "fixture"})
+
+
+def _in_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Join the comment lines that follow each other, since a sentence may run over several."""
+    block: list[str] = []
+    for number, line in enumerate([*source.splitlines(), ""], start=1):
+        stripped = line.strip()
+        if stripped.startswith("# "):
+            block.append(stripped[2:])
+            continue
+        if block:
+            yield from ((number - len(block), found) for found in _in_prose(" ".join(block)))
+            block = []
+
+
+def _in_prose(text: str) -> Iterator[str]:
+    for sentence in _sentences(text):
+        if (word := _opening(sentence)) in PRONOUNS:
+            yield f"sentence opens with {word!r}: {sentence[:60]}"
+    for pattern, instead in _WORDS.items():
+        if (match := pattern.search(text)) is not None:
+            yield f"{match[0]!r}: {instead}"
+
+
+def in_page(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and description of each violation in a page of the docs."""
+    text = re.sub(r"```.*?```", lambda code: "\n" * code[0].count("\n"), text, flags=re.DOTALL)
+    sentences = long = 0
+    line = 1
+    for block in re.split(r"(\n\s*\n|\n(?=[-*|#>]|\d+\.))", text):
+        prose = re.sub(r"^[-*>#\s]+|^\d+\.\s+", "", block)
+        if prose.strip() and not prose.startswith("|"):
+            yield from ((line, found) for found in _in_prose(prose))
+            lengths = [len(sentence.split()) for sentence in _sentences(prose)]
+            sentences += len(lengths)
+            long += sum(length > MAX_SENTENCE_WORDS for length in lengths)
+        line += block.count("\n")
+    if long > max(1, MAX_LONG_SENTENCES * sentences):
+        yield 1, f"{long} of {sentences} sentences have more than {MAX_SENTENCE_WORDS} words"
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+
+
+def _opening(text: str) -> str:
+    match = _OPENING.match(text)
+    return match[1].lower() if match is not None else ""
+
+
+def is_clean(path: Path) -> bool:
+    """Tell whether a file follows the style."""
+    return next(violations_in(path), None) is None
+
+
+def shrink() -> None:
+    """Take off the list of pending files those that follow the style, or are gone."""
+    kept = [name for name in read_pending() if (ROOT / name).exists() and not is_clean(ROOT / name)]
+    head = [line for line in PENDING.read_text().splitlines() if line.startswith("#")]
+    PENDING.write_text("\n".join([*head, *kept]) + "\n")
+
+
+def main() -> int:
+    """Print the violations of all files that are not on the list; return 1 if there is one."""
+    parser = argparse.ArgumentParser(description="Check docstrings, comments, test names and docs against STYLE.md.")
+    parser.add_argument("--shrink", action="store_true", help="take off the list what has become clean")
+    parser.add_argument("files", nargs="*", help="check these files, whether they are on the list or not")
+    arguments = parser.parse_args()
+    if arguments.shrink:
+        shrink()
+        return 0
+    pending = set(read_pending())
+    chosen = [Path(name).resolve() for name in arguments.files] or [
+        path for path in (*code_files(), *docs_files()) if path.relative_to(ROOT).as_posix() not in pending
+    ]
+    violations = [violation for path in chosen for violation in violations_in(path)]
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -118,7 +118,10 @@ def _call(entry: object) -> ToolCall:
         arguments = json.loads(arguments)
     if not isinstance(arguments, dict):
         raise TypeError
-    return ToolCall(entry["name"], json.dumps(arguments, ensure_ascii=False))
+    # Python parses half a surrogate pair and NaN, but neither can be sent to a client: both raise ValueError here.
+    call = ToolCall(entry["name"], json.dumps(arguments, ensure_ascii=False, allow_nan=False))
+    (call.name + call.arguments).encode()
+    return call
 
 
 def _possible_start(text: str, mark: str) -> int:

@@ -53,6 +53,12 @@ def test_text_comes_as_soon_as_it_can_be_no_call() -> None:
         '[{"arguments": {}}]',
         '[{"name": 1}]',
         '[{"name": "x", "arguments": [1]}]',
+        r'[{"name": "x", "arguments": {"p": "\ud83d"}}]',
+        r'[{"name": "x", "arguments": {"\udc00": 1}}]',
+        r'[{"name": "\ud83d", "arguments": {}}]',
+        r'[{"name": "x", "arguments": "{\"p\": \"\\ud83d\"}"}]',
+        '[{"name": "x", "arguments": {"p": NaN}}]',
+        '[{"name": "x", "arguments": {"p": 1e999}}]',
         "[" * 99999,
     ],
 )

@@ -1,5 +1,6 @@
 """What the routes need of an engine. `engine.async_llm.AsyncLLMEngine` is one."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -90,8 +91,11 @@ class GenerationStream(Protocol):
         """Ends after the output with a finish_reason."""
 
     def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Before a reader, or instead of one: `hear` is offered what has come and each output as it comes, and says
-        whether it takes it. It neither blocks nor raises. Nothing is offered while a reader has something to read."""
+        """Offer unread output, and from then on each output as it comes, to `hear`, which says whether it takes it.
+
+        Nothing is offered while a reader has something to read. `hear` must not block. If it raises, this stream ends
+        with an error, and no other.
+        """
 
 
 class PrefixTiers(Protocol):
@@ -194,7 +198,16 @@ class Backend(Protocol):
 
     @property
     def is_broken(self) -> bool:
-        """It met a defect and serves nothing any more."""
+        """Whether the engine has failed for good; nothing is served any more."""
+
+    @property
+    def gave_up(self) -> asyncio.Event:
+        """Set when the engine fails for good. Its streams have ended with "abort" by then: the process should hand its
+        runs over as at SIGTERM, and exit with a status other than 0."""
+
+    @property
+    def why_gave_up(self) -> str:
+        """The reason, in a sentence; empty while `gave_up` is not set."""
 
     async def start(self) -> None:
         """Begin to serve."""

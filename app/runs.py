@@ -24,7 +24,7 @@ from app.stateless import Remember
 from app.storage.runs import MessageEnd, RunProgress, RunStore
 from app.token_history import ID_BYTES, pack_ids
 from app.usage import message_usage
-from engine.errors import EbbError, EngineError
+from engine.errors import FOR_THE_PROCESS, EbbError, EngineError
 from engine.outputs import RequestOutput, Reuse
 
 KEEP_SECONDS = 600.0
@@ -121,10 +121,15 @@ class RunRegistry:
         def hear(output: RequestOutput) -> bool:
             try:
                 run.hear(output)
-            except Exception:
+            except FOR_THE_PROCESS:
+                raise
+            except BaseException:
                 # The engine calls this: a defect here ends this run alone.
-                logger.exception("%s: what the engine said could not be kept", run.id)
-                output = RequestOutput(run.id, "", (), "error", error="The engine failed")
+                logger.exception("%s: the engine's output could not be kept", run.id)
+                if not last.done():
+                    last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
+                    abort()
+                return True
             if output.finished and not last.done():
                 last.set_result(output)
             return True

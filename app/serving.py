@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from array import array
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from io import StringIO
 from typing import Any, Protocol
@@ -163,7 +163,20 @@ def _streamed(
             logger.info("%s abort: the client left", request_id)
             engine.abort(stream.request_id)
 
-    return EventStream(frames, headers={}, on_close=on_close)
+    return EventStream(lambda writer: ending_in_words(frames(writer), shape.failure), headers={}, on_close=on_close)
+
+
+async def ending_in_words(
+    frames: AsyncGenerator[bytes, None], failure: Callable[[EbbError], bytes]
+) -> AsyncGenerator[bytes, None]:
+    """Pass `frames` on. A defect in making them ends the stream with the error event that `failure` writes."""
+    async with aclosing(frames):
+        try:
+            async for frame in frames:
+                yield frame
+        except Exception:
+            logger.exception("a stream failed; it ends with an error")
+            yield failure(EngineError("The server failed while writing the answer. Try again."))
 
 
 async def collected(

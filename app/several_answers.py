@@ -15,7 +15,7 @@ from app.openai_shapes import OpenAIShape
 from app.prompts import generate
 from app.request_log import log_finished
 from app.schemas.sampling import GenerationRequest
-from app.serving import Said, abort_all, collected, outputs_of
+from app.serving import Said, abort_all, collected, ending_in_words, outputs_of
 from app.stateless import Remember
 from app.tenant_gate import gate_of
 from engine.outputs import RequestOutput
@@ -98,7 +98,7 @@ def _streamed(
 ) -> Response:
     """Chunks of all answers as they come; each has the index of its own."""
 
-    async def frames(_: object) -> AsyncGenerator[bytes, None]:
+    async def frames() -> AsyncGenerator[bytes, None]:
         opened = [False] * len(streams)
         lasts: dict[int, RequestOutput] = {}
         async with aclosing(_outputs_of_all(outputs)) as told:
@@ -121,7 +121,7 @@ def _streamed(
     def on_close() -> None:
         abort_all(engine, streams)
 
-    return EventStream(frames, headers={}, on_close=on_close)
+    return EventStream(lambda _: ending_in_words(frames(), shapes[0].failure), headers={}, on_close=on_close)
 
 
 async def _outputs_of_all(outputs: Sequence[Outputs]) -> AsyncGenerator[tuple[int, RequestOutput], None]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from engine.config import EngineConfig
 from engine.core import InFlight
-from engine.errors import EngineError, NotReadyError
+from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput, joined
@@ -24,7 +24,8 @@ from models.text_tokenizer import TextTokenizer
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
-LOOP_BROKE = "the engine has failed and must be restarted; the server's log says why"
+LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
+LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
 logger = logging.getLogger(__name__)
 
@@ -49,23 +50,48 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._reader: asyncio.Future[None] | None = None
         self._hear: Callable[[RequestOutput], bool] | None = None
         self._ended = False
+        self._has_failed = False
 
     def put(self, output: RequestOutput) -> None:
-        """Called by the engine."""
-        before = self._pending
-        if before is None and self._hear is not None and self._hear(output):
+        """Deliver `output`; for the engine alone. A listener that raises ends this stream with an error, and no
+        other."""
+        if self._has_failed:
             return
+        before = self._pending
+        if before is None and self._hear is not None:
+            try:
+                if self._hear(output):
+                    return
+            except FOR_THE_PROCESS:
+                raise
+            except BaseException:
+                self._fail()
+                return
         self._pending = output if before is None else joined((before, output))
+        self._wake_reader()
+
+    def _wake_reader(self) -> None:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
+    def _fail(self) -> None:
+        """End the stream with an error after its listener raised, and abort the request."""
+        logger.exception("%s: the listener of a stream failed; the stream ends with an error", self.request_id)
+        self._has_failed, self._hear = True, None
+        self._pending = RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)
+        self._wake_reader()
+        self._abort(self.request_id)
+
     def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer what nobody has read, and from now on each output within the step that brought it, to `hear`, which
-        neither blocks nor raises: no task has to wake for what it takes. What it does not take is the reader's; until
-        that is read, nothing is offered."""
+        """Offer unread output, and from now on each output within the step that produced it, to `hear`.
+
+        No task has to wake for an output that `hear` takes. An output that it refuses is left to the reader, and
+        nothing is offered until that is read. `hear` must not block.
+        """
         self._hear = hear
-        if self._pending is not None and hear(self._pending):
+        if (pending := self._pending) is not None:
             self._pending = None
+            self.put(pending)
 
     async def __anext__(self) -> RequestOutput:
         if self._ended:
@@ -94,6 +120,10 @@ class AsyncLLMEngine:
 
     redis_note: why Redis is off, in a sentence; empty when it is on. sampling_defaults: what the model's makers sample
     with; for whoever makes SamplingParams. prefixes: what lies in the tiers of prompts that are not asked yet.
+
+    gave_up: set once the engine has failed for good. By then every stream has ended with "abort", as at a stop, so that
+    runs can be handed over; the process should call `stop` and exit with a status other than 0.
+    why_gave_up: the reason, in a sentence; empty until then.
     """
 
     def __init__(
@@ -123,13 +153,14 @@ class AsyncLLMEngine:
         self._task: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._stopping = False
-        self._broken = False
+        self.gave_up = asyncio.Event()
+        self.why_gave_up = ""
         self._checked = time.monotonic()
         self.prefixes = StoredPrefixes(
             engine.processor,
             engine.core.scheduler,
             wake=self._wake.set,
-            is_serving=lambda: not (self._broken or self._stopping),
+            is_serving=lambda: not (self.is_broken or self._stopping),
         )
         self._log = StatsLog(LOG_EVERY_SECONDS, engine.stats(), time.monotonic())
 
@@ -160,7 +191,7 @@ class AsyncLLMEngine:
         produced: the beginning of the answer, as another process produced it; the stream tells what follows.
         keep_kv: False, and it uses the KV that others left, leaves it as it is, and adds nothing.
         """
-        if self._broken:
+        if self.is_broken:
             raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
@@ -197,7 +228,7 @@ class AsyncLLMEngine:
 
     def abort(self, request_id: str) -> None:
         """End a request; its stream gets a last output with "abort". Nothing happens if it has ended."""
-        output = self._engine.abort_request(request_id) if not self._broken else None
+        output = self._engine.abort_request(request_id) if not self.is_broken else None
         if output is not None:
             self._deliver(output)
             self._wake.set()
@@ -214,14 +245,14 @@ class AsyncLLMEngine:
         """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
         "abort". Raises EngineError if that could not be made to last; nothing has changed then."""
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
-        for output in self._engine.abort_requests_of(tenant) if not self._broken else ():
+        for output in self._engine.abort_requests_of(tenant) if not self.is_broken else ():
             self._deliver(output)
         self._wake.set()
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
-        if not (self._broken or self._stopping):
+        if not (self.is_broken or self._stopping):
             self._engine.core.scheduler.erase(keys)
             self._wake.set()
 
@@ -234,7 +265,7 @@ class AsyncLLMEngine:
         self._deadline = loop.call_later(delay, self._expire) if delay is not None else None
 
     def _expire(self) -> None:
-        if self._broken:
+        if self.is_broken:
             return
         for output in self._engine.expire_requests():
             self._deliver(output)
@@ -272,21 +303,28 @@ class AsyncLLMEngine:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the loop met something that must not happen; nothing is served any more."""
-        return self._broken
+        """Whether the engine has failed for good; nothing is served any more."""
+        return self.gave_up.is_set()
 
     async def _guarded(self) -> None:
-        """No request may hang because of a defect of ours: if the loop breaks, all of them end, and say so."""
+        """Run the loop; a defect in it ends every stream, so that no request hangs."""
         try:
             await self._run()
-            return
+        except FOR_THE_PROCESS:
+            raise
         except EngineError as error:
-            logger.error("the engine has failed, restart the server: %s", error)
-        except Exception:
-            logger.exception("the engine's loop broke: a defect, please report it; restart the server")
-        self._broken = True
+            self._give_up(str(error))
+        except BaseException as error:
+            logger.exception("the engine's loop met a defect; please report it")
+            self._give_up(f"its loop met a defect: {type(error).__name__}: {error}")
+
+    def _give_up(self, reason: str) -> None:
+        """Serve nothing any more. Streams end as at a stop: their runs go on in the next process."""
+        logger.error("the engine has failed: %s", reason)
+        self.why_gave_up = reason
+        self.gave_up.set()
         for request_id in list(self._streams):
-            self._deliver(RequestOutput(request_id, "", (), "error", error=LOOP_BROKE))
+            self._deliver(RequestOutput(request_id, "", (), "abort"))
 
     async def _run(self) -> None:
         step: InFlight | None = None

@@ -11,6 +11,13 @@ EbbError
     └── EngineError          500: a step failed, or an invariant was broken
 """
 
+import asyncio
+from typing import Final
+
+FOR_THE_PROCESS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
+"""Exceptions that end a task or the process, and are never a defect. Where the engine guards a call it catches every
+other BaseException, because a panic in native code is no Exception."""
+
 
 class EbbError(Exception):
     """Root of the tree. `code` is the machine-readable name sent to clients."""

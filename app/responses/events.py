@@ -20,6 +20,7 @@ from app.run_log import RunLog
 from app.sse import typed_frame
 from app.token_history import ID_BYTES
 from app.tool_use import MayCall
+from engine.errors import EbbError
 
 BEFORE_THE_FIRST = -1
 FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
@@ -65,6 +66,11 @@ class ResponseEvents:
             yield self._closing(after)
         else:
             yield typed_frame({**RESTARTING, "sequence_number": max(self._last, after)})
+
+    def failure(self, error: EbbError) -> bytes:
+        """Write the event that ends a stream which breaks off."""
+        told = {"type": "error", "code": error.code, "message": error.message, "param": None}
+        return typed_frame({**told, "sequence_number": self._last})
 
     def _opening(self) -> list[Event]:
         response = self._response(begun(self._told.answer))

@@ -10,6 +10,7 @@ from app.responses.events import ResponseEvents
 from app.responses.record import ResponseRecord
 from app.responses.shapes import response_json
 from app.runs import Run, RunRegistry
+from app.serving import ending_in_words
 
 
 def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool) -> Response:
@@ -22,7 +23,7 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
             runs.forget(run)
 
     events = ResponseEvents(record, run, is_stored=is_stored)
-    return EventStream(lambda _: events.frames(), headers={}, on_close=on_close)
+    return EventStream(lambda _: ending_in_words(events.frames(), events.failure), headers={}, on_close=on_close)
 
 
 async def collected(

@@ -12,6 +12,7 @@ from app.responses.shapes import items_json, response_json
 from app.schemas.listing import Listing, number, refuse_include
 from app.schemas.responses import ResponseRequest
 from app.services import services_of
+from app.serving import ending_in_words
 from app.tenancy import tenant_of
 
 
@@ -39,7 +40,8 @@ async def get_response(request: Request) -> Response:
         return JSONResponse(response_json(response.record, response.answer))
     after = number(request.query_params, "starting_after")
     events = ResponseEvents(response.record, services.responses.retell(response))
-    return EventStream(lambda _: events.frames(BEFORE_THE_FIRST if after is None else after), headers={})
+    first = BEFORE_THE_FIRST if after is None else after
+    return EventStream(lambda _: ending_in_words(events.frames(first), events.failure), headers={})
 
 
 async def cancel_response(request: Request) -> Response:

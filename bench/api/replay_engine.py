@@ -72,6 +72,8 @@ class ReplayEngine:
         self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
         self.redis_note = "off"
         self.is_broken = False
+        self.gave_up = asyncio.Event()
+        self.why_gave_up = ""
         self.sampling_defaults: dict[str, float] = {}
         self.tokenizer = ByteTokenizer()
         self.chat_format = ByteChatFormat()

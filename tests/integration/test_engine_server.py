@@ -4,12 +4,16 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
+from app.anthropic_shapes import MessageShape
+from app.openai_shapes import ChatShape
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
+from engine.outputs import RequestOutput
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
@@ -134,18 +138,85 @@ async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServe
     assert stats.requests_finished["abort"] > 0
 
 
-async def test_a_defect_in_the_engine_ends_every_request_with_an_error_and_is_told(
+class Panic(BaseException):
+    """A panic in native code, which is no Exception."""
+
+
+STREAMS = [("/v1/chat/completions", ChatShape), ("/v1/messages", MessageShape)]
+
+
+@pytest.mark.parametrize("bad_step", [0, 3])
+@pytest.mark.parametrize(("path", "shape"), STREAMS, ids=["openai", "anthropic"])
+async def test_defect_in_one_stream_harms_no_other(
+    server: RunningServer[AsyncLLMEngine],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    shape: type[ChatShape | MessageShape],
+    bad_step: int,
+) -> None:
+    """bad_step: the first one is read by the stream's task, later ones are written directly."""
+    intact, shapes, steps = shape.step, list[object](), list[str]()
+
+    def step(self: Any, output: RequestOutput) -> bytes:
+        if self not in shapes:
+            shapes.append(self)
+        # The first stream of chat completions is the other one.
+        if shapes.index(self) == (shape is ChatShape) and output.text:
+            steps.append(output.text)
+            if len(steps) > bad_step:
+                raise UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "a surrogate")
+        return intact(self, output)
+
+    monkeypatch.setattr(shape, "step", step)
+    async with aiohttp.ClientSession(server.url) as session:
+        begun = asyncio.Event()
+        other = asyncio.create_task(streamed_text(session, 1, 80, begun))
+        await asyncio.wait_for(begun.wait(), 60)
+        fields = body(2, 40)
+        del fields["ignore_eos"]
+        async with session.post(path, json=fields) as response:
+            assert response.status == 200
+            events = (await response.content.read()).decode()
+        text, reason = await other
+    assert "error" in events.split("data: ")[-1]
+    assert reason == "length"
+    assert text
+    assert not server.engine.is_broken
+    await idle(server.engine)
+    server.engine.check()
+
+
+@pytest.mark.parametrize("before", ["", "[a-z ,]{9,12}\\."], ids=["forced", "free"])
+async def test_call_with_half_a_character_is_text(server: RunningServer[AsyncLLMEngine], before: str) -> None:
+    call = r'<tool_call>\n\{"name": "t", "arguments": \{"p": "\\ud83d"\}\}\n</tool_call>'
+    fields = body(1, 120) | {
+        "structured_outputs": {"regex": before + call},
+        "tools": [{"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}],
+    }
+    del fields["ignore_eos"]
+    async with aiohttp.ClientSession(server.url) as session:
+        async with session.post("/v1/chat/completions", json=fields) as response:
+            events = (await response.content.read()).decode()
+        async with session.post("/v1/chat/completions", json=body(2, 4, stream=False)) as response:
+            assert response.status == 200
+    assert "[DONE]" in events
+    assert "ud83d" in events
+
+
+async def test_engine_that_gives_up_ends_streams_as_stop_does(
     server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defect() -> None:
-        raise RuntimeError("made by the test")
+        raise Panic("made by the test")
 
     async with aiohttp.ClientSession(server.url) as session:
         async with session.post("/v1/chat/completions", json=body(1, 2000)) as response:
             await response.content.readline()
             monkeypatch.setattr(server.engine._engine.core.scheduler, "schedule", defect)
             events = (await response.content.read()).decode()
-        assert "the engine has failed and must be restarted" in events
+        await asyncio.wait_for(server.engine.gave_up.wait(), 60)
+        assert "server_restart" in events
+        assert "made by the test" in server.engine.why_gave_up
         async with session.get("/ready") as response:
             assert response.status == 503
             assert (await response.json())["status"] == "failed"

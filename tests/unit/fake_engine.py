@@ -171,7 +171,8 @@ class FakeEngine:
         self.max_model_len = WINDOW
         self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
         self.redis_note = "off"
-        self.is_broken = False
+        self.gave_up = asyncio.Event()
+        self.why_gave_up = ""
         self.tokenizer = FakeTokenizer()
         self.chat_format = FakeChatFormat()
         self.sampling_defaults: dict[str, float] = {}
@@ -217,6 +218,17 @@ class FakeEngine:
         """Requests that have not ended."""
         return len(self._live)
 
+    @property
+    def is_broken(self) -> bool:
+        return self.gave_up.is_set()
+
+    def give_up(self, reason: str) -> None:
+        """Fail for good, as the real engine would."""
+        self.why_gave_up = reason
+        self.gave_up.set()
+        for request_id in list(self._live):
+            self.abort(request_id)
+
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 
@@ -244,8 +256,8 @@ class FakeEngine:
         produced: Sequence[int] = (),
         keep_kv: bool = True,
     ) -> FakeStream:
-        if self._stopping:
-            raise NotReadyError("the engine is stopping")
+        if self._stopping or self.is_broken:
+            raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
         room = WINDOW - len(prompt_token_ids)
         if room <= 0:
             raise InvalidRequestError("the prompt is too long", param="prompt", code="context_length_exceeded")

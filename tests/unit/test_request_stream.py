@@ -84,3 +84,47 @@ async def test_what_a_listener_does_not_take_is_the_readers_and_nothing_is_offer
     stream.put(LAST)
     assert offered == [FIRST.text, SECOND.text]
     assert (await anext(stream)).text == SECOND.text + LAST.text
+
+
+class Panic(BaseException):
+    """A panic in native code, which is no Exception."""
+
+
+@pytest.mark.parametrize("defect", [RuntimeError, UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "a surrogate"), Panic])
+async def test_listener_that_raises_ends_its_stream_with_error(
+    defect: BaseException | type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    aborted = list[str]()
+    request = Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0)
+    stream = RequestStream(request, aborted.append)
+
+    def hear(output: RequestOutput) -> bool:
+        raise defect
+
+    stream.put(FIRST)
+    stream.listen(hear)
+    stream.put(SECOND)
+    stream.put(LAST)
+    outputs = [output async for output in stream]
+    assert [(output.finish_reason, output.text) for output in outputs] == [("error", "")]
+    assert outputs[0].error is not None
+    assert aborted == ["r"]
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
+async def test_reader_that_waits_is_woken_by_failed_listener(stream: RequestStream) -> None:
+    calls = list[str]()
+
+    def hear(output: RequestOutput) -> bool:
+        calls.append(output.text)
+        if len(calls) > 1:
+            raise RuntimeError
+        return True
+
+    stream.listen(hear)
+    reading = asyncio.create_task(anext(stream))
+    await asyncio.sleep(0)
+    stream.put(FIRST)
+    stream.put(SECOND)
+    assert (await reading).finish_reason == "error"
+    assert calls == [FIRST.text, SECOND.text]

@@ -1,0 +1,46 @@
+"""`python -m bench.neighbour`: what a hostile tenant costs a well-behaved one.
+
+A few chats of one tenant run alongside another tenant, which is hostile in every second window: it floods, sends long
+prompts, asks for sixteen answers, constrains answers by costly forms, never reads its streams, searches its own
+repetitive messages, imports and deletes. In the other windows an ordinary tenant takes its place. Linux.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.neighbour.plan import NeighbourPlan
+from bench.neighbour.report import passed, to_json, to_markdown
+from bench.neighbour.run import NeighbourRun
+from bench.server import ServerFailedError
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, write neighbour.json and neighbour.md; return 0, or 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.neighbour", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0, help="length of all hostile windows together")
+    parser.add_argument("--window", type=float, default=150.0, help="seconds of one window")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args(argv)
+    plan = NeighbourPlan(arguments.minutes * 60, arguments.seed, window_seconds=arguments.window)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ebb-neighbour-", ignore_cleanup_errors=True) as root:
+            report = asyncio.run(NeighbourRun(plan, Path(root)).run())
+    except ServerFailedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "neighbour.json").write_text(to_json(report), encoding="utf-8")
+    (arguments.out / "neighbour.md").write_text(to_markdown(report), encoding="utf-8")
+    print(to_markdown(report))
+    return 0 if passed(report) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -191,9 +192,14 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _serve(settings: Settings) -> int:
-    from app.server import run_server
+    from app.supervisor import supervise
 
-    return run_server(settings)
+    def serve(listener: socket.socket) -> int:
+        from app.server import run_server
+
+        return run_server(settings, listener)
+
+    return supervise(settings, serve)
 
 
 def _pull(settings: Settings) -> int:

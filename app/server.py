@@ -5,10 +5,12 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import uvicorn
 import uvloop
@@ -27,7 +29,6 @@ from app.faults import Faults
 from app.http_protocol import HttpProtocol
 from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
-from app.log_lines import write_log
 from app.middleware import OriginGuard, cors, is_loopback
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
@@ -35,8 +36,8 @@ from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
 from app.startup import Build, Startup, engine_builder
-from app.state_lock import lock_state_dir
 from app.storage.database import UnusableDatabaseError
+from app.supervisor import RESTART, not_ignored
 from app.tenant_limits import LimitReachedError
 from engine.errors import EbbError
 
@@ -90,46 +91,50 @@ def make_app(
     return app
 
 
-def run_server(settings: Settings, build: Build | None = None, *, drain_seconds: float = DRAIN_SECONDS) -> int:
-    """Serve until SIGTERM or SIGINT; returns the exit status. To be called from the main thread.
+def run_server(
+    settings: Settings,
+    listener: socket.socket,
+    build: Build | None = None,
+    *,
+    drain_seconds: float = DRAIN_SECONDS,
+) -> int:
+    """Serve on `listener` until a signal to stop; returns the exit status for `app.supervisor`.
 
-    build: makes the engine; None makes the one that `settings` describe. drain_seconds: how long answers may go on
-    after the first signal.
+    To be called from the main thread of a process that holds the lock of the state directory.
+
+    build: makes the engine; None makes the one that `settings` describe. drain_seconds: time that answers have to end
+    after the signal.
     """
-    write_log(settings.log_format)
-    settings.make_directories()
-    lock = lock_state_dir(settings.state_dir)
-    if lock is None:
-        logger.error("another ebb uses --state-dir %s", settings.state_dir)
-        return 1
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
         return 1
-    try:
-        listener = _listen(settings.host, settings.port)
-    except OSError as exc:
-        logger.error(
-            "cannot listen on %s port %d: %s (--port chooses another)", settings.host, settings.port, exc.strerror
-        )
-        return 1
+    host = EngineHost()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            status, threads_left = runner.run(
-                _serve(settings, listener, build or engine_builder(settings), drain_seconds)
-            )
+            status = runner.run(_serve(settings, listener, host, build or engine_builder(settings), drain_seconds))
         except UnusableDatabaseError as exc:
             logger.error("%s", exc)
             return 1
-        if threads_left:
+        except EbbError:
+            raise
+        except Exception:
+            logger.exception("the server broke: a defect, please report it")
+            _exit_now(RESTART if host.ready_at else 1)
+        if host.holds_threads:
             # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
-            logging.shutdown()
-            os._exit(status)
-    os.close(lock)
+            _exit_now(status)
     return status
 
 
-async def _serve(settings: Settings, listener: socket.socket, build: Build, drain_seconds: float) -> tuple[int, bool]:
-    host = EngineHost()
+def _exit_now(status: int) -> NoReturn:
+    """End the process, whatever its threads are doing."""
+    logging.shutdown()
+    os._exit(status)
+
+
+async def _serve(
+    settings: Settings, listener: socket.socket, host: EngineHost, build: Build, drain_seconds: float
+) -> int:
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
     services = await Services.open(
         settings.database, host, model_titles=settings.chat_titles == "model", demand=demand_of(settings)
@@ -165,7 +170,7 @@ async def _serve(settings: Settings, listener: socket.socket, build: Build, drai
     await services.close()
     if tracing is not None:
         await asyncio.to_thread(tracing.close)
-    return (1 if host.failed else 0), host.holds_threads
+    return 1 if host.failed else 0
 
 
 def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
@@ -180,11 +185,12 @@ def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
 
 
 class DrainingServer(uvicorn.Server):
-    """On the first SIGTERM or SIGINT answers go on for `drain_seconds` while nothing new is accepted; on the second it
-    exits at once.
+    """A server whose answers continue for `drain_seconds` after the first signal, while new ones are refused.
 
-        signal -> generation routes answer 503 -> running answers end, or are told to come back -> the tiers are
-        flushed -> connections close -> exit 0
+        signal -> generation routes answer 503 -> running answers end, or are handed over to the next process -> the
+        tiers are flushed -> connections close -> exit 0
+
+    Only the first signal counts: the supervising process forwards each that it gets, and kills at the second.
     """
 
     def __init__(self, config: uvicorn.Config, services: Services, drain_seconds: float) -> None:
@@ -195,12 +201,17 @@ class DrainingServer(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
         self._signalled = False
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle all signals to stop until the process ends. One that a parent ignores (nohup) stays ignored."""
+        for each in (signal.SIGTERM, signal.SIGINT, *not_ignored(signal.SIGHUP, signal.SIGQUIT)):
+            signal.signal(each, self.handle_exit)
+        yield
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """The signal handler. uvicorn's own would close the streams first, and raise the signal again at the end."""
+        """Begin to drain. uvicorn's own handler would close the streams first, and raise the signal again later."""
         if self._signalled:
-            logger.warning("stopping at once")
-            logging.shutdown()
-            os._exit(128 + sig)
+            return
         self._signalled = True
         # In no context: a signal comes in the middle of something, and the log would say that it came from there.
         self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name, context=Context())
@@ -227,20 +238,6 @@ class DrainingServer(uvicorn.Server):
             # What never ends by itself would hold up the exit.
             self._services.live.stop()
             self.should_exit = True
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # From here on the port answers, even before the first request can be read.
-        listener.listen(2048)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
 
 
 def _printable(host: str) -> str:

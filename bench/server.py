@@ -70,10 +70,10 @@ class EbbServer:
 
     @property
     def pid(self) -> int:
-        """The running process."""
+        """Process id of the running server process, which `ebb serve` supervises."""
         if self._process is None:
             raise RuntimeError(f"server {self.settings.name!r} does not run")
-        return self._process.pid
+        return server_pid(self._process.pid) or self._process.pid
 
     async def start(self, ready_seconds: float = 300.0) -> float:
         """Start, wait for /ready, and answer one unrelated request; returns the seconds to ready.
@@ -165,6 +165,12 @@ async def answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
             return response.status == 200
     except (aiohttp.ClientError, TimeoutError):
         return False
+
+
+def server_pid(supervisor: int) -> int | None:
+    """Return the process id of the server process below that of `ebb serve`; None while there is none."""
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    return int(children[0]) if children else None
 
 
 def free_port() -> int:

@@ -21,7 +21,7 @@ from typing import Final
 
 from app.config import load_settings
 from app.memory_plan import weight_bytes
-from bench.server import EBB_SERVE
+from bench.server import EBB_SERVE, server_pid
 from bench.stats import median
 from models.resolve import find_model
 
@@ -40,7 +40,7 @@ GIVE_UP_SECONDS: Final = 300.0
 class Start:
     """One start. Seconds from exec to the first 200 of each; cpu: what the process had computed for by then.
 
-    rss, pools: bytes when it is ready, of the process and of its device pool and CPU tier.
+    rss, pools: bytes when it is ready, of the server process and of its device pool and CPU tier.
     """
 
     page: float
@@ -119,10 +119,12 @@ def _start(state_dir: Path, flags: Sequence[str]) -> Start:
                 time.sleep(POLL_SECONDS)
             seconds[name] = time.perf_counter() - began
         tiers = json.loads(_get(port, "/health") or b"{}")["tiers"]
+        pid = server_pid(process.pid)
+        assert pid is not None, "a server that has just answered runs"
         return Start(
             **seconds,
-            cpu=_cpu_seconds(process.pid),
-            rss=_resident_bytes(f"/proc/{process.pid}/status"),
+            cpu=_cpu_seconds(pid),
+            rss=_resident_bytes(f"/proc/{pid}/status"),
             pools=sum(int(tiers[name]["capacity_bytes"]) for name in ("device", "cpu")),
         )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.config import Settings
 from app.server import run_server
 from app.startup import Report, objects_that_stay
+from app.supervisor import supervise
 from bench.api.replay_engine import MODEL, WINDOW, ReplayEngine
 from bench.api.schedule import STEP_SECONDS
 
@@ -37,7 +38,7 @@ def main() -> int:
         with objects_that_stay():
             return ReplayEngine(given.step_seconds, words, given.window), MODEL
 
-    return run_server(settings, build)
+    return supervise(settings, lambda listener: run_server(settings, listener, build))
 
 
 if __name__ == "__main__":

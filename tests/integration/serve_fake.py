@@ -14,6 +14,7 @@ from pathlib import Path
 
 from app.config import Settings
 from app.server import run_server
+from app.supervisor import supervise
 from engine.errors import EngineError
 from tests.unit.fake_engine import FakeEngine
 
@@ -59,7 +60,7 @@ def main() -> int:
         port=port,
         chat_titles="first-words",
     )
-    return run_server(settings, build, drain_seconds=drain_seconds)
+    return supervise(settings, lambda listener: run_server(settings, listener, build, drain_seconds=drain_seconds))
 
 
 if __name__ == "__main__":

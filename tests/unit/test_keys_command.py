@@ -1,6 +1,7 @@
 """`ebb keys`, and the server that starts with what it left."""
 
 import logging
+import socket
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,7 @@ def test_who_must_show_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_a_server_that_nobody_could_use_is_not_started(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
-    assert run_server(settings(tmp_path, "0.0.0.0")) == 1
+    with socket.socket() as listener:
+        assert run_server(settings(tmp_path, "0.0.0.0"), listener) == 1
     assert "ebb keys create" in caplog.text
     assert "--without-keys" in caplog.text

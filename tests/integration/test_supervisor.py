@@ -1,0 +1,114 @@
+"""`ebb serve` when its processes are killed, hang, or get signals: what remains, and what clients see."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bench.server import server_pid
+from tests.integration.sse_events import all_events, text_of
+from tests.integration.test_api_server_life import WHOLE_ANSWER, ServerProcess, asked, process, saved, serving
+
+
+def killed_child(server: ServerProcess) -> int:
+    """Kill -9 the server process, and return its former process id."""
+    child = server_pid(server.process.pid)
+    assert child is not None
+    os.kill(child, signal.SIGKILL)
+    return child
+
+
+async def test_a_killed_server_process_is_restarted_and_resumes(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, http):
+        _, response = await asked(server, http)
+        await saved(tmp_path / "conversations.db", num_tokens=3)
+        killed = killed_child(server)
+        response.close()
+        await server.read_log_until("the server process was killed by SIGKILL; starting it again in 0 s")
+        server.log = ""
+        again = await server.read_log_until(r"(http://[\d.:]+) answers")
+        assert again[1] == server.url
+        server.order("build")
+        run_id = response.headers["X-Run-Id"]
+        rest = await all_events(
+            await http.get(f"/api/runs/{run_id}/events", headers={"Last-Event-ID": f"{run_id}:0.4"})
+        )
+        assert " w0 w1 w2" + text_of(rest) == WHOLE_ANSWER
+        assert server_pid(server.process.pid) not in (None, killed)
+
+
+async def test_a_client_between_two_server_processes_waits(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        # The second restart has a pause.
+        killed_child(server)
+        server.log = ""
+        await server.read_log_until("answers")
+        killed_child(server)
+        await server.read_log_until("starting it again in 1 s")
+        assert server_pid(server.process.pid) is None
+        async with aiohttp.ClientSession() as fresh, fresh.get(f"{server.url}/health") as response:
+            assert response.status == 200
+
+
+async def test_kill_9_of_the_supervisor_leaves_no_server_process(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        child = server_pid(server.process.pid)
+        assert child is not None
+        pidfd = os.pidfd_open(child)
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(pidfd, ended.set)
+        server.process.kill()
+        async with asyncio.timeout(10):
+            await ended.wait()
+        asyncio.get_running_loop().remove_reader(pidfd)
+        os.close(pidfd)
+
+
+async def test_a_start_right_behind_kill_9_has_the_same_address(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        port = int(server.url.rpartition(":")[2])
+        child = server_pid(server.process.pid)
+        assert child is not None
+        # A stopped process cannot release the state directory and the port by itself.
+        os.kill(child, signal.SIGSTOP)
+        server.process.kill()
+        await server.exit_code()
+        async with serving(tmp_path, port=port) as (again, _):
+            assert again.url == server.url
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_each_signal_hands_over_also_when_both_get_it(tmp_path: Path, number: signal.Signals) -> None:
+    async with serving(tmp_path, drain=0.05) as (server, http):
+        _, response = await asked(server, http)
+        child = server_pid(server.process.pid)
+        assert child is not None
+        os.kill(child, number)
+        server.process.send_signal(number)
+        assert [event.kind for event in await all_events(response)] == ["server_restart"]
+        assert await server.exit_code() == 0
+        assert "at once" not in server.log.replace("once more: at once", "")
+
+
+async def test_a_second_signal_ends_a_frozen_server_process(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        child = server_pid(server.process.pid)
+        assert child is not None
+        os.kill(child, signal.SIGSTOP)
+        server.process.send_signal(signal.SIGINT)
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+
+async def test_a_signal_in_the_pause_ends_the_supervisor(tmp_path: Path) -> None:
+    async with process(tmp_path) as server:
+        for pause in (0, 1):
+            await server.read_log_until("answers")
+            killed_child(server)
+            await server.read_log_until(f"starting it again in {pause} s")
+            server.log = ""
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0

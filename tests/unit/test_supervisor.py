@@ -1,0 +1,107 @@
+"""How often `ebb serve` starts its server process again, and which ends are worth that."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app import supervisor
+from app.config import Settings
+from app.supervisor import RESTART, RestartBudget, listen_on
+
+SCRIPT = """
+import os, signal, sys
+from pathlib import Path
+from app.config import Settings
+from app.supervisor import RestartBudget, supervise
+state = Path(sys.argv[1])
+settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)
+def serve(listener):
+    with (state / "served").open("a") as served:
+        served.write(f"{listener.getsockname()[1]}\\n")
+    {end}
+sys.exit(supervise(settings, serve, RestartBudget(pauses=(0.0, 0.0))))
+"""
+
+
+def supervised(state: Path, end: str) -> tuple[int, list[str], str]:
+    """Run a server process whose last statement is `end`; returns the exit status, the port of each run and the log."""
+    command = [sys.executable, "-c", SCRIPT.replace("{end}", end), str(state)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, (state / "served").read_text().splitlines(), done.stderr
+
+
+def test_restarts_pause_longer_each_time_until_none_is_left() -> None:
+    budget = RestartBudget(pauses=(0.0, 1.0, 2.0), window=100.0)
+    assert [budget.spend(now) for now in (0.0, 10.0, 20.0, 30.0)] == [0.0, 1.0, 2.0, None]
+
+
+def test_restarts_of_long_ago_do_not_count() -> None:
+    budget = RestartBudget(pauses=(0.0, 1.0), window=100.0)
+    assert [budget.spend(now) for now in (0.0, 99.0, 100.0, 150.0, 199.0)] == [0.0, 1.0, 1.0, None, 1.0]
+
+
+@pytest.mark.parametrize("status", [0, 1, 2])
+def test_a_server_that_ends_by_itself_is_not_restarted(tmp_path: Path, status: int) -> None:
+    code, runs, log = supervised(tmp_path, f"return {status}")
+    assert (code, len(runs)) == (status, 1)
+    assert "starting it again" not in log
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [
+        (f"return {RESTART}", RESTART, "asked for a restart"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", 128 + signal.SIGSEGV, "was killed by SIGSEGV"),
+    ],
+)
+def test_a_server_that_keeps_failing_is_given_up(tmp_path: Path, end: str, status: int, words: str) -> None:
+    code, runs, log = supervised(tmp_path, end)
+    assert code == status
+    assert len(runs) == 3
+    assert len(set(runs)) == 1, "every server process has the same port"
+    assert log.count(f"the server process {words}; starting it again") == 2
+    assert f"the server process {words}; that was too often, giving up" in log
+
+
+def test_orphans_of_a_container_are_reaped(tmp_path: Path) -> None:
+    # In a container the supervising process is process 1, and orphans become its children.
+    subreaper = "__import__('ctypes').CDLL(None).prctl(36, 1)\nsys.exit(supervise("
+    script = SCRIPT.replace("sys.exit(supervise(", subreaper)
+    orphan = "if os.fork() == 0:\n        if os.fork() == 0:\n            os._exit(0)\n        os._exit(0)\n"
+    end = f"{orphan}    os.wait()\n    return 3"
+    command = [sys.executable, "-c", script.replace("{end}", end), str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False, timeout=60).returncode == 3
+
+
+def test_a_state_directory_that_cannot_be_locked_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "serve.lock").mkdir()
+    command = [sys.executable, "-c", SCRIPT.replace("{end}", "return 0"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"--state-dir {tmp_path} cannot be used: Is a directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_dying_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = listen_on("127.0.0.1", 0)
+    port = before.getsockname()[1]
+    locks = iter([None, None, 5])
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 3:
+            before.close()
+
+    monkeypatch.setattr(supervisor, "lock_state_dir", lambda _: next(locks))
+    monkeypatch.setattr(time, "sleep", nap)
+    settings = Settings(state_dir=tmp_path, cache_dir=tmp_path, secret_file=tmp_path / "secret", port=port)
+    listener = supervisor.claim(settings)
+    assert listener is not None
+    assert listener.getsockname()[1] == port
+    assert len(naps) == 3
+    listener.close()

@@ -15,7 +15,7 @@ FORWARDING_PREFIX = "x-forwarded-"
 
 def forwarding_header(headers: Headers) -> str | None:
     """Find a header that only proxies add; None if there is none."""
-    for name in headers:
+    for name in headers.keys():  # noqa: SIM118 - iterating gives Any
         if name in FORWARDING_HEADERS or name.startswith(FORWARDING_PREFIX):
             return name
     return None

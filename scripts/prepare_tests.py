@@ -1,4 +1,4 @@
-"""What the tests share and would else make one after the other: the default model and the compiled CPU kernels.
+"""Set-up of parts that all tests share: the default model and the compiled CPU kernels.
 
 `python scripts/prepare_tests.py CACHE_DIR` makes both, unless they are there. The kernels are those of every
 instruction set that this CPU can run, compiled on all cores at once.

@@ -30,6 +30,7 @@ from app.tenancy import tenant_of
 from app.tenant_gate import TenantGates
 from app.title_maker import TitleMaker
 from app.turns import Turns
+from app.use_keeper import UseKeeper
 
 JOIN_SECONDS = 5.0
 
@@ -46,6 +47,7 @@ class Services:
     store: Store
     ring: KeyRing
     gates: TenantGates
+    use_keeper: UseKeeper
     runs: RunRegistry
     erasure: KVErasure
     deletions: Deletions
@@ -77,7 +79,7 @@ class Services:
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
         metrics = Metrics(host, lambda: runs.live)
-        gates = TenantGates(ring.limits_of, time.monotonic)
+        gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
         deletions = Deletions(host, store, runs, erasure)
         turns = Turns(host, store, runs, gate)
@@ -93,6 +95,7 @@ class Services:
             store,
             ring,
             gates,
+            UseKeeper(gates, store.owed_use),
             runs,
             erasure,
             deletions,
@@ -131,6 +134,7 @@ class Services:
         """Start what is done whether or not somebody asks for anything."""
         self.deletions.begin()
         self.loop_lag.begin()
+        self.use_keeper.begin()
 
     async def close(self) -> None:
         """Wait for the runs, which the engine has ended by then, and close the conversations."""
@@ -147,6 +151,7 @@ class Services:
         await self.erasure.stop()
         await self.answers.stop()
         await self.ring.stop()
+        await self.use_keeper.stop()
         await self.store.close()
 
 

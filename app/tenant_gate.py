@@ -4,12 +4,14 @@ What the server does by itself (titles, answers that a restart interrupted) goes
 """
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from starlette.requests import Request
 
 from app.backend import Backend, GenerationStream
+from app.owed_use import NOTHING_OWED, OwedUse
 from app.tenancy import tenant_of
 from app.tenant_limits import LimitName, LimitReachedError, TenantLimits
 from app.token_bucket import TokenBucket
@@ -38,12 +40,14 @@ class TenantGate:
         tenant: str,
         limits_of: Callable[[str], TenantLimits],
         clock: Callable[[], float],
+        former: OwedUse = NOTHING_OWED,
     ) -> None:
+        """Take up with what was owed when the server stopped (`former`)."""
         self.tenant = tenant
         self.used = Usage()
         self._limits_of = limits_of
-        self._requests = TokenBucket(clock)
-        self._tokens = TokenBucket(clock)
+        self._requests = TokenBucket(clock, former.requests)
+        self._tokens = TokenBucket(clock, former.tokens)
         self._started: set[str] = set()
 
     def generate(
@@ -63,8 +67,7 @@ class TenantGate:
         """
         self._check(engine, len(prompt_token_ids), answers)
         # Also one that the engine then refuses: to refuse costs, too.
-        self._requests.add(1)
-        self.used.requests += 1
+        self._count_request()
         stream = engine.generate(
             prompt_token_ids,
             params,
@@ -78,13 +81,17 @@ class TenantGate:
 
     def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:
         """Queue one more answer to its prompt, which has been counted: `Backend.fork`."""
-        self._requests.add(1)
-        self.used.requests += 1
+        self._count_request()
         return self._metered(engine.fork(first.request_id, choice))
 
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)
         return MeteredStream(stream, self._count)
+
+    @property
+    def owed(self) -> OwedUse:
+        """Use that is not paid for yet, to be taken up after a restart."""
+        return OwedUse(self._requests.debt, self._tokens.debt)
 
     def live(self, engine: Backend) -> int:
         """How many of its requests have not ended."""
@@ -109,8 +116,12 @@ class TenantGate:
             text = f"This tenant may use {most} tokens a minute, and the prompt has {num_tokens}"
             raise _reached("tokens_per_minute", text, seconds)
 
+    def _count_request(self) -> None:
+        self._requests.add(1, self._limits_of(self.tenant).requests_per_minute)
+        self.used.requests += 1
+
     def _count(self, num_tokens: int) -> None:
-        self._tokens.add(num_tokens)
+        self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)
         self.used.tokens += num_tokens
 
 
@@ -151,18 +162,36 @@ class MeteredStream(AsyncIterator[RequestOutput]):
 class TenantGates:
     """Owner of the gates: one for each tenant that ever asked something, of which there are no more than keys."""
 
-    def __init__(self, limits_of: Callable[[str], TenantLimits], clock: Callable[[], float]) -> None:
-        """clock: seconds."""
+    def __init__(
+        self,
+        limits_of: Callable[[str], TenantLimits],
+        clock: Callable[[], float],
+        former: Mapping[str, OwedUse] = MappingProxyType({}),
+    ) -> None:
+        """Take up with what tenants owed when the server stopped (`former`). clock: seconds."""
         self._limits_of = limits_of
         self._clock = clock
+        self._former = dict(former)
         self._gates: dict[str, TenantGate] = {}
 
     def of(self, tenant: str) -> TenantGate:
         """Its gate."""
         gate = self._gates.get(tenant)
         if gate is None:
-            gate = self._gates[tenant] = TenantGate(tenant, self._limits_of, self._clock)
+            gate = self._gates[tenant] = TenantGate(
+                tenant, self._limits_of, self._clock, self._former.pop(tenant, NOTHING_OWED)
+            )
         return gate
+
+    def owed(self) -> dict[str, OwedUse]:
+        """Collect what each tenant owes, for those that owe anything."""
+        found = self._former | {tenant: gate.owed for tenant, gate in self._gates.items()}
+        return {tenant: owed for tenant, owed in found.items() if owed}
+
+    def used(self) -> Usage:
+        """Sum up what all tenants used since the server started."""
+        each = [gate.used for gate in self._gates.values()]
+        return Usage(sum(used.requests for used in each), sum(used.tokens for used in each))
 
 
 def gate_of(request: Request) -> TenantGate:

@@ -1,33 +1,77 @@
-"""How much of something was used lately, against what a minute allows."""
+"""A tenant's recent use of something, against what a minute allows."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Debt:
+    """Use that is not paid for yet."""
+
+    seconds: float = 0.0
+    """Until it is paid for."""
+
+    per_minute: int | None = None
+    """Limit under which it was used; None if there never was one."""
+
+    def after(self, seconds: float) -> "Debt":
+        """Compute what is left of it `seconds` later."""
+        return Debt(max(0.0, self.seconds - seconds), self.per_minute)
+
+
+NO_DEBT = Debt()
 
 
 class TokenBucket:
-    """Empties evenly: what a minute allows is gone after a minute. It may hold more than that, which is then owed.
+    """Seconds until all that was used is paid for, at the limit under which it was used.
 
-    The limit comes with each call, so it may change at any time.
+    A limit of N a minute pays for one in 60/N seconds, so a bucket is full at 60 seconds. More than that is owed. The
+    limit comes with each call and may change at any time. Use without a limit costs nothing later, a lower limit does
+    not make former use dearer, and a higher one makes it cheaper.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], former: Debt = NO_DEBT) -> None:
+        """Take up with the debt of a former bucket."""
         self._clock = clock
-        self._used = 0.0
+        self._owed = former.seconds
+        self._per_minute = former.per_minute
         self._looked = clock()
 
-    def seconds_until(self, amount: float, per_minute: float) -> float:
-        """Until there is room for `amount`; 0 if there is now. What is more than a minute allows fits when nothing else
-        was used; with a limit of 0 nothing ever does, and a minute is said."""
+    @property
+    def debt(self) -> Debt:
+        """Use that is not paid for now."""
+        self._drain()
+        return Debt(self._owed, self._per_minute)
+
+    def seconds_until(self, amount: float, per_minute: int) -> float:
+        """Compute the seconds until there is room for `amount`; 0 if there is now.
+
+        An amount above a whole minute's fits when nothing else was used. With a limit of 0 nothing ever fits, and the
+        answer is a minute.
+        """
+        self._take_limit(per_minute)
         if per_minute <= 0:
-            return 60.0
-        self._drain(per_minute)
-        too_much = self._used + min(amount, per_minute) - per_minute
-        return max(0.0, too_much * 60.0 / per_minute)
+            return MINUTE
+        self._drain()
+        return max(0.0, self._owed + min(amount * MINUTE / per_minute, MINUTE) - MINUTE)
 
-    def add(self, amount: float) -> None:
-        """It is being used."""
-        self._used += amount
+    def add(self, amount: float, per_minute: int | None) -> None:
+        """Count `amount` as used under a limit; None: there is no limit, so there is nothing to pay."""
+        self._take_limit(per_minute)
+        if per_minute:
+            self._drain()
+            self._owed += amount * MINUTE / per_minute
 
-    def _drain(self, per_minute: float) -> None:
+    def _take_limit(self, per_minute: int | None) -> None:
+        if self._per_minute and per_minute and per_minute > self._per_minute:
+            self._drain()
+            self._owed *= self._per_minute / per_minute
+        if per_minute:
+            self._per_minute = per_minute
+
+    def _drain(self) -> None:
         now = self._clock()
-        self._used = max(0.0, self._used - (now - self._looked) * per_minute / 60.0)
+        self._owed = max(0.0, self._owed - (now - self._looked))
         self._looked = now

@@ -15,6 +15,7 @@ from app.storage.keys import KeyStore
 from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
+from app.storage.owed_use import OwedUseStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
@@ -25,8 +26,8 @@ from app.tenant_name import LOCAL
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What is not the tenant's is to its stores as if it were not there. `tokens`, `keys` and `limits` are the
-    server's."""
+    """What is not the tenant's is to its stores as if it were not there. `tokens`, `keys`, `limits` and
+    `owed_use` are the server's."""
 
     database: Database
     tenant: str
@@ -44,6 +45,7 @@ class Store:
     tokens: TokenIndex
     keys: KeyStore
     limits: LimitStore
+    owed_use: OwedUseStore
     answers: AnswerStore
     next_prefixes: NextPrefixStore
 
@@ -75,6 +77,7 @@ class Store:
             tokens=TokenIndex(database),
             keys=KeyStore(database),
             limits=LimitStore(database),
+            owed_use=OwedUseStore(database),
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
         )

@@ -1,16 +1,20 @@
 """Limits of tenants: each is refused with its name and with the time to come back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.owed_use import OwedUse
 from app.storage.limits import RETRY_SECONDS
+from app.use_keeper import UseKeeper
+from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, read, said
 from tests.integration.tenants import People, people
-from tests.unit.fake_engine import ANSWER_WORDS
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 COMPLETION = {"model": "fake-1", "prompt": "0123456789", "max_tokens": 5}
 
@@ -57,6 +61,47 @@ async def test_requests_per_minute_are_those_for_an_answer_over_any_api(everybod
     }
     counted = {s.labels["limit"]: s.value for s in families["ebb_limits_reached"].samples if s.name.endswith("_total")}
     assert counted == {"requests_per_minute": 3}
+
+
+async def test_new_limit_does_not_punish_former_use(everybody: People) -> None:
+    for _ in range(21):
+        assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    await limit(everybody, requests_per_minute=3, tokens_per_minute=100)
+    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+
+
+async def test_limits_hold_over_a_restart(tmp_path: Path) -> None:
+    async with people(tmp_path) as first:
+        await limit(first, requests_per_minute=3, tokens_per_minute=1000)
+        key = first.keys["alice"]
+        for _ in range(3):
+            assert (await first.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url, key) as alice:
+        response = await alice.post("/v1/completions", json=COMPLETION)
+        assert (response.status, (await response.json())["error"]["code"]) == (429, "requests_per_minute_limit")
+        assert 15 <= int(response.headers["Retry-After"]) <= 20
+        assert again.services.gates.owed()["alice"].tokens.seconds > 0
+
+
+async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: Path) -> None:
+    """Keep it over a crash, too, and write nothing while nothing is used."""
+    services = everybody.server.services
+    await limit(everybody, requests_per_minute=3)
+    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    writes = 0
+    replace = services.store.owed_use.replace
+
+    async def counted(owed: Mapping[str, OwedUse]) -> None:
+        nonlocal writes
+        writes += 1
+        await replace(owed)
+
+    keeper = UseKeeper(services.gates, SimpleNamespace(replace=counted))  # type: ignore[arg-type]
+    await keeper.save()
+    await keeper.save()
+    stored = await services.store.owed_use.all()
+    assert (writes, list(stored)) == (1, ["alice"])
+    assert 15 < stored["alice"].requests.seconds <= 20
 
 
 async def test_anthropics_clients_are_told_in_their_own_shape(everybody: People) -> None:

@@ -1,0 +1,45 @@
+"""Debts of tenants to their limits, kept for the next process."""
+
+import sqlite3
+import time
+from collections.abc import Mapping
+
+from app.owed_use import OwedUse
+from app.storage.database import Database
+from app.token_bucket import Debt
+
+COLUMNS = "tenant, noted_at, requests_owed, requests_per_minute, tokens_owed, tokens_per_minute"
+
+
+class OwedUseStore:
+    """Every method is one transaction or one read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def all(self) -> dict[str, OwedUse]:
+        """Read what each tenant still owes now. A clock that was set back takes nothing off and adds nothing."""
+        rows = await self._database.read(f"SELECT {COLUMNS} FROM owed_use")
+        now = time.time()
+        stored = {
+            row["tenant"]: OwedUse(
+                Debt(row["requests_owed"], row["requests_per_minute"]),
+                Debt(row["tokens_owed"], row["tokens_per_minute"]),
+            ).after(max(0.0, now - row["noted_at"]))
+            for row in rows
+        }
+        return {tenant: owed for tenant, owed in stored.items() if owed}
+
+    async def replace(self, owed_by: Mapping[str, OwedUse]) -> None:
+        """Store `owed_by` tenant in place of what was stored."""
+        now = time.time()
+        rows = [
+            (tenant, now, owed.requests.seconds, owed.requests.per_minute, owed.tokens.seconds, owed.tokens.per_minute)
+            for tenant, owed in owed_by.items()
+        ]
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM owed_use")
+            connection.executemany(f"INSERT INTO owed_use({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+        await self._database.write(write)

@@ -1,14 +1,24 @@
-"""Names of KV blocks: a sha256 chain, so that equal keys mean equal prefixes in an equal numeric world."""
+"""Names of KV blocks: a sha256 chain, so that equal keys mean equal prefixes in an equal numeric world.
+
+A key opens with its owner, so that every tier can tell whose a block is without being told.
+"""
 
 import hashlib
+import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import NewType
+from typing import Final, NewType
+
+Owner = NewType("Owner", bytes)
+"""8 bytes that stand for a tenant, or for what all tenants share: a digest of the salt, so that no name can be told."""
 
 BlockKey = NewType("BlockKey", bytes)
-"""32 bytes: sha256(parent key + the block's token ids), rooted in the namespace's digest. A block that is only partly
-filled has fewer ids, and so another key than every full one."""
+"""32 bytes: the owner, and 24 bytes of sha256(parent key + the block's token ids), rooted in the namespace's digest. A
+block that is only partly filled has fewer ids, and so another key than every full one."""
+
+OWNER_BYTES: Final = 8
+_KEY_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +40,28 @@ class KeyNamespace:
 
     def fingerprint(self) -> bytes:
         """16 bytes for all of it but the tenant: who shares blocks at all."""
-        return replace(self, tenant_salt=b"").root()[:16]
+        return replace(self, tenant_salt=b"")._digest()[:16]
+
+    @property
+    def owner(self) -> Owner:
+        """The owner of every block in this namespace: the same in all namespaces with this salt."""
+        return Owner(hashlib.sha256(b"ebb-kv-owner" + self.tenant_salt).digest()[:OWNER_BYTES])
 
     def root(self) -> BlockKey:
-        """The parent of every first block."""
+        """Return the parent of every first block."""
+        return _key(self.owner, self._digest())
+
+    def _digest(self) -> bytes:
         digest = hashlib.sha256(b"ebb-kv")
         for value in astuple(self):
             raw = value if isinstance(value, bytes) else str(value).encode()
             digest.update(struct.pack("<Q", len(raw)) + raw)
-        return BlockKey(digest.digest())
+        return digest.digest()
+
+
+def owner_of(key: bytes) -> Owner:
+    """Return the owner that `key` names."""
+    return Owner(key[:OWNER_BYTES])
 
 
 def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
@@ -51,10 +74,20 @@ def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> 
 
 
 def own_root(public: BlockKey, root: BlockKey) -> BlockKey:
-    """The parent of a tenant's own first block behind the public block `public`; `root` is the tenant's."""
-    return BlockKey(hashlib.sha256(b"ebb-kv-own" + public + root).digest())
+    """Return the parent of a tenant's own first block behind the public block `public`; `root` is the tenant's."""
+    return _key(owner_of(root), hashlib.sha256(b"ebb-kv-own" + public + root).digest())
+
+
+def unfindable_root(owner: Owner) -> BlockKey:
+    """Return a root of `owner` that is drawn anew: no other request begins with its keys."""
+    return _key(owner, secrets.token_bytes(_KEY_BYTES))
 
 
 def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
-    """The key of a block, full or partly filled, that follows `parent`."""
-    return BlockKey(hashlib.sha256(parent + struct.pack(f"<{len(token_ids)}I", *token_ids)).digest())
+    """Return the key of a block, full or partly filled, that follows `parent`."""
+    digest = hashlib.sha256(parent + struct.pack(f"<{len(token_ids)}I", *token_ids)).digest()
+    return _key(owner_of(parent), digest)
+
+
+def _key(owner: Owner, digest: bytes) -> BlockKey:
+    return BlockKey(owner + digest[: _KEY_BYTES - OWNER_BYTES])

@@ -22,7 +22,7 @@ if hasattr(torch, "npu") and torch.npu.is_available():
     # Its own NPU platform does not import without kernels that nobody needs here: see `npu.lmcache_plugin`.
     os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.residents import Residents
 from cache_tiers.redis.block_client import RedisBlockClient
 from cache_tiers.redis.block_commands import Block
@@ -77,20 +77,24 @@ class Room:
         """Blocks that made room, since the start."""
         return self._num_evicted
 
-    def make(self, num_blocks: int) -> None:
-        """Give up what is to go first, until so many blocks fit, or all that is left is in use."""
+    def make(self, num_blocks: int, owner: Owner) -> None:
+        """Evict until so many blocks of `owner` fit, or all that is left is in use, or holds less for its weight."""
         used, capacity = self._l1.get_memory_usage()
         missing = num_blocks - (capacity - used) // self._slot_nbytes
         if missing > 0:
-            victims = self.residents.victims(missing, self._can_go)
+            victims = self.residents.take_victims(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
+            # A block that was locked after it had been looked at stays, unless it has gone since then.
+            locked = [key for key in victims if results[object_key(key)] is L1Error.KEY_IS_LOCKED]
+            self.residents.came(locked)
+            self.residents.went([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
             with self._lock:
                 self._num_evicted += sum(result is L1Error.SUCCESS for result in results.values())
 
-    def make_for_found(self, found: Sequence[bool]) -> None:
-        """Redis has these: room for them, and for some that others found just before."""
-        if any(found):
-            self.make(sum(found) + self._slack)
+    def make_for_found(self, found: Sequence[BlockKey]) -> None:
+        """Make room for blocks that Redis has, and for some that others found just before."""
+        if found:
+            self.make(len(found) + self._slack, owner_of(found[-1]))
 
     def _can_go(self, key: BlockKey) -> bool:
         """LMCache locks what it writes to Redis, but for a moment before it begins."""
@@ -150,7 +154,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
 
         def answered(found: list[bool]) -> None:
             # LMCache reserves memory for what was found as soon as it hears of it.
-            self._room.make_for_found(found)
+            self._room.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
             self._found.put(task, _bitmap(found))
 
         self._client.find([key.chunk_hash for key in keys], answered)

@@ -12,10 +12,11 @@ import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.residents import Residents
@@ -31,11 +32,13 @@ from cache_tiers.lmcache_adapter import (
     redis_adapter,
     residents_listener,
 )
+from cache_tiers.owners import Owners
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
 from cache_tiers.redis.block_format import num_values
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
+from cache_tiers.shares import MemoryShares
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.tier_stats import tier_stats
 
@@ -111,16 +114,17 @@ class LMCacheStore:
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         """See KVTierStore. One by one: LMCache refuses a whole batch when it has no room for its last block."""
-        slots = []
+        slots, refused = [], set[Owner]()
         for key in keys:
-            if self.contains(key):
+            owner = owner_of(key)
+            # What follows in a chain is worth nothing without what comes before.
+            if owner in refused or self.contains(key):
                 continue
-            self._room.make(1)
+            self._room.make(1, owner)
             name = object_key(key)
             error, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if error is L1Error.OUT_OF_MEMORY:
-                # What follows in a chain is worth nothing without what comes before.
-                break
+                refused.add(owner)
             if memory is not None:
                 self._book.reserve(key)
                 slots.append(self._slot(key, memory))
@@ -339,6 +343,7 @@ def open_store(
     seal: BlockSeal,
     keep_in_cpu: bool,
     eviction: EvictionName,
+    owners: Owners | None = None,
     shared: bool = False,
 ) -> LMCacheStore:
     """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
@@ -346,7 +351,7 @@ def open_store(
 
     seal: of the values in Redis. keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the
     device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB. eviction: in which order
-    blocks leave host memory.
+    blocks of one owner leave host memory. owners: whose the blocks may be, and what they weigh.
     shared: put host memory where other processes can map it.
     Raises ValueError if there is neither a CPU tier nor a Redis, SharedMemoryError if there is no room to share.
     """
@@ -372,7 +377,7 @@ def open_store(
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
         client = RedisBlockClient(redis_address, seal, options)
-    residents = Residents(make_eviction(eviction))
+    residents = Residents(partial(make_eviction, eviction), MemoryShares(owners or Owners()))
     l1.register_listener(residents_listener(residents))
     room = Room(l1, residents, block_nbytes, client)
     manager = StorageManager(

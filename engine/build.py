@@ -14,6 +14,7 @@ from cache_tiers.block_key import KeyNamespace
 from cache_tiers.layout import LAYOUT_VERSION
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
+from cache_tiers.owners import Owners
 from engine.answer_text import AnswerFormat
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
@@ -67,6 +68,7 @@ class _Loaded:
     window: int
     vocab_size: int
     namespace: KeyNamespace
+    owners: Owners
 
 
 def build_llm_engine(
@@ -95,6 +97,7 @@ def build_llm_engine(
         TenantSalts(config.secret, config.tenants_file),
         prefix_cache=config.prefix_cache,
         public=public,
+        owners=loaded.owners,
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
@@ -137,6 +140,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         num_blocks = budget.pool // model.block_nbytes
         redis = finding.result()
         namespace = _namespace(config, model.numerics)
+        owners = Owners(config.tenant_weights)
         opening = beside.submit(
             open_tiers,
             config,
@@ -146,6 +150,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             below,
             cpu_bytes=budget.cpu_tier,
             fingerprint=namespace.fingerprint(),
+            owners=owners,
         )
         executor.init_kv(num_blocks)
         tokenizer = load_tokenizer(config.model_path)
@@ -155,7 +160,16 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         executor.attach_host_pool(tiers.store.pool, tiers.shared_pool)
     executor.begin()
     return _Loaded(
-        executor, tokenizer, chat_format, tiers, model.block_nbytes, num_blocks, window, model.vocab_size, namespace
+        executor,
+        tokenizer,
+        chat_format,
+        tiers,
+        model.block_nbytes,
+        num_blocks,
+        window,
+        model.vocab_size,
+        namespace,
+        owners,
     )
 
 
@@ -260,7 +274,7 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
             rest=STORE_REST_SECONDS,
             redis=loaded.tiers.redis,
         )
-    pool = BlockPool(loaded.num_blocks, on_evict=manager.forget if manager is not None else None)
+    pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(
         config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, config.decode_passes

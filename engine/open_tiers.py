@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cache_tiers.cpu.shared_pool import SharedMemoryError, SharedPool
+from cache_tiers.owners import Owners
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
@@ -86,11 +87,12 @@ def open_tiers(
     *,
     cpu_bytes: int,
     fingerprint: bytes,
+    owners: Owners,
 ) -> OpenTiers:
     """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`.
 
-    block_nbytes: of all ranks. fingerprint: of what may change a bit of the KV, for the values in Redis. Raises
-    EngineError.
+    block_nbytes: of all ranks. fingerprint: of what may change a bit of the KV, for the values in Redis. owners: whose
+    the blocks may be. Raises EngineError.
     """
     if config.tiers is None or (redis.address is None and cpu_bytes == 0):
         return OpenTiers(None, redis=False, redis_note=redis.note)
@@ -106,6 +108,7 @@ def open_tiers(
             seal=BlockSeal(config.secret, fingerprint),
             keep_in_cpu=cpu_bytes > 0,
             eviction=config.tiers.eviction,
+            owners=owners,
             shared=config.tensor_parallel_size > 1,
         )
     except SharedMemoryError as error:

@@ -5,7 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
+from cache_tiers.block_key import (
+    BlockKey,
+    KeyNamespace,
+    block_key,
+    extend_keys,
+    own_root,
+    owner_of,
+    unfindable_root,
+)
+from cache_tiers.owners import PUBLIC, Owners
 from engine.errors import InvalidRequestError
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
@@ -33,6 +42,7 @@ class Processor:
     """`namespace` is complete but for the tenant's salt, which is one of `salts`.
 
     public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
+    owners: learns which tenant the keys of a request belong to.
 
     queue_timeout: seconds within which a request must have its first turn. encode: a plain text's ids, for `bad_words`.
     make_mask: a new one for each request whose answer must have a form, from its parameters and its prompt; it may
@@ -47,6 +57,7 @@ class Processor:
         *,
         prefix_cache: bool,
         public: Sequence[int] = (),
+        owners: Owners | None = None,
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
@@ -56,8 +67,10 @@ class Processor:
         self.limits = limits
         self.salts = salts
         self._namespace = namespace
+        self._owners = owners if owners is not None else Owners()
         self._prefix_cache = prefix_cache
         common = replace(namespace, tenant_salt=salts.public_salt)
+        self._owners.note(common.owner, PUBLIC)
         self._public = PublicPrefix.of(public, common) if public and prefix_cache else None
         self._clock = clock
         self._queue_policy = queue_policy
@@ -102,7 +115,7 @@ class Processor:
         root = self._root_key(tenant, public)
         if params.prompt_logprobs is not None:
             # Each token of the prompt must be computed for it: nobody else's blocks can serve.
-            public, root, keep_kv = None, BlockKey(secrets.token_bytes(len(root))), False
+            public, root, keep_kv = None, unfindable_root(owner_of(root)), False
         keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
         now = self._clock()
         request = Request(
@@ -223,7 +236,9 @@ class Processor:
         return self._public if self._public is not None and self._public.begins(token_ids) else None
 
     def _root_key(self, tenant: str, public: PublicPrefix | None) -> BlockKey:
-        root = replace(self._namespace, tenant_salt=self.salts.salt(tenant)).root()
+        namespace = replace(self._namespace, tenant_salt=self.salts.salt(tenant))
+        root = namespace.root()
+        self._owners.note(namespace.owner, tenant)
         return own_root(public.keys[-1], root) if public is not None else root
 
     def _keys(self, root: BlockKey, public: PublicPrefix | None, token_ids: Sequence[int]) -> list[BlockKey]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
 from engine.kv.block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
@@ -134,6 +134,11 @@ class Request:
         self.siblings.append(fork)
         fork.siblings = self.siblings
         return fork
+
+    @property
+    def owner(self) -> Owner:
+        """Whom its blocks are charged to, but for those of a public prefix."""
+        return owner_of(self.root_key)
 
     @property
     def num_prompt_tokens(self) -> int:

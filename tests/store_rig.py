@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import OWNER_BYTES, BlockKey
 from cache_tiers.lmcache_store import LMCacheStore, open_store
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
@@ -17,14 +17,14 @@ SECRET = b"the secret of the tests, 32 bytes"
 SEAL = BlockSeal(SECRET, bytes(FINGERPRINT_BYTES))
 
 
-def key(number: int) -> BlockKey:
-    """The key of block `number`."""
-    return BlockKey(hashlib.sha256(b"block %d" % number).digest())
+def key(number: int, owner: bytes = b"somebody") -> BlockKey:
+    """Name block `number` of an owner."""
+    return BlockKey(owner + hashlib.sha256(b"block %d" % number).digest()[: 32 - OWNER_BYTES])
 
 
-def keys(numbers: range) -> list[BlockKey]:
-    """The keys of some blocks."""
-    return [key(number) for number in numbers]
+def keys(numbers: range, owner: bytes = b"somebody") -> list[BlockKey]:
+    """Name some blocks of an owner."""
+    return [key(number, owner) for number in numbers]
 
 
 def payload(name: BlockKey) -> bytes:

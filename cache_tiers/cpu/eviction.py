@@ -19,13 +19,16 @@ _MOST_SPEED: Final = 16.0
 
 
 class EvictionPolicy(Protocol):
-    """Told of every block that comes, goes and is used. Not thread-safe."""
+    """The order in which the blocks of one owner leave the tier. Not thread-safe.
 
-    def add(self, key: BlockKey) -> None:
-        """A block is in the tier now, if it was not."""
+    Each block that comes, goes or is used is reported to it.
+    """
 
-    def remove(self, key: BlockKey) -> None:
-        """A block has left the tier, if it was there."""
+    def add(self, key: BlockKey) -> bool:
+        """Add a block of the tier; returns whether it was not there."""
+
+    def remove(self, key: BlockKey) -> bool:
+        """Remove a block that has left the tier; returns whether it was there."""
 
     def use(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
@@ -44,13 +47,17 @@ class LeastRecentlyUsed:
     def __init__(self) -> None:
         self._keys: OrderedDict[BlockKey, None] = OrderedDict()
 
-    def add(self, key: BlockKey) -> None:
+    def add(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
+        is_new = key not in self._keys
         self._keys.setdefault(key)
+        return is_new
 
-    def remove(self, key: BlockKey) -> None:
+    def remove(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
+        was_there = key in self._keys
         self._keys.pop(key, None)
+        return was_there
 
     def use(self, chain: Sequence[BlockKey], num_found: int) -> None:  # noqa: ARG002
         """See EvictionPolicy."""
@@ -102,16 +109,18 @@ class LikelyToReturn:
         self._heirs: dict[BlockKey, BlockKey] = {}
         self._tick = 0
 
-    def add(self, key: BlockKey) -> None:
+    def add(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
-        if key not in self._returned.ticks:
-            self._once.ticks.setdefault(key, self._tick)
+        if key in self._returned.ticks or key in self._once.ticks:
+            return False
+        self._once.ticks[key] = self._tick
+        return True
 
-    def remove(self, key: BlockKey) -> None:
+    def remove(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
-        self._once.ticks.pop(key, None)
-        self._returned.ticks.pop(key, None)
         self._heirs.pop(key, None)
+        ticks = (self._once.ticks.pop(key, None), self._returned.ticks.pop(key, None))
+        return ticks != (None, None)
 
     def use(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See EvictionPolicy."""

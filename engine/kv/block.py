@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner
 
 
 class KVCacheBlock:
@@ -10,16 +10,18 @@ class KVCacheBlock:
 
     ref_count: requests and copies that use it; at 0 it stands in the free list, still findable by `key`.
     key: set once the block is full and published, or left behind partly filled.
+    owner: who is charged with it; None while it is free and cannot be found.
     tail_of: set in the second case: the key of the block before it, so that a request can go on in it.
     token_ids: whose KV it holds, in either case.
     """
 
-    __slots__ = ("block_id", "key", "next_free", "prev_free", "ref_count", "tail_of", "token_ids")
+    __slots__ = ("block_id", "key", "next_free", "owner", "prev_free", "ref_count", "tail_of", "token_ids")
 
     def __init__(self, block_id: int) -> None:
         self.block_id = block_id
         self.ref_count = 0
         self.key: BlockKey | None = None
+        self.owner: Owner | None = None
         self.tail_of: BlockKey | None = None
         self.token_ids: tuple[int, ...] = ()
         self.prev_free: KVCacheBlock | None = None
@@ -56,11 +58,17 @@ class FreeBlockQueue:
         """Given away next."""
         self._insert_after(self._head, block)
 
-    def pop_front(self) -> KVCacheBlock:
+    @property
+    def first(self) -> KVCacheBlock:
         """The oldest. Raises IndexError when empty."""
         block = self._head.next_free
         if block is None or block is self._tail:
             raise IndexError("no free block")
+        return block
+
+    def pop_front(self) -> KVCacheBlock:
+        """Take out the oldest and return it. Raises IndexError when empty."""
+        block = self.first
         self.remove(block)
         return block
 

@@ -128,7 +128,7 @@ class BlockManager:
         if self.pool.num_free < self.num_missing(request):
             self.pool.release([source])
             return None
-        [target] = self.pool.allocate(1)
+        [target] = self.pool.allocate(1, request.owner)
         request.blocks.append(target)
         self._copied.setdefault(target.block_id, []).append(source)
         return count, BlockCopy(source.block_id, target.block_id)
@@ -152,7 +152,7 @@ class BlockManager:
             return []
         if missing > self.pool.num_free:
             return None
-        new = self.pool.allocate(missing)
+        new = self.pool.allocate(missing, request.owner)
         request.blocks.extend(new)
         return new
 

@@ -1,28 +1,47 @@
 """Owner of all device block ids: who uses them, which are free, which can be found by key.
 
 Invariants, tested by `check`:
-- a block is in the free list if and only if its ref count is 0;
+- a block is free if and only if its ref count is 0; a free one is among the empty ones, or in the queue of the owner
+  that its key names;
 - `_by_key[k].key == k`: a key leads to one block, and that block carries it;
 - a block is in `_tails` if and only if it has `tail_of`: it is partly filled, and nobody writes in it; whoever takes it
   is its only writer;
-- a block in use is never given to anyone else, and its key never changes, unless it is erased.
+- a block in use is never given to anyone else, and its key never changes, unless it is erased;
+- each block that is in use or can be found is charged to one owner, and no other block is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cache_tiers.block_key import BlockKey, block_key
+from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
+from cache_tiers.owners import Owners
+from cache_tiers.shares import MemoryShares
 from engine.kv.block import FreeBlockQueue, KVCacheBlock
 from engine.kv.tail_index import Match, TailIndex
 
 
 class BlockPool:
-    """`on_evict(key)` is told when what was found by `key` is given to a new owner, or forgotten."""
+    """Device blocks, shared fairly by their owners (`MemoryShares`).
 
-    def __init__(self, num_blocks: int, *, on_evict: Callable[[BlockKey], None] | None = None) -> None:
+    on_evict: called with a key when what was found by it is given to a new owner, or forgotten.
+    """
+
+    def __init__(
+        self,
+        num_blocks: int,
+        owners: Owners | None = None,
+        *,
+        on_evict: Callable[[BlockKey], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._blocks = [KVCacheBlock(i) for i in range(num_blocks)]
-        self._free = FreeBlockQueue()
+        self._empty = FreeBlockQueue()
         for block in self._blocks:
-            self._free.push_back(block)
+            self._empty.push_back(block)
+        self._unused: dict[Owner, FreeBlockQueue] = {}
+        self._num_free = num_blocks
+        self._shares = MemoryShares(owners or Owners(), clock=clock)
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
         self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict
@@ -36,12 +55,12 @@ class BlockPool:
     @property
     def num_free(self) -> int:
         """Blocks that nobody uses; some still hold a published prefix."""
-        return len(self._free)
+        return self._num_free
 
     @property
     def num_used(self) -> int:
         """Blocks with at least one user."""
-        return len(self._blocks) - len(self._free)
+        return len(self._blocks) - self._num_free
 
     @property
     def num_cached(self) -> int:
@@ -53,11 +72,17 @@ class BlockPool:
         """Blocks that could be found by key and were given to a new owner, since the start."""
         return self._num_evicted
 
-    def allocate(self, count: int) -> list[KVCacheBlock]:
-        """Take `count` blocks, the longest unused first. Raises IndexError if there are not enough."""
-        if count > len(self._free):
-            raise IndexError(f"{count} blocks asked for, {len(self._free)} free")
-        return [self._take() for _ in range(count)]
+    @property
+    def held(self) -> Mapping[Owner, int]:
+        """How many blocks each owner is charged with."""
+        return self._shares.held
+
+    def allocate(self, count: int, owner: Owner) -> list[KVCacheBlock]:
+        """Take `count` blocks for `owner`: empty ones first, then the longest unused of whoever holds most for its
+        weight. Raises IndexError if there are not enough."""
+        if count > self._num_free:
+            raise IndexError(f"{count} blocks asked for, {self._num_free} free")
+        return [self._take(owner) for _ in range(count)]
 
     def find(self, key: BlockKey, token_ids: Sequence[int]) -> KVCacheBlock | None:
         """The block that is found by `key`, if its token ids are equal too."""
@@ -69,29 +94,34 @@ class BlockPool:
         return key in self._by_key
 
     def acquire(self, block: KVCacheBlock) -> None:
-        """One more user."""
+        """Add a user to a block that is used or can be found."""
         if block.ref_count == 0:
-            self._free.remove(block)
+            self._leave_queue(block)
+            assert block.owner is not None
+            self._shares.use(block.owner)
+            self._num_free -= 1
         block.ref_count += 1
 
     def release(self, blocks: Iterable[KVCacheBlock]) -> None:
-        """One user less each. Give a request's blocks last to first: prefixes live longer than what follows them."""
+        """Take a user from each. Give a request's blocks last to first: prefixes live longer than what follows them."""
         for block in blocks:
             assert block.ref_count > 0, f"{block!r} released by nobody's owner"
             block.ref_count -= 1
             if block.ref_count == 0:
+                self._num_free += 1
                 if block.key is None:
-                    self._free.push_front(block)
+                    self._empty_out(block)
                 else:
-                    self._free.push_back(block)
+                    self._join_queue(block)
 
     def renew(self, chain: Sequence[BlockKey]) -> None:
-        """What nobody uses of these is the last to be given to a new owner, and of that its beginning."""
+        """Make what nobody uses of these the last that its owner gives up, and of that its beginning."""
         for key in reversed(chain):
             block = self._by_key.get(key)
             if block is not None and block.ref_count == 0:
-                self._free.remove(block)
-                self._free.push_back(block)
+                self._leave_queue(block)
+                self._join_queue(block)
+                self._shares.use(owner_of(key))
 
     def publish(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
         """Make a full block findable. False if another block already stands for the key."""
@@ -99,8 +129,7 @@ class BlockPool:
             return False
         assert block.key is None
         assert block.ref_count > 0
-        block.key, block.token_ids = key, token_ids
-        self._by_key[key] = block
+        self._name(block, key, token_ids)
         return True
 
     def acquire_published(self, key: BlockKey) -> KVCacheBlock | None:
@@ -121,8 +150,8 @@ class BlockPool:
         key = block_key(parent, token_ids)
         if key in self._by_key:
             return False
-        block.key, block.tail_of, block.token_ids = key, parent, token_ids
-        self._by_key[key] = block
+        self._name(block, key, token_ids)
+        block.tail_of = parent
         self._tails.add(parent, token_ids, block)
         return True
 
@@ -135,55 +164,102 @@ class BlockPool:
         """Become the only user of a tail that nobody uses."""
         assert block.tail_of is not None
         assert block.ref_count == 0
-        self._forget(block)
         self.acquire(block)
+        self._forget(block)
 
     def forget_free(self) -> None:
-        """Nothing that nobody uses can be found any more."""
-        for block in self._free:
-            if block.key is not None:
-                self._forget(block)
+        """Forget all that nobody uses."""
+        self.erase([key for key, block in self._by_key.items() if block.ref_count == 0])
 
     def forget_all(self) -> None:
-        """Nothing can be found any more. Whoever uses a block goes on with it."""
+        """Forget everything. Requests that use a block go on with it."""
         self.erase(list(self._by_key))
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """None of the keys leads to a block any more. Whoever uses one goes on with it."""
+        """Make that none of the keys leads to a block any more. Requests that use one go on with it."""
         for key in keys:
             block = self._by_key.get(key)
-            if block is None:
-                continue
-            self._forget(block)
-            if block.ref_count == 0:
-                self._free.remove(block)
-                self._free.push_front(block)
+            if block is not None:
+                self._forget(block)
 
     def check(self) -> None:
-        """Raise AssertionError if a block is both free and used, lost, or found under a wrong key."""
-        free = list(self._free)
-        assert len(free) == len(self._free), "the free list lost count"
-        assert all(block.ref_count == 0 for block in free), "a used block is in the free list"
+        """Raise AssertionError if a block is both free and used, lost, found under a wrong key, or charged wrongly."""
+        queued = {owner: list(queue) for owner, queue in self._unused.items()}
+        empty = list(self._empty)
+        free = [*empty, *(block for blocks in queued.values() for block in blocks)]
+        assert len(free) == self._num_free, "the pool lost count of what is free"
+        assert all(block.ref_count == 0 for block in free), "a used block is among the free ones"
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
         assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
         assert len(self._tails) == sum(b.tail_of is not None for b in self._blocks), "a tail cannot be found"
         assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
+        assert all(block.key is None and block.owner is None for block in empty), "an empty block is somebody's"
+        assert all(queued.values()), "an owner has an empty queue"
+        assert all(b.key is not None and owner_of(b.key) == owner for owner in queued for b in queued[owner]), (
+            "a block is in another owner's queue"
+        )
+        charged = Counter(block.owner for block in self._blocks if block.ref_count or block.key is not None)
+        assert dict(charged) == dict(self._shares.held), "an owner is charged with what it does not hold"
 
-    def _take(self) -> KVCacheBlock:
-        block = self._free.pop_front()
-        if block.key is not None:
-            self._forget(block)
+    def _take(self, owner: Owner) -> KVCacheBlock:
+        # Charged first: of those that hold alike, the one that wants more gives up its own.
+        self._shares.take(owner)
+        if not len(self._empty):
+            loser = self._shares.first()
+            assert loser is not None
+            self._forget(self._unused[loser].first)
             self._num_evicted += 1
-        block.ref_count = 1
+        block = self._empty.pop_front()
+        block.ref_count, block.owner = 1, owner
+        self._num_free -= 1
         return block
+
+    def _name(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> None:
+        """Make a used block findable. It is charged to the owner that the key names from now on."""
+        owner = owner_of(key)
+        if block.owner != owner:
+            assert block.owner is not None
+            self._shares.give(block.owner)
+            self._shares.take(owner)
+            block.owner = owner
+        block.key, block.token_ids = key, token_ids
+        self._by_key[key] = block
 
     def _forget(self, block: KVCacheBlock) -> None:
         key = block.key
         assert key is not None
+        if block.ref_count == 0:
+            self._leave_queue(block)
         del self._by_key[key]
         if block.tail_of is not None:
             self._tails.remove(block.tail_of, block.token_ids)
         block.key, block.tail_of, block.token_ids = None, None, ()
+        if block.ref_count == 0:
+            self._empty_out(block)
         if self._on_evict is not None:
             self._on_evict(key)
+
+    def _empty_out(self, block: KVCacheBlock) -> None:
+        """Put a free block that cannot be found where the next one is taken from."""
+        assert block.owner is not None
+        self._shares.give(block.owner)
+        block.owner = None
+        self._empty.push_front(block)
+
+    def _join_queue(self, block: KVCacheBlock) -> None:
+        """Make a free block that can be found the last that its owner gives up."""
+        assert block.owner is not None
+        queue = self._unused.get(block.owner)
+        if queue is None:
+            queue = self._unused[block.owner] = FreeBlockQueue()
+            self._shares.enter(block.owner)
+        queue.push_back(block)
+
+    def _leave_queue(self, block: KVCacheBlock) -> None:
+        assert block.owner is not None
+        queue = self._unused[block.owner]
+        queue.remove(block)
+        if not len(queue):
+            del self._unused[block.owner]
+            self._shares.leave(block.owner)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, owner_of
 from cache_tiers.manager import LoadOutcome, TierManager
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
@@ -43,7 +43,7 @@ class Lifts:
     def begin(self, run: Sequence[PrefixBlock]) -> None:
         """Bring these, at most `MOST_BLOCKS`, into blocks that nobody uses."""
         assert not self.is_busy
-        self._run, self._blocks = run, self._pool.allocate(len(run))
+        self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]
         self._tiers.begin_load(LIFT_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.block_key import Owner
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device
@@ -111,7 +112,7 @@ def test_a_check_is_counted_and_one_that_finds_a_leak_as_failed(model_path: Path
     with LLM(engine_config(model_path, tmp_path / "state", redis_url="off")) as llm:
         llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 0}
-        llm.engine.core.scheduler.blocks.pool.allocate(1)
+        llm.engine.core.scheduler.blocks.pool.allocate(1, Owner(b"nobody.."))
         with pytest.raises(AssertionError, match="used by no request"):
             llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 1}

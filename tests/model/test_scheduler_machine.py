@@ -35,7 +35,7 @@ BLOCK = 4
 VOCAB = 7
 WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
-ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
+ROOTS = {tenant: KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, tenant.encode()).root() for tenant in WEIGHTS}
 
 
 class SchedulerLife(RuleBasedStateMachine):
@@ -60,7 +60,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.store = ToyStore(self.cpu_blocks, max_window=3)
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
         self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0, redis=True)
-        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget)
+        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget, clock=self.clock)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         self.store.speed = LinkSpeed(0.06, 1000.0)
         self.prefill = BelievedCost()
@@ -103,13 +103,13 @@ class SchedulerLife(RuleBasedStateMachine):
     ) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
-        keys = extend_keys(ROOT, prompt, BLOCK)
+        keys = extend_keys(ROOTS[tenant], prompt, BLOCK)
         request = Request(
             f"r{next(self.ids)}",
             tenant,
             tuple(prompt),
             sampling,
-            ROOT,
+            ROOTS[tenant],
             keys,
             arrival=self.now,
             priority=priority,
@@ -152,7 +152,7 @@ class SchedulerLife(RuleBasedStateMachine):
         """Somebody may go on with it, and may not."""
         prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
         history = prompts[which % len(prompts)]
-        keys = extend_keys(ROOT, history, BLOCK)
+        keys = extend_keys(ROOTS[tenant], history, BLOCK)
         assert self.scheduler.tiering is not None
         self.scheduler.tiering.foresight.expect(name, tenant, keys, history)
 
@@ -271,7 +271,7 @@ class SchedulerLife(RuleBasedStateMachine):
     def erase(self, which: int, shared: int) -> None:
         """Nobody finds it on the device, nor below as soon as nothing uses it there."""
         token_ids = self.finished_prompts[which % len(self.finished_prompts)]
-        keys = extend_keys(ROOT, token_ids, BLOCK)[shared // BLOCK :]
+        keys = [key for root in ROOTS.values() for key in extend_keys(root, token_ids, BLOCK)[shared // BLOCK :]]
         self.scheduler.erase(keys)
         assert all(self.pool.acquire_published(key) is None for key in keys)
         used_below = {*self.store.reserved, *(key for key, locks in self.store.locks.items() if locks)}

@@ -1,11 +1,16 @@
 """A worker and a tier store that hold token ids where the real ones hold bytes: a mix-up of blocks is seen at once."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
+from cache_tiers.cpu.eviction import LeastRecentlyUsed
+from cache_tiers.cpu.residents import Residents
 from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.owners import Owners
+from cache_tiers.shares import MemoryShares
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.request import Request
@@ -188,31 +193,37 @@ class ToyStore:
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
     uses: list[tuple[tuple[BlockKey, ...], int]] = field(default_factory=list)
+    residents: Residents = field(
+        default_factory=lambda: Residents(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
+    )
 
     @property
     def pool(self) -> memoryview:
         return memoryview(bytearray())
 
-    def _free_offset(self) -> int | None:
+    def _free_offset(self, owner: Owner) -> int | None:
         if self.refuses:
             return None
         used = set(self.ready.values()) | set(self.reserved.values())
         for offset in range(self.capacity):
             if offset not in used:
                 return offset
-        for key in list(self.ready):
-            if not self.locks.get(key):
-                return self.ready.pop(key)
-        return None
+        victims = self.residents.take_victims(1, lambda key: not self.locks.get(key), owner)
+        return self.ready.pop(victims[0]) if victims else None
+
+    def _put(self, key: BlockKey, offset: int) -> None:
+        self.ready[key] = offset
+        self.residents.came([key])
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        slots = []
+        slots, refused = [], set[Owner]()
         for key in keys:
-            if key in self.ready or key in self.reserved:
+            if key in self.ready or key in self.reserved or owner_of(key) in refused:
                 continue
-            offset = self._free_offset()
+            offset = self._free_offset(owner_of(key))
             if offset is None:
-                break
+                refused.add(owner_of(key))
+                continue
             self.reserved[key] = offset
             slots.append(HostSlot(key, offset))
         return slots
@@ -222,7 +233,7 @@ class ToyStore:
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
-            self.ready[key] = self.reserved.pop(key)
+            self._put(key, self.reserved.pop(key))
             if self.redis_up:
                 self.redis[key] = list(self.host[self.ready[key]])
 
@@ -277,11 +288,10 @@ class ToyStore:
         return PrefetchResult(tuple(slots), from_cpu, len(slots) - from_cpu)
 
     def _fetch(self, key: BlockKey) -> bool:
-        offset = self._free_offset()
-        if offset is None or key in self.reserved:
+        if key in self.reserved or (offset := self._free_offset(owner_of(key))) is None:
             return False
         self.host[offset] = list(self.redis[key])
-        self.ready[key] = offset
+        self._put(key, offset)
         return True
 
     def why_missing(self, key: BlockKey) -> Missing:
@@ -307,6 +317,7 @@ class ToyStore:
         return False
 
     def clear_cpu(self) -> bool:
+        self.residents.went([key for key in self.ready if not self.locks.get(key)])
         self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}
         return not self.ready and not self.reserved
 
@@ -314,6 +325,7 @@ class ToyStore:
         busy = [key for key in keys if key in self.reserved or self.locks.get(key)]
         for key in {*keys}.difference(busy):
             self.ready.pop(key, None)
+            self.residents.went([key])
             if self.redis_up:
                 self.redis.pop(key, None)
         return busy
@@ -324,6 +336,7 @@ class ToyStore:
     def check(self) -> None:
         assert not any(self.locks.values()), "a read lock has no owner"
         assert not self.reserved, "a reserved slot has no owner"
+        assert self.residents.held == Counter(map(owner_of, self.ready)), "an owner is charged with what is not there"
 
     def flush(self, timeout: float) -> bool:
         return True

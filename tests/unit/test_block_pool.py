@@ -1,66 +1,67 @@
 import pytest
 
-from cache_tiers.block_key import BlockKey, block_key
+from cache_tiers.block_key import BlockKey, Owner, block_key
 from engine.kv.block_pool import BlockPool
 
-A, B = BlockKey(b"a" * 32), BlockKey(b"b" * 32)
+ME = Owner(b"myself..")
+A, B = BlockKey(ME + b"a" * 24), BlockKey(ME + b"b" * 24)
 
 
 def test_a_released_prefix_is_found_until_its_room_is_needed() -> None:
     evicted: list[BlockKey] = []
     pool = BlockPool(2, on_evict=evicted.append)
-    [block] = pool.allocate(1)
+    [block] = pool.allocate(1, ME)
     pool.publish(block, A, (1, 2))
     pool.release([block])
     assert pool.find(A, (1, 2)) is block
-    pool.allocate(2)
+    pool.allocate(2, ME)
     assert pool.find(A, (1, 2)) is None
     assert (evicted, pool.num_evicted) == ([A], 1)
 
 
 def test_blocks_without_a_prefix_are_given_away_before_any_prefix() -> None:
     pool = BlockPool(3)
-    first, second = pool.allocate(2)
+    first, second = pool.allocate(2, ME)
     pool.publish(first, A, (1,))
     pool.release([first, second])
-    taken = pool.allocate(2)
+    taken = pool.allocate(2, ME)
     assert first not in taken
     assert pool.find(A, (1,)) is first
 
 
 def test_the_longest_unused_prefix_goes_first() -> None:
     pool = BlockPool(2)
-    first, second = pool.allocate(2)
+    first, second = pool.allocate(2, ME)
     pool.publish(first, A, (1,))
     pool.publish(second, B, (2,))
     pool.release([first])
     pool.release([second])
     pool.acquire(first)
     pool.release([first])
-    pool.allocate(1)
+    pool.allocate(1, ME)
     assert pool.find(A, (1,)) is first
     assert pool.find(B, (2,)) is None
 
 
 def test_an_equal_key_with_other_tokens_is_no_hit() -> None:
     pool = BlockPool(1)
-    [block] = pool.allocate(1)
+    [block] = pool.allocate(1, ME)
     pool.publish(block, A, (1, 2))
     assert pool.find(A, (1, 3)) is None
 
 
 def test_a_block_in_use_is_never_given_away() -> None:
     pool = BlockPool(1)
-    [block] = pool.allocate(1)
+    [block] = pool.allocate(1, ME)
     pool.acquire(block)
     pool.release([block])
     with pytest.raises(IndexError, match="0 free"):
-        pool.allocate(1)
+        pool.allocate(1, ME)
 
 
 def test_of_two_blocks_with_one_key_the_first_stays() -> None:
     pool = BlockPool(2)
-    first, second = pool.allocate(2)
+    first, second = pool.allocate(2, ME)
     assert pool.publish(first, A, (1,))
     assert not pool.publish(second, A, (1,))
     assert pool.find(A, (1,)) is first
@@ -68,7 +69,7 @@ def test_of_two_blocks_with_one_key_the_first_stays() -> None:
 
 def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
     pool = BlockPool(2)
-    [block] = pool.allocate(1)
+    [block] = pool.allocate(1, ME)
     pool.check()
     block.ref_count = 0
     with pytest.raises(AssertionError, match="neither free nor used"):
@@ -78,14 +79,14 @@ def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
 def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
     evicted: list[BlockKey] = []
     pool = BlockPool(3, on_evict=evicted.append)
-    used, free, _ = pool.allocate(3)
+    used, free, _ = pool.allocate(3, ME)
     pool.publish(used, A, (1,))
     pool.publish(free, B, (2,))
     pool.release([_, free])
     pool.erase([A, B, A, BlockKey(b"unknown")])
     pool.check()
     assert (pool.find(A, (1,)), pool.find(B, (2,)), evicted) == (None, None, [A, B])
-    assert pool.allocate(1) == [free]
+    assert pool.allocate(1, ME) == [free]
     assert pool.num_evicted == 0
     pool.release([used])
     pool.check()
@@ -93,7 +94,7 @@ def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
 
 def test_an_erased_tail_is_not_gone_on_from() -> None:
     pool = BlockPool(1)
-    [block] = pool.allocate(1)
+    [block] = pool.allocate(1, ME)
     assert pool.leave_tail(block, A, (1, 2))
     pool.release([block])
     assert pool.find_tail(A, (1, 2)) is not None

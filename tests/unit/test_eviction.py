@@ -4,7 +4,6 @@ import pytest
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import EvictionName, EvictionPolicy, LikelyToReturn, make_eviction
-from cache_tiers.cpu.residents import Residents
 
 
 def chain(name: str, count: int, after: tuple[BlockKey, ...] = ()) -> tuple[BlockKey, ...]:
@@ -122,14 +121,3 @@ def test_where_all_come_back_alike_it_is_lru() -> None:
     newest = chain("new", 2)
     leave(policy, newest)
     assert list(policy.in_order())[:8] == list(reversed(blocks[0]))
-
-
-def test_residents_give_up_only_what_can_go() -> None:
-    residents = Residents(make_eviction("lru"))
-    blocks = chain("a", 5)
-    residents.came(blocks)
-    residents.used(blocks, 0)
-    assert residents.victims(2, lambda key: key != blocks[4]) == [blocks[3], blocks[2]]
-    assert residents.victims(9, lambda _: True) == list(reversed(blocks))
-    residents.went(blocks[2:])
-    assert residents.victims(9, lambda _: True) == [blocks[1], blocks[0]]

@@ -1,0 +1,67 @@
+"""A tenant's prefixes stay in device and CPU memory while another tenant floods them: on a real engine and LMCache."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.config import EngineConfig, TierConfig
+from engine.llm import LLM
+from engine.outputs import KVReceipt
+from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
+from tests.integration.engine_rig import BLOCK
+from tests.tiny_models import make_tiny_model
+
+BLOCK_BYTES = 2 * 2 * 2 * 16 * BLOCK * 2
+DEVICE_BLOCKS = 24
+CPU_BLOCKS = 48
+CHATS = [[4 + salt, *([7] * (4 * BLOCK + 16))] for salt in range(4)]
+FLOOD = [[4 + salt, *([9] * (5 * BLOCK + 2))] for salt in range(60)]
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
+    config = EngineConfig(
+        model_path=tiny_model,
+        model_name="tiny",
+        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, "off", 0, tmp_path),
+        secret=b"a secret of the tests",
+        kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
+        cache_dir=default_cache_dir(),
+        speculation=False,
+    )
+    with LLM(config) as llm:
+        yield llm
+        llm.engine.check()
+
+
+def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
+    """Compute one token; what the request left is in both tiers afterwards, as far as they have room."""
+    request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    while llm.engine.has_unfinished_requests() or llm.engine.core.next_poll_seconds() is not None:
+        llm.engine.step()
+    assert request.receipt is not None
+    return request.receipt
+
+
+def test_flood_leaves_chats_of_idle_neighbour(llm: LLM) -> None:
+    for chat in CHATS:
+        ask(llm, chat, "quiet")
+    for prompt in FLOOD:
+        ask(llm, prompt, "flood")
+    found = sum(ask(llm, chat, "quiet").cached for chat in CHATS)
+    assert found >= 0.95 * sum(map(len, CHATS)), "the flood washed out what another tenant had left"
+
+
+def test_memory_is_all_of_the_only_tenant(llm: LLM) -> None:
+    most = CPU_BLOCKS // 5 - 1
+    for prompt in FLOOD[:most]:
+        ask(llm, prompt, "flood")
+    found = [ask(llm, prompt, "flood").cached for prompt in FLOOD[:most]]
+    assert all(count >= 5 * BLOCK for count in found)

@@ -1,0 +1,195 @@
+"""Random lives of a device pool and of a CPU tier that several owners share.
+
+After every step what each owner is charged with equals what it holds. Whenever a block makes room, no owner that holds
+more for its weight has one that could go in its place.
+"""
+
+from collections import Counter
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cache_tiers.block_key import BlockKey, Owner, owner_of
+from cache_tiers.cpu.eviction import EvictionName, make_eviction
+from cache_tiers.cpu.residents import Residents
+from cache_tiers.owners import Owners
+from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
+from engine.kv.block import KVCacheBlock
+from engine.kv.block_pool import BlockPool
+from tests.lives import run_lives
+from tests.sizes import Size
+
+WEIGHTS = {"0": 1.0, "1": 3.0, "2": 0.5, "3": 1.0, "4": 1.0}
+BLOCKS = 12
+OWNERS = st.sampled_from([Owner(b"owner-%d." % number) for number in range(len(WEIGHTS))])
+NUMBERS = st.integers(0, 15)
+
+
+def make_owners() -> Owners:
+    owners = Owners(WEIGHTS)
+    for name in WEIGHTS:
+        owners.note(Owner(f"owner-{name}.".encode()), name)
+    return owners
+
+
+def key(owner: Owner, number: int) -> BlockKey:
+    return BlockKey(owner + number.to_bytes(24, "big"))
+
+
+class Life(RuleBasedStateMachine):
+    """used: when each owner last used what it holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.owners = make_owners()
+        self.used: dict[Owner, float] = {}
+
+    def clock(self) -> float:
+        return self.now
+
+    @rule(seconds=st.sampled_from((1.0, LAPSE_SECONDS / 2, LAPSE_SECONDS)))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    def uses(self, owner: Owner) -> None:
+        self.used[owner] = self.now
+
+    def is_fair(self, loser: Owner, held: Counter[Owner], can_lose: set[Owner]) -> bool:
+        """Check that no owner in `can_lose` comes before `loser`, by what is `held` and by last use."""
+        lapsed = {owner for owner in held if self.used[owner] <= self.now - LAPSE_SECONDS}
+        if loser in lapsed or lapsed & can_lose:
+            return loser in lapsed
+        level = {owner: held[owner] / self.owners.weight(owner) for owner in held}
+        return all(level[loser] >= level[other] for other in can_lose)
+
+
+class DeviceLife(Life):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pool = BlockPool(BLOCKS, self.owners, on_evict=self.evicted, clock=self.clock)
+        self.requests: list[list[KVCacheBlock]] = []
+        self.taker: Owner | None = None
+
+    def held(self) -> Counter[Owner]:
+        return Counter(block.owner for block in self.pool._blocks if block.owner is not None)
+
+    def evicted(self, name: BlockKey) -> None:
+        """Check the choice of a victim, which its owner is no longer charged with by then."""
+        if self.taker is None:
+            return
+        held = self.held() + Counter([owner_of(name), self.taker])
+        can_lose = {block.owner for block in self.pool._blocks if block.ref_count == 0 and block.owner is not None}
+        assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
+
+    @rule(owner=OWNERS, count=st.integers(1, 6), first=NUMBERS, tail=st.booleans(), public=st.booleans())
+    def begin(self, owner: Owner, count: int, first: int, tail: bool, public: bool) -> None:
+        """Compute some blocks of `owner` and publish them, or leave the last one partly filled."""
+        blocks: list[KVCacheBlock] = []
+        for number in range(first, first + min(count, self.pool.num_free)):
+            self.uses(owner)
+            self.taker = owner
+            [block] = self.pool.allocate(1, owner)
+            self.taker = None
+            blocks.append(block)
+            its = Owner(b"owner-0.") if public else owner
+            if self.pool.publish(block, key(its, number), (number,)):
+                self.uses(its)
+        if blocks and tail and blocks[-1].key is None:
+            self.pool.leave_tail(blocks[-1], key(owner, 99), (first,))
+        self.requests.append(blocks)
+
+    @rule(owner=OWNERS, number=NUMBERS)
+    def find(self, owner: Owner, number: int) -> None:
+        block = self.pool.acquire_published(key(owner, number))
+        if block is not None:
+            self.uses(owner)
+            self.requests.append([block])
+
+    @rule(owner=OWNERS, first=NUMBERS)
+    def renew(self, owner: Owner, first: int) -> None:
+        chain = [key(owner, number) for number in range(first, first + 3)]
+        if any(block.key in chain and block.ref_count == 0 for block in self.pool._blocks):
+            self.uses(owner)
+        self.pool.renew(chain)
+
+    @rule(which=st.integers(0, 9))
+    @precondition(lambda self: self.requests)
+    def end(self, which: int) -> None:
+        self.pool.release(reversed(self.requests.pop(which % len(self.requests))))
+
+    @rule(owner=OWNERS, number=NUMBERS)
+    def erase(self, owner: Owner, number: int) -> None:
+        self.pool.erase([key(owner, number)])
+
+    @rule(all_of_it=st.booleans())
+    def forget(self, all_of_it: bool) -> None:
+        (self.pool.forget_all if all_of_it else self.pool.forget_free)()
+
+    @invariant()
+    def charges_are_what_is_held(self) -> None:
+        self.pool.check()
+        assert self.pool.held == self.held()
+
+
+class CpuLife(Life):
+    policy: EvictionName = "lru"
+
+    def __init__(self) -> None:
+        super().__init__()
+        shares = MemoryShares(self.owners, clock=self.clock)
+        self.tier = Residents(lambda: make_eviction(self.policy), shares)
+        self.there: set[BlockKey] = set()
+        self.locked: set[BlockKey] = set()
+
+    @rule(owner=OWNERS, first=NUMBERS, count=st.integers(1, 6))
+    def store(self, owner: Owner, first: int, count: int) -> None:
+        for name in (key(owner, number) for number in range(first, first + count)):
+            if len(self.there) < BLOCKS or self.make_room(owner):
+                self.tier.came([name])
+                self.uses(owner)
+                self.there.add(name)
+        assert len(self.there) <= BLOCKS
+
+    def make_room(self, taker: Owner) -> bool:
+        held = Counter(map(owner_of, self.there))
+        can_lose = {owner_of(name) for name in self.there - self.locked}
+        victims = self.tier.take_victims(1, lambda name: name not in self.locked, taker)
+        for name in victims:
+            assert name in self.there - self.locked
+            assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
+            self.there.remove(name)
+        assert victims or taker not in can_lose, "an owner was refused the room that its own blocks take"
+        return bool(victims)
+
+    @rule(owner=OWNERS, first=NUMBERS, found=st.integers(0, 4))
+    def use(self, owner: Owner, first: int, found: int) -> None:
+        self.tier.used([key(owner, number) for number in range(first, first + 4)], found)
+        self.uses(owner)
+
+    @rule(owner=OWNERS, number=NUMBERS)
+    def lose(self, owner: Owner, number: int) -> None:
+        self.tier.went([key(owner, number)])
+        self.there.discard(key(owner, number))
+
+    @rule(owner=OWNERS, number=NUMBERS)
+    def lock(self, owner: Owner, number: int) -> None:
+        """Begin to read a block or to write it to Redis, or end that."""
+        self.locked ^= {key(owner, number)}
+
+    @invariant()
+    def charges_are_what_is_held(self) -> None:
+        assert self.tier.held == Counter(map(owner_of, self.there))
+
+
+class ReturningCpuLife(CpuLife):
+    policy: EvictionName = "returning"
+
+
+def test_no_owner_on_device_makes_room_for_a_larger_one(size: Size) -> None:
+    run_lives(DeviceLife, lives=size.pick(small=100, full=2000), steps=60)
+
+
+def test_no_owner_in_cpu_tier_makes_room_for_a_larger_one(size: Size) -> None:
+    run_lives(CpuLife, lives=size.pick(small=80, full=2000), steps=60)
+    run_lives(ReturningCpuLife, lives=size.pick(small=40, full=1000), steps=60)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from app.anthropic_errors import anthropic_error, is_anthropic
 from app.engine_host import RETRY_AFTER_SECONDS
 from app.storage.versions import VersionMismatchError
-from engine.errors import EbbError, NotReadyError, OverloadedError, ServerError
+from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def error_body(error: EbbError) -> dict[str, Any]:
 def error_response(error: EbbError) -> Response:
     """The whole answer."""
     headers = {}
-    if isinstance(error, OverloadedError):
+    if isinstance(error, OverloadedError | OutageError):
         headers["Retry-After"] = str(error.retry_after)
     elif isinstance(error, NotReadyError):
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
@@ -100,9 +100,11 @@ def error_response(error: EbbError) -> Response:
 
 
 def on_ebb_error(_request: Request, exc: Exception) -> Response:
-    """What Ebb raised on purpose."""
+    """Answer with an error that Ebb raised on purpose. The log has a traceback only where a defect may be the cause."""
     assert isinstance(exc, EbbError)
-    if isinstance(exc, ServerError) and not isinstance(exc, NotReadyError):
+    if isinstance(exc, OutageError):
+        logger.error("request refused: %s", exc.message)
+    elif isinstance(exc, ServerError) and not isinstance(exc, NotReadyError):
         logger.error("request failed: %s", exc.message, exc_info=exc)
     return error_response(exc)
 

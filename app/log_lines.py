@@ -8,7 +8,9 @@ import time
 from collections.abc import Mapping
 from typing import Literal
 
+from app.log_repeats import REPEATS, RepeatFilter
 from app.request_log import CURRENT_REQUEST, Fact
+from engine.errors import OutageError
 
 LogFormat = Literal["text", "json"]
 
@@ -25,8 +27,12 @@ _BARE = re.compile(r"[^\s\"=\\]+")
 
 
 def write_log(log_format: LogFormat) -> None:
-    """Everything from INFO on goes to standard error, one line each; what uvicorn says is said by `app.request_log`."""
+    """Write all records from INFO on to standard error, repeated ones once a minute.
+
+    Requests have their line from `app.request_log`, not from uvicorn.
+    """
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RepeatFilter())
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
@@ -39,7 +45,7 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
         # What a client sent cannot begin a line: that would be a forged one.
-        words = [_CONTROL.sub(_escaped, record.getMessage())]
+        words = [_CONTROL.sub(_escaped, _message_of(record))]
         words += [f"{name}={_bare(value)}" for name, value in _facts_of(record).items()]
         line = f"{self.formatTime(record)} {record.levelname} {record.name}: {' '.join(words)}"
         trace = _traceback_of(self, record)
@@ -56,7 +62,7 @@ class JsonLines(logging.Formatter):
             "time": f"{seconds}.{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message_of(record),
             **_facts_of(record),
         }
         trace = _traceback_of(self, record)
@@ -73,8 +79,24 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Fact]:
     return facts
 
 
+def _message_of(record: logging.LogRecord) -> str:
+    words = [record.getMessage()]
+    if (outage := _outage_of(record)) is not None:
+        words.append(f": {outage.message}")
+    if left_out := getattr(record, REPEATS, 0):
+        words.append(f" ({left_out} more of these were left out)")
+    return "".join(words)
+
+
+def _outage_of(record: logging.LogRecord) -> OutageError | None:
+    """Return the error of a record whose one sentence says all that a traceback would."""
+    error = record.exc_info[1] if record.exc_info else None
+    return error if isinstance(error, OutageError) else None
+
+
 def _traceback_of(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    parts = [formatter.formatException(record.exc_info)] if record.exc_info else []
+    has_trace = record.exc_info and _outage_of(record) is None
+    parts = [formatter.formatException(record.exc_info)] if record.exc_info and has_trace else []
     if record.stack_info:
         parts.append(record.stack_info)
     return "\n".join(parts)

@@ -65,6 +65,11 @@ class RestartBudget:
         self._spent.append(now)
         return self._pauses[len(self._spent) - 1]
 
+    @property
+    def words(self) -> str:
+        """The last restart that was spent, and how many there may be."""
+        return f"starting it again ({len(self._spent)} of {len(self._pauses)} times in {self._window / 60:g} minutes)"
+
 
 def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
     """Run `serve` in a process of its own, again if it fails, and return the exit status.
@@ -94,7 +99,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
         if pause is None:
             logger.error("the server process %s; that was too often, giving up", _described(status))
             return supervisor.exit_status(status)
-        logger.error("the server process %s; starting it again in %g s", _described(status), pause)
+        logger.error("the server process %s; %s in %g s", _described(status), restarts.words, pause)
         if supervisor.signalled_within(pause):
             return 0
 

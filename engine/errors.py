@@ -8,6 +8,7 @@ EbbError
 │   └── OverloadedError      429: try again after `retry_after` seconds
 └── ServerError              our fault; detail goes to the log, one sentence to the client
     ├── NotReadyError        503: still starting or already stopping
+    ├── OutageError          503: something that the server needs is away; try again after `retry_after` seconds
     └── EngineError          500: a step failed, or an invariant was broken
 """
 
@@ -78,6 +79,15 @@ class NotReadyError(ServerError):
 
     status = 503
     code = "not_ready"
+
+
+class OutageError(ServerError):
+    """Something that the server needs is away or full, and may come back by itself. Nothing is wrong with the code."""
+
+    status = 503
+    code = "outage"
+    retry_after = 5
+    """Seconds."""
 
 
 class EngineError(ServerError):

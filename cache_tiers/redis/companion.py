@@ -1,8 +1,8 @@
 """The Redis server that Ebb starts for itself, and that outlives no Ebb but keeps its data.
 
     start ──> lock the state directory, wait for a former companion that still saves
-          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> (it dies) ─> launch again
-    stop  ──> SIGTERM, wait for the snapshot, unlock
+          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> end, or socket gone ─> launch again
+    stop  ──> SIGTERM, wait while the snapshot is written, unlock
 
 The kernel sends the server SIGTERM when the thread that launched it ends (PR_SET_PDEATHSIG). That thread is the
 supervisor, which lives exactly as long as this process wants a companion: so the server saves and goes whether we stop,
@@ -15,17 +15,22 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.companion_folder import CompanionFolder
+from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
 from cache_tiers.redis.errors import CompanionError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import KEEP_PAGES, server_command
 
 logger = logging.getLogger(__name__)
 
+_STOP_SECONDS = 8.0
+"""Containers are killed ten seconds after SIGTERM."""
+
 _SAVE_SECONDS = 30.0
+_LOOK_AT_SOCKET_SECONDS = 1.0
 _START_SECONDS = 120.0
 _LOOK_AGAIN_SECONDS = 0.02
 _FIRST_RELAUNCH_SECONDS = 0.1
@@ -52,6 +57,7 @@ class RedisCompanion:
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._launches = 0
+        self._not_launched = ""
         self._started: Future[None] = Future()
         self._supervisor = threading.Thread(target=self._supervise, name="redis-companion", daemon=True)
 
@@ -86,62 +92,104 @@ class RedisCompanion:
             raise
 
     def stop(self) -> None:
-        """Let it save and end, at most 30 s, then unlock the state directory. Harmless when done twice."""
+        """Let the server save and end, then unlock the state directory. Harmless when done twice.
+
+        A server that cannot save is killed after STUCK_SECONDS. One that still writes after 8 s is left alone: the next
+        start waits for it.
+        """
+        if self._stopping.is_set():
+            return
         self._stopping.set()
         with self._lock:
             process = self._process
-        if process is not None:
-            process.terminate()
-            try:
-                process.wait(_SAVE_SECONDS)
-            except subprocess.TimeoutExpired:
-                logger.warning("Redis did not save its data within %g s: killed", _SAVE_SECONDS)
-                process.kill()
-        if self._supervisor.ident is not None:
+        if process is not None and not self._end(process, _STOP_SECONDS):
+            logger.info("Redis still saves its data; the next start waits until that is done")
+        elif self._supervisor.ident is not None:
             self._supervisor.join()
             self._folder.clean()
         self._folder.close()
 
+    def _end(self, process: "subprocess.Popen[bytes]", timeout: float) -> bool:
+        """Let a server save and end, and kill one that is stuck; returns False if it still saves after `timeout`."""
+
+        def ended(seconds: float) -> bool:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+            return process.returncode is not None
+
+        process.terminate()
+        how = SaveWatch(self._folder, timeout).wait(ended)
+        if how == "stuck":
+            logger.warning("Redis did not save its data, and is killed: %s", self._folder.log_tail())
+            process.kill()
+        return how != "saving"
+
     def _supervise(self) -> None:
         wait = _FIRST_RELAUNCH_SECONDS
         failures = 0
-        while (process := self._launch()) is not None:
-            if self._wait_until_ready(process):
+        while not self._stopping.is_set():
+            process = self._launch()
+            if process is not None and self._wait_until_ready(process):
                 wait = _FIRST_RELAUNCH_SECONDS
                 failures = 0
                 if not self._started.done():
                     self._started.set_result(None)
-                process.wait()
+                self._wait_until_gone(process)
             else:
                 failures += 1
             if self._stopping.is_set():
                 return
-            logger.warning("Redis ended with code %s: %s", process.returncode, self._folder.log_tail())
-            if failures == _TRIES_TO_START - 1:
-                self._folder.set_snapshot_aside()
+            why = self._why_ended(process)
+            logger.warning("Redis %s", why)
+            if failures == _TRIES_TO_START - 1 and process is not None:
+                with suppress(OSError):
+                    self._folder.set_snapshot_aside()
             if failures == _TRIES_TO_START and not self._started.done():
-                self._started.set_exception(CompanionError(f"Redis does not start: {self._folder.log_tail()}"))
+                self._started.set_exception(CompanionError(f"Redis does not start: it {why}"))
                 return
             self._stopping.wait(wait)
             wait = min(2 * wait, _LONGEST_RELAUNCH_SECONDS)
 
-    def _launch(self) -> subprocess.Popen[bytes] | None:
-        """A new server process, or None when it is time to stop."""
+    def _launch(self) -> "subprocess.Popen[bytes] | None":
+        """Start a server process; None when it is time to stop, or if the system does not let one start now."""
         launcher = Path(__file__).with_name("launcher.py")
         with self._lock:
             if self._stopping.is_set():
                 return None
             self._launches += 1
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launcher, str(os.getpid()), self._folder.pid_file, *self._command],
-                cwd=self._folder.path,
-                env={**os.environ, **KEEP_PAGES},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", launcher, str(os.getpid()), self._folder.pid_file, *self._command],
+                    cwd=self._folder.path,
+                    env={**os.environ, **KEEP_PAGES},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                # No descriptor, memory or process is left, which passes.
+                self._not_launched = str(error.strerror)
+                return None
             return self._process
+
+    def _why_ended(self, process: "subprocess.Popen[bytes] | None") -> str:
+        if process is None:
+            return f"could not be launched: {self._not_launched}"
+        return f"ended with code {process.returncode}: {self._folder.log_tail()}"
+
+    def _wait_until_gone(self, process: "subprocess.Popen[bytes]") -> None:
+        """Wait until the server has ended. A server whose socket was removed cannot be reached, and is ended."""
+        while not self._stopping.is_set():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_AT_SOCKET_SECONDS)
+                return
+            socket = self._address.unix_path
+            if socket is not None and not socket.exists() and not self._stopping.is_set():
+                logger.warning("the socket %s was removed: launching Redis again", socket)
+                if not self._end(process, _SAVE_SECONDS):
+                    process.kill()
+        process.wait()
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         """True once it answers; False if it ended before. Until its snapshot is loaded it refuses: not ready yet."""

@@ -8,13 +8,18 @@ import os
 import select
 import signal
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from cache_tiers.redis.errors import CompanionError, StateDirInUseError
 from cache_tiers.redis.server_binary import LOG, SNAPSHOT
 
 logger = logging.getLogger(__name__)
+
+STUCK_SECONDS = 2.0
+"""Seconds without a byte more in its snapshot after which a server that should save and end never will."""
 
 # sockaddr_un.sun_path has 108 bytes, one of them for the terminating zero.
 _LONGEST_SOCKET_PATH = 107
@@ -61,18 +66,25 @@ class CompanionFolder:
         return path
 
     def wait_for_former(self, timeout: float) -> None:
-        """Wait until a companion of an earlier process has saved and gone; kill it after `timeout` seconds."""
+        """Wait until the companion of an earlier process has saved and ended, `timeout` seconds at most.
+
+        A companion that stops writing its snapshot before it has ended, or passes the timeout, is killed.
+        """
         pidfd = self._open_former()
         if pidfd is None:
             return
         logger.info("waiting for the former Redis to save its data")
+
+        def ended(seconds: float) -> bool:
+            return bool(select.select([pidfd], [], [], seconds)[0])
+
         try:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGTERM)
-                if not select.select([pidfd], [], [], timeout)[0]:
-                    logger.warning("the former Redis did not end within %g s: killed", timeout)
+                if SaveWatch(self, timeout).wait(ended) != "ended":
+                    logger.warning("the former Redis did not save its data and end: killed")
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                    select.select([pidfd], [], [], timeout)
+                    ended(timeout)
         finally:
             os.close(pidfd)
 
@@ -86,9 +98,17 @@ class CompanionFolder:
         snapshot = self.path / SNAPSHOT
         if not snapshot.exists():
             return False
-        snapshot.replace(snapshot.with_suffix(".unreadable"))
-        logger.warning("Redis does not start with its snapshot: going on without it (kept as %s)", snapshot)
+        aside = snapshot.replace(snapshot.with_suffix(".unreadable"))
+        logger.warning("Redis does not start with its snapshot: continuing without it (kept as %s)", aside)
         return True
+
+    def unfinished_bytes(self) -> int:
+        """Return the size of the snapshot that a server is writing, 0 if there is none."""
+        size = 0
+        for path in self.path.glob("temp-*.rdb"):
+            with contextlib.suppress(OSError):
+                size += path.stat().st_size
+        return size
 
     def log_tail(self) -> str:
         """The last words of the server, on one line."""
@@ -109,6 +129,26 @@ class CompanionFolder:
                 return pidfd
         os.close(pidfd)
         return None
+
+
+class SaveWatch:
+    """A wait for a server that saves its data before it ends, and ends early if the server makes no progress."""
+
+    def __init__(self, folder: CompanionFolder, timeout: float) -> None:
+        self._folder = folder
+        self._timeout = timeout
+
+    def wait(self, ended: Callable[[float], bool]) -> Literal["ended", "stuck", "saving"]:
+        """Return how the wait for `ended(seconds)` ended: "saving" if the server still writes after the timeout."""
+        give_up = time.monotonic() + self._timeout
+        written = -1
+        while (left := give_up - time.monotonic()) > 0:
+            if ended(min(left, STUCK_SECONDS)):
+                return "ended"
+            before, written = written, self._folder.unfinished_bytes()
+            if written <= max(before, 0):
+                return "stuck"
+        return "saving"
 
 
 def socket_path(folder: Path) -> Path:

@@ -2,22 +2,25 @@
 
 import logging
 import os
+import resource
 import signal
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from cache_tiers.link_speed import LinkMeter
+from cache_tiers.redis import companion_folder
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block, find_blocks, put_block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.companion_folder import CompanionFolder
+from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
@@ -272,14 +275,18 @@ def test_a_long_path_gets_a_short_socket(tmp_path: Path, binary: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"REDIS0999garbage", b"", b"not a snapshot at all"])
-def test_a_snapshot_that_cannot_be_read_is_set_aside(tmp_path: Path, binary: Path, content: bytes) -> None:
+def test_a_snapshot_that_cannot_be_read_is_set_aside(
+    tmp_path: Path, binary: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "redis").mkdir()
     (tmp_path / "redis" / "dump.rdb").write_bytes(content)
     running = companion(tmp_path, binary)
     running.start()
     put(running.address, 1)
     running.stop()
-    assert (tmp_path / "redis" / "dump.unreadable").read_bytes() == content
+    aside = tmp_path / "redis" / "dump.unreadable"
+    assert aside.read_bytes() == content
+    assert f"kept as {aside}" in caplog.text
 
 
 def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path, binary: Path) -> None:
@@ -305,3 +312,82 @@ def test_unfinished_snapshots_are_removed(tmp_path: Path, binary: Path) -> None:
     running.start()
     assert not leftover.exists()
     running.stop()
+
+
+def test_a_launch_without_descriptors_is_tried_again(running: RedisCompanion, caplog: pytest.LogCaptureFixture) -> None:
+    assert running.pid is not None
+    with no_descriptors_left():
+        os.kill(running.pid, signal.SIGKILL)
+        until(lambda: "Redis could not be launched: Too many open files" in caplog.text)
+    until(lambda: answers(running.address))
+
+
+@contextmanager
+def no_descriptors_left() -> Iterator[None]:
+    """Use up the descriptors of this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = [os.open("/dev/null", os.O_RDONLY)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (opened[0] + 1, hard))
+        with suppress(OSError):
+            while True:
+                opened.append(os.open("/dev/null", os.O_RDONLY))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def test_one_whose_socket_was_removed_is_launched_again(running: RedisCompanion) -> None:
+    put(running.address, 1)
+    assert running.address.unix_path is not None
+    running.address.unix_path.unlink()
+    until(lambda: running.relaunches == 1 and answers(running.address))
+    assert has(running.address, 1), "it saved its data before it was launched again"
+
+
+def test_a_stop_gives_up_on_a_frozen_one(
+    tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(companion_folder, "STUCK_SECONDS", 0.1)
+    frozen = companion(tmp_path, binary)
+    frozen.start()
+    pid = frozen.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    frozen.stop()
+    assert gone(pid)
+    assert "did not save its data, and is killed" in caplog.text
+
+
+def test_a_stop_gives_up_on_one_that_cannot_save(
+    tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(companion_folder, "STUCK_SECONDS", 0.2)
+    (tmp_path / "redis").mkdir()
+    unable = companion(tmp_path, binary)
+    unable.start()
+    pid = unable.pid
+    put(unable.address, 1)
+    # No file can take the place of a folder.
+    (tmp_path / "redis" / "dump.rdb" / "full").mkdir(parents=True)
+    unable.stop()
+    assert pid is not None
+    assert gone(pid)
+    assert "did not save its data, and is killed" in caplog.text
+
+
+def test_a_wait_for_a_save_lasts_while_the_snapshot_grows(tmp_path: Path) -> None:
+    folder = CompanionFolder(tmp_path)
+    sizes = iter([100, 200, 200])
+
+    def ended(_seconds: float) -> bool:
+        (folder.path / "temp-7.rdb").write_bytes(bytes(next(sizes)))
+        return False
+
+    assert SaveWatch(folder, timeout=60).wait(ended) == "stuck"
+    assert next(sizes, None) is None
+    assert SaveWatch(folder, timeout=0).wait(ended) == "saving"
+    assert SaveWatch(folder, timeout=60).wait(lambda _: True) == "ended"
+    folder.close()

@@ -12,7 +12,7 @@ import pytest
         # Redis loads its snapshot while torch is imported, so what starts Redis must do without torch.
         ("engine.build, models.resolve", ("torch", "lmcache", "transformers", "gguf")),
         # The supervising process of `ebb serve` forks from these, and keeps them in memory for as long as it serves.
-        ("app.cli, app.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "asyncio", "sqlite3")),
+        ("app.cli, app.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "sqlite3")),
         # The page is served before the engine is made.
         ("app.server, app.startup", ("torch", "lmcache", "transformers", "numpy")),
     ],

@@ -80,6 +80,11 @@ class EngineHost:
         """Whether the start has failed."""
         return self.state == "failed"
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether the engine failed for good after it had served."""
+        return self.engine is not None and self.engine.is_broken
+
     def require(self) -> Backend:
         """The engine, or NotReadyError with the reason."""
         if self.state == "ok" and self.engine is not None:

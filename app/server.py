@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
@@ -46,8 +47,13 @@ from engine.errors import EbbError
 if TYPE_CHECKING:
     from app.tracing import Tracing
 
-DRAIN_SECONDS = 10.0
-CLOSE_SECONDS = 5
+DRAIN_SECONDS = 5.0
+"""Seconds that answers have to end after a signal. Containers are killed five seconds later."""
+
+HAND_OVER_SECONDS = 20.0
+"""Seconds after which a process whose engine failed ends, whatever still waits."""
+
+CLOSE_SECONDS = 2
 
 logger = logging.getLogger(__name__)
 
@@ -172,11 +178,15 @@ async def _serve(
     address = listener.getsockname()
     logger.info("http://%s:%d answers; the model is being made ready", _printable(settings.host), address[1])
     startup.begin()
+    watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
     await server.serve(sockets=[listener])
     await server.drained()
+    watching.cancel()
     await services.close()
     if tracing is not None:
         await asyncio.to_thread(tracing.close)
+    if host.gave_up:
+        return RESTART
     return 1 if host.failed else 0
 
 
@@ -223,6 +233,21 @@ class DrainingServer(uvicorn.Server):
         # In no context: a signal comes in the middle of something, and the log would say that it came from there.
         self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name, context=Context())
 
+    async def restart_without_engine(self) -> None:
+        """Hand the answers over, and end the process, as soon as the engine has failed for good.
+
+        A thread of a hung step may never end, and nothing that waits for it either: the process does not depend on it.
+        """
+        host = self._services.host
+        engine = await host.until_ready()
+        await engine.gave_up.wait()
+        logger.error("handing the answers over to the next server process: %s", engine.why_gave_up)
+        last = threading.Timer(HAND_OVER_SECONDS, _exit_now, (RESTART,))
+        last.daemon = True
+        last.start()
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain(0.0), name="hand-over")
+
     def close_now(self) -> None:
         """End without draining: there is no engine."""
         self._services.live.stop()
@@ -235,11 +260,12 @@ class DrainingServer(uvicorn.Server):
 
     def _begin_drain(self, name: str) -> None:
         logger.info("%s: stopping (once more: at once)", name)
-        self._draining = asyncio.create_task(self._drain(), name="drain")
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain(self._drain_seconds), name="drain")
 
-    async def _drain(self) -> None:
+    async def _drain(self, seconds: float) -> None:
         try:
-            await self._services.host.stop(self._drain_seconds)
+            await self._services.host.stop(seconds)
             await self._services.runs.join()
         finally:
             # What never ends by itself would hold up the exit.

@@ -24,6 +24,7 @@ from models.text_tokenizer import TextTokenizer
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
+FLUSH_SECONDS = 2.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
@@ -299,7 +300,7 @@ class AsyncLLMEngine:
         self._expire()
         if self._deadline is not None:
             self._deadline.cancel()
-        await asyncio.to_thread(self._on_close, 5.0)
+        await asyncio.to_thread(self._on_close, FLUSH_SECONDS)
 
     @property
     def is_broken(self) -> bool:

@@ -2,8 +2,8 @@
 
     python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS
 
-Lines: "build" lets the start go on, "fail" lets it fail. Then "hold" and "allow N" are those of FakeEngine; each of
-these is written to the log when it holds.
+Lines: "build" lets the start continue, "fail" lets it fail. Then "hold", "allow N" and "give-up WHY" are those of
+FakeEngine, and each of them is logged once it holds.
 """
 
 import asyncio
@@ -35,6 +35,8 @@ class ObedientEngine(FakeEngine):
     def _obey_one(self, order: str, argument: str) -> None:
         if order == "hold":
             self.hold()
+        elif order == "give-up":
+            self.give_up(argument)
         else:
             self.allow(int(argument))
         logging.getLogger("orders").info("obeyed %s %s", order, argument)

@@ -42,6 +42,22 @@ async def test_a_killed_server_process_is_restarted_and_resumes(tmp_path: Path) 
         assert server_pid(server.process.pid) not in (None, killed)
 
 
+async def test_an_engine_that_gives_up_is_restarted_and_resumes(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, http):
+        _, response = await asked(server, http)
+        server.order("give-up its thread hangs")
+        assert [event.kind for event in await all_events(response)] == ["server_restart"]
+        await server.read_log_until("handing the answers over to the next server process: its thread hangs")
+        await server.read_log_until("the server process asked for a restart; starting it again")
+        await server.read_log_until("answers")
+        server.order("build")
+        run_id = response.headers["X-Run-Id"]
+        rest = await all_events(
+            await http.get(f"/api/runs/{run_id}/events", headers={"Last-Event-ID": f"{run_id}:0.4"})
+        )
+        assert " w0 w1 w2" + text_of(rest) == WHOLE_ANSWER
+
+
 async def test_a_client_between_two_server_processes_waits(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
         # The second restart has a pause.

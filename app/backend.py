@@ -26,8 +26,15 @@ class TextTokenizer(Protocol):
     def drops_first_space(self) -> bool:
         """Whether a space that begins a stretch of text between control tokens is none of it."""
 
+    @property
+    def longest_text(self) -> int:
+        """The characters beyond which `encode` raises TextTooLongError, whatever a text says."""
+
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """With `special`, the text of a control token becomes that token."""
+        """Return the ids of `text`. With `special`, the text of a control token becomes that token.
+
+        Raises TextTooLongError for a text of far more tokens than the window has.
+        """
 
     def describe(self, ids: Sequence[int]) -> str:
         """The text of `ids` for a person: control tokens by their names, parts of characters as U+FFFD."""
@@ -36,7 +43,7 @@ class TextTokenizer(Protocol):
         """What this token adds to a text: b"" for control tokens."""
 
     def encode_prompt(self, text: str) -> list[int]:
-        """A raw prompt, with what the model wants around a text."""
+        """Return the ids of a raw prompt, with what the model wants around a text. Raises TextTooLongError."""
 
 
 class PromptFormat(Protocol):

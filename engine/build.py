@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from engine.executor.multiproc import MultiprocExecutor
     from engine.executor.uniproc import UniProcExecutor
 
+TEXT_WINDOWS = 2
+"""Windows of tokens up to which a text is tokenised, so that a refusal can say how long a prompt is."""
+
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
 
@@ -153,7 +156,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             owners=owners,
         )
         executor.init_kv(num_blocks)
-        tokenizer = load_tokenizer(config.model_path)
+        tokenizer = load_tokenizer(config.model_path, TEXT_WINDOWS * window)
         chat_format = ChatFormat.load(config.model_path, tokenizer)
         tiers = opening.result()
     if tiers.store is not None:

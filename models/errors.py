@@ -9,6 +9,7 @@ ModelError
 ├── UnsupportedModelError    config.json asks for something that this decoder does not do
 ├── WeightsError             tensors are missing, unknown, misshaped or unreadable
 ├── TokenizerError           tokenizer.json or tokenizer.model is missing or cannot be used
+├── TextTooLongError         a text has more tokens than any prompt may have
 └── ChatFormatError          there is no chat template, or it refuses these messages
 """
 
@@ -47,6 +48,10 @@ class WeightsError(ModelError):
 
 class TokenizerError(ModelError):
     """The tokenizer of the folder cannot be used."""
+
+
+class TextTooLongError(ModelError):
+    """A text that has more tokens than any prompt may have."""
 
 
 class ChatFormatError(ModelError):

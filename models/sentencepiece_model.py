@@ -7,6 +7,8 @@ the sentencepiece package brings for it need a newer protobuf than the rest of E
 from collections.abc import Iterator, Set
 
 PIECE_FIELD, NAME_FIELD, TYPE_FIELD = 1, 1, 3
+TRAINER_FIELD, MODEL_TYPE_FIELD, BPE = 2, 3, 2
+NORMALIZER_FIELD, CHARACTER_MAP_FIELD = 3, 2
 UNKNOWN, CONTROL, UNUSED = 2, 3, 5
 """Types of pieces. An unused one keeps its id and never comes out of a text."""
 
@@ -26,6 +28,16 @@ def without_pieces(model: bytes, names: Set[str]) -> bytes:
         else:
             parts.append(model[start:end])
     return b"".join(parts)
+
+
+def merges_plain_text(model: bytes) -> bool:
+    """Tell whether the model merges pairs (BPE) of a text that it leaves as it is. Raises ValueError for no model."""
+    parts = {field: content for field, _, content, _ in _fields(model) if isinstance(content, bytes)}
+    trainer, normalizer = (
+        {field: content for field, _, content, _ in _fields(parts.get(part, b""))}
+        for part in (TRAINER_FIELD, NORMALIZER_FIELD)
+    )
+    return trainer.get(MODEL_TYPE_FIELD) == BPE and not normalizer.get(CHARACTER_MAP_FIELD)
 
 
 def _is_emitted(piece: bytes, names: Set[str]) -> bool:

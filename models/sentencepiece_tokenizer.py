@@ -7,14 +7,19 @@ between them is tokenized for itself, with the space before it that the model ma
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import sentencepiece
 
 from models.errors import TokenizerError
 from models.folder import ModelFolder
-from models.sentencepiece_model import without_pieces
+from models.sentencepiece_model import merges_plain_text, without_pieces
+from models.slices import Slices, check_length, longest_text
 
 SPACE = "▁"
+
+LONGEST_UNCUT: Final = 1 << 16
+"""Characters that the library takes at once. No other thread runs while it works."""
 
 
 class SentencePieceTokenizer:
@@ -28,9 +33,12 @@ class SentencePieceTokenizer:
         bos_token_id: int | None,
         eos_token_ids: tuple[int, ...],
         add_bos: bool,
+        most_ids: int | None = None,
     ) -> None:
-        """model: the bytes of tokenizer.model. control_tokens: beside those that the model itself knows.
+        """Build the tokenizer of `model`, the bytes of tokenizer.model.
 
+        control_tokens: more of them than the model itself knows. most_ids: the most that a text may have; None: any
+        number.
         Raises TokenizerError when it cannot be used, or a control token is another piece there.
         """
         self._add_bos = add_bos
@@ -59,11 +67,17 @@ class SentencePieceTokenizer:
         texts = sorted(self.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._bytes = [self._piece_bytes(pieces, id_) for id_ in range(len(self._pieces))]
-        first = self.encode("x", special=False)
+        texts = [self.token_bytes(id_).decode(errors="replace") for id_ in range(len(self._pieces))]
+        self.most_ids = most_ids
+        self._slices = Slices(LONGEST_UNCUT, most_ids)
+        if merges_plain_text(model):
+            self._slices = Slices.find(self._encode_plain, texts, longest_uncut=LONGEST_UNCUT, most_ids=most_ids)
+        self.longest_text = longest_text([*texts, *self.control_tokens], most_ids)
+        first = self._encode_plain("x")
         self.drops_first_space = bool(first) and self._pieces[first[0]].startswith(SPACE)
 
     @classmethod
-    def load(cls, path: Path) -> "SentencePieceTokenizer":
+    def load(cls, path: Path, most_ids: int | None = None) -> "SentencePieceTokenizer":
         """Read tokenizer.model in the folder `path`, and the control tokens from tokenizer_config.json.
 
         Raises TokenizerError when one of them is missing or cannot be used.
@@ -81,6 +95,7 @@ class SentencePieceTokenizer:
             bos_token_id=bos[0] if bos else None,
             eos_token_ids=eos,
             add_bos=config.get("add_bos_token", True) is True,
+            most_ids=most_ids,
         )
 
     @property
@@ -89,18 +104,19 @@ class SentencePieceTokenizer:
         return len(self._pieces)
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """The ids of `text`, with nothing put before or after.
+        """Return the ids of `text`, with nothing put before or after. Raises TextTooLongError beyond `most_ids`.
 
         special: whether the text of a control token, such as "[unused10]", becomes that token or stays plain text.
         """
         if not special:
-            return self._stretch(text)
+            return self._slices.encode(self._encode_plain, text)
         ids, start = list[int](), 0
         for hit in self._control.finditer(text):
-            ids += self._stretch(text[start : hit.start()])
+            ids += self._slices.encode(self._encode_plain, text[start : hit.start()])
             ids.append(self.control_tokens[hit[0]])
+            check_length(len(ids), self.most_ids)
             start = hit.end()
-        return ids + self._stretch(text[start:])
+        return ids + self._slices.encode(self._encode_plain, text[start:])
 
     def encode_prompt(self, text: str) -> list[int]:
         """The ids of a raw prompt: control tokens are seen, and the first token is there exactly once."""
@@ -130,7 +146,7 @@ class SentencePieceTokenizer:
         """
         return self._bytes[id_] if 0 <= id_ < len(self._bytes) else b""
 
-    def _stretch(self, text: str) -> list[int]:
+    def _encode_plain(self, text: str) -> list[int]:
         ids: list[int] = self._plain.encode(text)
         return ids
 

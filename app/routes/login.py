@@ -55,9 +55,7 @@ def _check_origin(request: Request) -> None:
 
 
 def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
-    # A proxy on another machine is not trusted to say which scheme was used, but the name it keeps was opened there.
-    opened_at = f"https://{request.headers.get('host', '')}"
-    secure = request.url.scheme == "https" or opened_at == request.app.state.public_url
+    secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")
 
 

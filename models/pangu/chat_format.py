@@ -17,10 +17,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
+from models.slices import check_length
 from models.text_tokenizer import TextTokenizer
 from models.thinking import ThinkingMode, find_thinking
 from models.tool_calls import ToolCall
 from models.tool_format import find_tool_format
+
+PIECE = 1 << 16
+"""Characters that are searched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class ChatFormat:
         self.tools = find_tool_format(tokenizer.control_tokens, template or "")
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
+        self._longest_control = len(texts[0]) if texts else 0
 
     @classmethod
     def load(cls, path: Path, tokenizer: TextTokenizer) -> "ChatFormat":
@@ -164,12 +169,19 @@ class ChatFormat:
 
         What the template does not know of tools is written into the contents here, around what was shielded.
         """
-        if not any(self._control.search(message.text) for message in messages):
+        if not any(self._has_control(message.text) for message in messages):
             return self._with_tools(messages, str), None
         frame = _unused_character([*(message.text for message in messages), avoid])
         return self._with_tools(
             messages, lambda text: self._control.sub(lambda hit: self._stand_in(hit[0], frame), text)
         ), frame
+
+    def _has_control(self, text: str) -> bool:
+        """Look for the text of a control token, in pieces: a search lets no other thread run."""
+        return any(
+            self._control.search(text, start, start + PIECE + self._longest_control)
+            for start in range(0, len(text) or 1, PIECE)
+        )
 
     def _with_tools(self, messages: Sequence[Message], clean: Callable[[str], str]) -> list[Message]:
         """With `clean` contents. Of tools only what the template writes itself is left as it is."""
@@ -214,6 +226,7 @@ class ChatFormat:
         for hit in self._control.finditer(text):
             ids += self._plain(text[start : hit.start()], frame)
             ids.append(self._tokenizer.control_tokens[hit[0]])
+            check_length(len(ids), self._tokenizer.most_ids)
             start = hit.end()
         return ids + self._plain(text[start:], frame)
 
@@ -230,9 +243,9 @@ def _turn(message: Message) -> dict[str, Any]:
 
 
 def _unused_character(texts: Sequence[str]) -> str:
-    """A private-use character that none of the texts contains."""
-    used = set().union(*texts)
-    return next(character for code in range(0xE000, 0x10FFFE) if (character := chr(code)) not in used)
+    """Find a private-use character that none of the texts contains."""
+    candidates = map(chr, range(0xE000, 0x10FFFE))
+    return next(character for character in candidates if not any(character in text for text in texts))
 
 
 def _compile(template: str) -> jinja2.Template:

@@ -159,7 +159,7 @@ class Backend(Protocol):
     def sampling_defaults(self) -> Mapping[str, float]:
         """What the model's makers sample with: some of temperature, top_p and top_k."""
 
-    async def prepare(self, params: SamplingParams) -> None:
+    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
         """What takes long of `generate` with these parameters, which should follow at once. Raises
         InvalidRequestError."""
 

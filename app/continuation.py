@@ -44,6 +44,7 @@ class Continuation:
         answer = await self._store.messages.get(message_id)
         question = await self._question_of(answer)
         conversation = await self._store.conversations.get(answer.conversation_id)
+        self._gate.check(engine)
         prompt_ids = await self._prompt_of(engine, conversation, answer)
         run_id = new_id("run")
         stream = await self._generate(engine, prompt_ids, answer, run_id)
@@ -76,7 +77,9 @@ class Continuation:
 
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
         path = await self._store.messages.path(answer.parent_id)
-        prompt = await PromptMaker(engine, self._host.prompt_identity, conversation.system_prompt).prompt(path)
+        prompt = await PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt).prompt(
+            path
+        )
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
             raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
         return prompt.ids
@@ -86,7 +89,8 @@ class Continuation:
         params = replace(params_from_json(answer.params), max_tokens=None)
         produced = unpack_ids(answer.tokens.ids)
         try:
-            await engine.prepare(params)
+            self._gate.check(engine, num_tokens=len(prompt_ids))
+            await engine.prepare(params, tenant=self._gate.tenant)
             return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
         except InvalidRequestError as error:
             error.param = "id"

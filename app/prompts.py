@@ -9,49 +9,62 @@ from app.tenant_gate import TenantGate
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
-from models.errors import ModelError
+from models.errors import ModelError, TextTooLongError
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
 
 T = TypeVar("T")
 
-LONG_TEXT = 1 << 15
+LONG_TEXT = 1 << 13
 """Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
 
-SAMPLE_CHARACTERS_PER_TOKEN = 6
-SAMPLE_SLACK = 256
-"""Tokens that the cut at the sample's end may add."""
+MESSAGE_CHARACTERS = 64
+"""Characters of text that cost as much as rendering a message."""
 
 
-async def to_ids(engine: Backend, encode: Callable[[], T], text: str, *, param: str, special: bool = False) -> T:
-    """`encode()`, which tokenises `text` among other things; in a thread when that takes long.
+def size_of(messages: Sequence[Message]) -> int:
+    """Return the characters of text that cost as much as these messages."""
+    return sum(len(message.text) + MESSAGE_CHARACTERS for message in messages)
 
-    Megabytes that cannot fit are refused by their beginning, so that nobody waits for all of them to be tokenised.
+
+async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
+    """Return `encode()`, which tokenises `num_characters` among other things.
+
+    Long texts are encoded in a thread, by turns of their tenants. A text that cannot fit costs no more than one that
+    does.
 
     Raises:
-        InvalidRequestError: the beginning alone is beyond the window, or the template refuses the messages.
+        InvalidRequestError: the text is far beyond the window, or the template refuses the messages.
+        OverloadedError: too many long texts of this tenant wait.
     """
-    sample = text[: engine.max_model_len * SAMPLE_CHARACTERS_PER_TOKEN]
     try:
-        if len(text) > len(sample):
-            count = len(await asyncio.to_thread(engine.tokenizer.encode, sample, special=special))
-            if count > engine.max_model_len + SAMPLE_SLACK:
-                raise InvalidRequestError(
-                    f"the prompt has far more than the {engine.max_model_len} tokens of this model's window",
-                    param=param,
-                    code="context_length_exceeded",
-                )
-        return encode() if len(text) < LONG_TEXT else await asyncio.to_thread(encode)
-    except ModelError as exc:
-        raise InvalidRequestError(str(exc), param=param) from exc
+        if num_characters > engine.tokenizer.longest_text:
+            raise TextTooLongError("it has too many characters")
+        if num_characters < LONG_TEXT:
+            return encode()
+        async with gate.long_text(num_characters):
+            return await asyncio.to_thread(encode)
+    except TextTooLongError as error:
+        raise InvalidRequestError(
+            f"the prompt has far more than the {engine.max_model_len} tokens of this model's window: {error}",
+            param=param,
+            code="context_length_exceeded",
+        ) from error
+    except ModelError as error:
+        raise InvalidRequestError(str(error), param=param) from error
 
 
 async def chat_ids(
-    engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
+    gate: TenantGate, engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
 ) -> list[int]:
-    """The ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
-    text = "".join(message.content for message in messages)
-    return await to_ids(engine, lambda: engine.chat_format.render(messages, thinking=thinking), text, param=param)
+    """Return the ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
+    return await to_ids(
+        gate,
+        engine,
+        lambda: engine.chat_format.render(messages, thinking=thinking),
+        size_of(messages),
+        param=param,
+    )
 
 
 async def generate(
@@ -65,10 +78,13 @@ async def generate(
     rename: Callable[[str], str],
     answers: int = 1,
 ) -> GenerationStream:
-    """Queue a request of a tenant. `rename` turns the engine's name of a field into the client's. answers: see
-    `TenantGate.generate`."""
+    """Queue a request of a tenant. Raises what the engine or the tenant's limits refuse it with.
+
+    rename: turns the engine's name of a field into the client's. answers: see `TenantGate.generate`.
+    """
     try:
-        await engine.prepare(params)
+        gate.check(engine, num_tokens=len(prompt_ids), answers=answers)
+        await engine.prepare(params, tenant=gate.tenant)
         return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
     except InvalidRequestError as exc:
         if exc.param is not None:

@@ -97,7 +97,7 @@ class Resumption:
         timeout = record.deadline - time.time() if record.deadline is not None else None
         assert run.answer.params is not None
         params = params_from_json(run.answer.params)
-        await engine.prepare(params)
+        await engine.prepare(params, tenant=run.tenant)
         stream = engine.generate(
             unpack_ids(record.prompt_ids),
             params,

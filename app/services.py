@@ -87,7 +87,7 @@ class Services:
         next_prefixes = NextPrefixes(host, store, turns, erasure)
         answers = AnswerMemory(store.answers)
         prompts = WholePrompts(host, answers)
-        responses = Responses(host, store, runs, turns, prompts, erasure)
+        responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate)
         loop_lag = LoopLag(metrics.loop_lag.observe)
         return cls(
@@ -127,7 +127,7 @@ class Services:
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate),
             chat_prefixes=ChatPrefixes(self.host, store),
-            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure),
+            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure, gate),
         )
 
     def begin(self) -> None:

@@ -22,7 +22,8 @@ from app.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_of_answer
 from app.backend import Backend, PromptFormat
 from app.engine_host import EngineHost
 from app.exact_ids import exact_ids
-from app.prompts import LONG_TEXT, to_ids
+from app.prompts import LONG_TEXT, size_of, to_ids
+from app.tenant_gate import TenantGate
 from app.token_history import pack_ids, unpack_ids
 from models.errors import ModelError
 from models.pangu.chat_format import Message
@@ -75,8 +76,8 @@ class WholePrompts:
 
     async def prompt(
         self,
+        gate: TenantGate,
         engine: Backend,
-        tenant: str,
         messages: Sequence[Message],
         *,
         param: str,
@@ -87,16 +88,16 @@ class WholePrompts:
         Raises:
             InvalidRequestError: too long, or the template refuses the messages.
         """
-        dialogue = Dialogue(engine.tenant_salt(tenant), self._host.prompt_identity)
-        num_characters = sum(len(message.text) for message in messages)
-        is_long = num_characters >= LONG_TEXT
+        dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
+        is_long = size_of(messages) >= LONG_TEXT
         seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
         history = await _apart_if(is_long, lambda: longest_history(seals, found))
         begun, added = await to_ids(
+            gate,
             engine,
             lambda: _continued(engine.chat_format, history, messages, thinking),
-            "".join(message.text for message in messages[history.num_messages :]),
+            size_of(messages[history.num_messages :]),
             param=param,
         )
         return WholePrompt(begun.ids + added, added, begun.tag, dialogue)

@@ -5,6 +5,7 @@ What the server does by itself (titles, answers that a restart interrupted) goes
 
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -16,9 +17,13 @@ from app.tenancy import tenant_of
 from app.tenant_limits import LimitName, LimitReachedError, TenantLimits
 from app.token_bucket import TokenBucket
 from engine.errors import InvalidRequestError
+from engine.fair_places import FairPlaces
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.urgency import NORMAL, Urgency
+
+VERY_LONG_TEXT = 1 << 17
+"""Characters from which tokenising takes so long that shorter texts do not wait for it."""
 
 BUSY_RETRY_SECONDS = 2
 """Until one of a tenant's own answers may have ended."""
@@ -40,10 +45,12 @@ class TenantGate:
         tenant: str,
         limits_of: Callable[[str], TenantLimits],
         clock: Callable[[], float],
+        long_texts: "LongTexts",
         former: OwedUse = NOTHING_OWED,
     ) -> None:
         """Take up with what was owed when the server stopped (`former`)."""
         self.tenant = tenant
+        self._long_texts = long_texts
         self.used = Usage()
         self._limits_of = limits_of
         self._requests = TokenBucket(clock, former.requests)
@@ -65,7 +72,7 @@ class TenantGate:
 
         answers: how many there must be room for: this one, and those for which `fork` is called next.
         """
-        self._check(engine, len(prompt_token_ids), answers)
+        self.check(engine, num_tokens=len(prompt_token_ids), answers=answers)
         # Also one that the engine then refuses: to refuse costs, too.
         self._count_request()
         stream = engine.generate(
@@ -99,7 +106,12 @@ class TenantGate:
         self._started.intersection_update(engine.requests_of(self.tenant))
         return len(self._started)
 
-    def _check(self, engine: Backend, num_tokens: int, answers: int) -> None:
+    def long_text(self, num_characters: int) -> AbstractAsyncContextManager[None]:
+        """Hold the place for tokenising a long text, in the tenant's turn. Raises OverloadedError if too many wait."""
+        return self._long_texts.place(self.tenant, num_characters)
+
+    def check(self, engine: Backend, *, num_tokens: int = 0, answers: int = 1) -> None:
+        """Raise LimitReachedError if a request is not let in now; before anything costly is done for it."""
         limits, live = self._limits_of(self.tenant), self.live(engine)
         most = limits.concurrent_runs
         if most is not None and answers > max(most, 1):
@@ -159,6 +171,18 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         self._stream.listen(hear_counted)
 
 
+class LongTexts:
+    """Who may tokenise a long text: one very long and one long text at a time, in turns of their tenants."""
+
+    def __init__(self) -> None:
+        self._long = FairPlaces(1)
+        self._very_long = FairPlaces(1)
+
+    def place(self, tenant: str, num_characters: int) -> AbstractAsyncContextManager[None]:
+        """Hold a place for a text of so many characters. Raises OverloadedError if too many of the tenant wait."""
+        return (self._very_long if num_characters >= VERY_LONG_TEXT else self._long).place(tenant)
+
+
 class TenantGates:
     """Owner of the gates: one for each tenant that ever asked something, of which there are no more than keys."""
 
@@ -172,6 +196,7 @@ class TenantGates:
         self._limits_of = limits_of
         self._clock = clock
         self._former = dict(former)
+        self._long_texts = LongTexts()
         self._gates: dict[str, TenantGate] = {}
 
     def of(self, tenant: str) -> TenantGate:
@@ -179,7 +204,7 @@ class TenantGates:
         gate = self._gates.get(tenant)
         if gate is None:
             gate = self._gates[tenant] = TenantGate(
-                tenant, self._limits_of, self._clock, self._former.pop(tenant, NOTHING_OWED)
+                tenant, self._limits_of, self._clock, self._long_texts, self._former.pop(tenant, NOTHING_OWED)
             )
         return gate
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.backend import Backend
-from app.prompts import chat_ids, to_ids
+from app.prompts import chat_ids, size_of, to_ids
 from app.records import Message
+from app.tenant_gate import TenantGate
 from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
 from app.tool_use import IsCall, IsResult
 from models.pangu.chat_format import Message as ChatMessage
@@ -25,6 +26,7 @@ class PromptMaker:
     """prompt_identity: names the tokenizer and template. param: what clients call the new messages. tools: what the
     prompt begins with, as in `app.tool_offer.ToolOffer.messages`."""
 
+    gate: TenantGate
     engine: Backend
     prompt_identity: str
     system_prompt: str | None
@@ -53,11 +55,11 @@ class PromptMaker:
             return Prompt(ids, path[-1].tokens)
         if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
             return await self._rendered(messages, key, thinking)
-        text = "".join(message.content for message in messages[-num_new:])
         added = await to_ids(
+            self.gate,
             self.engine,
             lambda: self.engine.chat_format.extend(ids, messages, num_new=num_new, thinking=thinking),
-            text,
+            size_of(messages[-num_new:]),
             param=self.param,
         )
         return Prompt(ids + added, MessageTokens(pack_ids(added), key))
@@ -65,15 +67,20 @@ class PromptMaker:
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
         """What the prompt of the next turn begins with, whatever is asked. path: its last message is an answer."""
         messages = [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
-        text = "".join(message.content for message in messages)
-        return await to_ids(self.engine, lambda: self.engine.chat_format.next_prefix(messages), text, param=self.param)
+        return await to_ids(
+            self.gate,
+            self.engine,
+            lambda: self.engine.chat_format.next_prefix(messages),
+            size_of(messages),
+            param=self.param,
+        )
 
     def _was_thought(self, answer: Message) -> bool:
         thinking = self.engine.chat_format.thinking
         return thinking is not None and thinking.is_in(unpack_ids(answer.tokens.ids))
 
     async def _rendered(self, messages: list[ChatMessage], key: str, thinking: ThinkingMode | None) -> Prompt:
-        ids = await chat_ids(self.engine, messages, param=self.param, thinking=thinking)
+        ids = await chat_ids(self.gate, self.engine, messages, param=self.param, thinking=thinking)
         return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True))
 
 

@@ -87,6 +87,7 @@ class Turns:
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         new = [ChatMessage("user", fields.content)]
+        self._gate.check(engine)
         prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
         now = time.time()
         question = Message(
@@ -134,6 +135,7 @@ class Turns:
         conversation = await self._store.conversations.get(message.conversation_id)
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
+        self._gate.check(engine)
         prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
@@ -224,7 +226,7 @@ class Turns:
         return run
 
     def _prompts(self, engine: Backend, conversation: Conversation) -> PromptMaker:
-        return PromptMaker(engine, self._host.prompt_identity, conversation.system_prompt)
+        return PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from app.backend import Backend
 from app.engine_host import EngineHost
 from app.stateless import WholePrompts
 from app.storage.store import Store
+from app.tenant_gate import TenantGates
+from app.tenant_limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
 from models.pangu.chat_format import ChatFormat, Message
@@ -63,12 +65,13 @@ async def measure_making(path: Path, folder: Path) -> Making:
         memory = AnswerMemory(store.answers)
         return WholePrompts(EngineHost(prompt_identity="bench"), memory), memory
 
+    gates = TenantGates(lambda _: NO_LIMITS, time.monotonic)
     whole, memory = prompts()
     messages: list[Message] = []
     for number in range(EXCHANGES):
         messages.append(Message("user", passage(WORDS, f"stateless/question/{number}")))
         text = passage(WORDS, f"stateless/answer/{number}")
-        prompt = await whole.prompt(engine, "one", messages, param="messages")
+        prompt = await whole.prompt(gates.of("one"), engine, messages, param="messages")
         await whole.remember(engine, prompt, engine.tokenizer.encode(text, special=False), text)
         messages.append(Message("assistant", text))
     messages.append(Message("user", "And then?"))
@@ -79,7 +82,7 @@ async def measure_making(path: Path, folder: Path) -> Making:
         for _ in range(ROUNDS):
             maker = make()
             began = time.perf_counter()
-            prompt = await maker.prompt(engine, tenant, messages, param="messages")
+            prompt = await maker.prompt(gates.of(tenant), engine, messages, param="messages")
             took.append((time.perf_counter() - began) * 1e3)
         return median(took), len(prompt.ids)
 

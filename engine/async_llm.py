@@ -169,12 +169,12 @@ class AsyncLLMEngine:
         """Begin to serve."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
-    async def prepare(self, params: SamplingParams) -> None:
+    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
         """Compile the form that an answer must have, so that `generate` need not, which is called right behind it.
 
         Raises InvalidRequestError, whose param is "form", if it is none or beyond the limits.
         """
-        await self._engine.grammars.prepare(params)
+        await self._engine.grammars.prepare(params, tenant)
 
     def generate(
         self,

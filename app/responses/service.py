@@ -18,6 +18,7 @@ from app.schemas.responses import ResponseRequest
 from app.serving import check_model
 from app.stateless import Remember, WholePrompts, plain_answer
 from app.storage.store import Store
+from app.tenant_gate import TenantGate
 from app.thinking import preferred_mode
 from app.token_history import MessageTokens, pack_ids, prompt_key
 from app.tool_use import IsResult, MayCall
@@ -56,6 +57,7 @@ class Responses:
         turns: Turns,
         prompts: WholePrompts,
         erasure: KVErasure,
+        gate: TenantGate,
     ) -> None:
         self._host = host
         self._store = store
@@ -63,8 +65,9 @@ class Responses:
         self._turns = turns
         self._prompts = prompts
         self._erasure = erasure
+        self._gate = gate
 
-    async def create(self, fields: ResponseRequest, tenant: str) -> tuple[ResponseRecord, Run]:
+    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
         """Begin a response.
 
         Raises:
@@ -83,7 +86,8 @@ class Responses:
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
         asked = _asked(place, fields)
-        prompt, remember = await self._prompt(engine, place, fields, asked, tenant)
+        self._gate.check(engine)
+        prompt, remember = await self._prompt(engine, place, fields, asked)
         new = (*asked[:-1], replace(asked[-1], tokens=prompt.tokens))
         record = ResponseRecord(
             model=engine.model_name,
@@ -180,17 +184,19 @@ class Responses:
         return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
     async def _prompt(
-        self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message], tenant: str
+        self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message]
     ) -> tuple[Prompt, Remember | None]:
         """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
         new, tools = turns_of(asked), fields.offer.messages
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
         thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
         if place.path:
-            prompts = PromptMaker(engine, self._host.prompt_identity, system_prompt, param="input", tools=tools)
+            prompts = PromptMaker(
+                self._gate, engine, self._host.prompt_identity, system_prompt, param="input", tools=tools
+            )
             return await prompts.prompt(place.path, new, thinking=thinking), None
         messages = [*tools, *chat_messages(system_prompt, new)]
-        whole = await self._prompts.prompt(engine, tenant, messages, param="input", thinking=thinking)
+        whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
         key = prompt_key(self._host.prompt_identity, system_prompt, "".join(told.content for told in tools))
         tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
         as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer

@@ -15,7 +15,7 @@ from app.schemas.messages import CountTokensRequest, MessagesRequest
 from app.services import services_of
 from app.serving import answer, check_model
 from app.stateless import WholePrompt
-from app.tenancy import tenant_of
+from app.tenant_gate import gate_of
 
 
 async def messages(request: Request) -> Response:
@@ -66,7 +66,9 @@ async def count_tokens(request: Request) -> Response:
 async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
     thinking = fields.thinking_mode(engine)
     prompts = services_of(request).prompts
-    return await prompts.prompt(engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking)
+    gate = gate_of(request)
+    gate.check(engine)
+    return await prompts.prompt(gate, engine, fields.turns(), param="messages", thinking=thinking)
 
 
 def _named(request: Request, response: Response) -> Response:

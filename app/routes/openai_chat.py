@@ -14,7 +14,7 @@ from app.schemas.chat_completions import ChatCompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
 from app.several_answers import answer_several
-from app.tenancy import tenant_of
+from app.tenant_gate import gate_of
 from app.tool_shapes import ToolCallShape
 
 
@@ -28,9 +28,9 @@ async def chat_completions(request: Request) -> Response:
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     num_answers = fields.num_answers(engine.config.max_answers)
-    prompt = await services.prompts.prompt(
-        engine, tenant_of(request), fields.turns(), param="messages", thinking=thinking
-    )
+    gate = gate_of(request)
+    gate.check(engine)
+    prompt = await services.prompts.prompt(gate, engine, fields.turns(), param="messages", thinking=thinking)
     remember = partial(services.prompts.remember, engine, prompt)
     head = Head.new(
         "chatcmpl",

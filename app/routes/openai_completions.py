@@ -10,12 +10,13 @@ from app.backend import Backend
 from app.logprob_shapes import TextLogprobs, TokenNames
 from app.openai_shapes import Echo, Head, TextShape
 from app.prompt_shape import PromptShape
-from app.prompts import to_ids
+from app.prompts import LONG_TEXT, to_ids
 from app.request_body import read_body
 from app.schemas.completions import CompletionRequest
 from app.services import services_of
 from app.serving import answer, check_model
 from app.several_answers import answer_several
+from app.tenant_gate import TenantGate, gate_of
 
 
 async def completions(request: Request) -> Response:
@@ -35,7 +36,10 @@ async def completions(request: Request) -> Response:
         num_drawn=num_drawn,
     )
     names = TokenNames(engine.tokenizer)
-    prompts = [(prompt, await _ids(engine, prompt)) for prompt in fields.prompts()]
+    gate, given = gate_of(request), fields.prompts()
+    gate.check(engine)
+    num_characters = sum(map(len, given))
+    prompts = [(prompt, await _ids(gate, engine, prompt, num_characters)) for prompt in given]
     shape_of = PromptShape if fields.is_prompt_alone else TextShape
     shapes = [
         shape_of(
@@ -55,11 +59,12 @@ async def completions(request: Request) -> Response:
     )
 
 
-async def _ids(engine: Backend, prompt: str | list[int]) -> list[int]:
+async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_characters: int) -> list[int]:
+    """Return the ids of one of the prompts, which have `num_characters` in all."""
     if not isinstance(prompt, str):
         return prompt
     encode = partial(engine.tokenizer.encode_prompt, prompt)
-    return await to_ids(engine, encode, prompt, param="prompt", special=True)
+    return await to_ids(gate, engine, encode, max(len(prompt), min(num_characters, LONG_TEXT)), param="prompt")
 
 
 def _echo(names: TokenNames, prompt: str | list[int], ids: list[int]) -> Echo:

@@ -13,7 +13,6 @@ from app.schemas.listing import Listing, number, refuse_include
 from app.schemas.responses import ResponseRequest
 from app.services import services_of
 from app.serving import ending_in_words
-from app.tenancy import tenant_of
 
 
 async def create_response(request: Request) -> Response:
@@ -21,7 +20,7 @@ async def create_response(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, ResponseRequest)
-    record, run = await services.responses.create(fields, tenant_of(request))
+    record, run = await services.responses.create(fields)
     if fields.is_stored:
         services.next_prefixes.after(run, fields.instructions, fields.offer.messages)
     if fields.stream:

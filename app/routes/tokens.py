@@ -13,7 +13,7 @@ from app.schemas.chat_completions import turns_of
 from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
 from app.services import services_of
 from app.serving import check_model
-from app.tenancy import tenant_of
+from app.tenant_gate import TenantGate, gate_of
 
 
 async def tokenize(request: Request) -> Response:
@@ -24,11 +24,13 @@ async def tokenize(request: Request) -> Response:
     if fields.model is not None:
         check_model(engine, fields.model)
     fields.check()
+    gate = gate_of(request)
+    gate.check(engine)
     if fields.messages is not None:
         turns = turns_of(fields.messages)
-        ids = (await services.prompts.prompt(engine, tenant_of(request), turns, param="messages")).ids
+        ids = (await services.prompts.prompt(gate, engine, turns, param="messages")).ids
     else:
-        ids = await _text_ids(engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
+        ids = await _text_ids(gate, engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
     return JSONResponse({"count": len(ids), "max_model_len": engine.max_model_len, "tokens": ids, "token_strs": None})
 
 
@@ -42,13 +44,13 @@ async def detokenize(request: Request) -> Response:
     return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
 
 
-async def _text_ids(engine: Backend, text: str, *, with_special: bool) -> list[int]:
+async def _text_ids(gate: TenantGate, engine: Backend, text: str, *, with_special: bool) -> list[int]:
     tokenizer = engine.tokenizer
 
     def encode() -> list[int]:
         return tokenizer.encode_prompt(text) if with_special else tokenizer.encode(text, special=True)
 
-    return await to_ids(engine, encode, text, param="prompt", special=True)
+    return await to_ids(gate, engine, encode, len(text), param="prompt")
 
 
 routes = [

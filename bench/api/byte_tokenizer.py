@@ -16,6 +16,7 @@ class ByteTokenizer:
 
     vocab_size = VOCABULARY
     drops_first_space = False
+    longest_text = 1 << 20
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         """No text is a control token."""

@@ -108,7 +108,7 @@ class ReplayEngine:
             self.abort(request_id)
         await self._task
 
-    async def prepare(self, params: SamplingParams) -> None:
+    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
         pass
 
     def generate(

@@ -26,6 +26,11 @@ class AfterThought:
         if not self._thoughts.push(token_id) and not self._thoughts.inside:
             self._mask.accept(token_id)
 
+    def begin(self) -> None:
+        """Begin to find what may come, unless a thought goes on."""
+        if not self._thoughts.inside:
+            self._mask.begin()
+
     @property
     def is_ready(self) -> bool:
         """Whether `words` answers at once."""

@@ -1,7 +1,7 @@
 """Forms to what answers begin with: each compiled once, in a thread of its own, and waited for no longer than is fair.
 
 A thread in which the library computes cannot be ended. A compile that passes its time is refused, and keeps its place
-until it ends, if ever; the places that are left serve all other forms.
+until it ends, if ever; the places that are left serve all other forms, in turns of their tenants.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import InvalidRequestError, OverloadedError
+from engine.fair_places import FairPlaces
 from engine.grammar.form import AnswerForm
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ COMPILE_SECONDS = 2.0
 
 MAX_COMPILING: Final = 4
 """At once, those that have passed their time with them."""
+
+MAX_OF_A_TENANT: Final = 2
+"""Of these places, so that the forms of one tenant never take the last one."""
 
 MAX_KEPT: Final = 128
 
@@ -43,20 +47,28 @@ class CompiledForms:
         self._compile_form = compile_form
         self._kept: OrderedDict[AnswerForm, CompiledForm] = OrderedDict()
         self._under_way: dict[AnswerForm, asyncio.Future[CompiledForm]] = {}
+        self._places = FairPlaces(MAX_COMPILING, most_of_one=MAX_OF_A_TENANT)
 
     def __contains__(self, form: AnswerForm) -> bool:
         """Whether `get` has it at once."""
         return form in self._kept
 
-    async def prepare(self, form: AnswerForm) -> None:
-        """Compile it beside the loop; the loop is the same in all calls.
+    async def prepare(self, form: AnswerForm, tenant: str) -> None:
+        """Compile it in another thread; the loop is the same in all calls.
 
-        Raises InvalidRequestError, also for a form that takes too long; OverloadedError if others took all places.
+        Raises InvalidRequestError, also for a form that takes too long; OverloadedError if no place for the tenant
+        became free.
         """
         if form in self._kept:
             return
-        await self._place(form)
-        compiling = self._under_way.get(form) or self._begin(form)
+        compiling = self._under_way.get(form)
+        if compiling is None:
+            await self._place(tenant)
+            # The same form may have been begun or compiled while this one waited.
+            if form in self._kept or form in self._under_way:
+                self._places.free(tenant)
+                return await self.prepare(form, tenant)
+            compiling = self._begin(form, tenant)
         try:
             # Others may wait for the same form, and who asks again has it if it came after all.
             await asyncio.wait_for(asyncio.shield(compiling), COMPILE_SECONDS)
@@ -70,22 +82,23 @@ class CompiledForms:
         self._kept.move_to_end(form)
         return self._kept[form]
 
-    async def _place(self, form: AnswerForm) -> None:
-        """Until `form` is under way, or may be begun. Raises OverloadedError."""
+    async def _place(self, tenant: str) -> None:
         try:
             async with asyncio.timeout(COMPILE_SECONDS):
-                while form not in self._under_way and len(self._under_way) >= MAX_COMPILING:
-                    await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+                await self._places.take(tenant)
         except TimeoutError:
-            raise OverloadedError("too many forms of answers are being compiled", retry_after=2) from None
+            raise OverloadedError(
+                "Too many forms of answers are being compiled: try again in 2 s", retry_after=2
+            ) from None
 
-    def _begin(self, form: AnswerForm) -> asyncio.Future[CompiledForm]:
+    def _begin(self, form: AnswerForm, tenant: str) -> asyncio.Future[CompiledForm]:
         loop = asyncio.get_running_loop()
         compiling: asyncio.Future[CompiledForm] = loop.create_future()
         self._under_way[form] = compiling
 
         def settle(compiled: CompiledForm | Exception) -> None:
             del self._under_way[form]
+            self._places.free(tenant)
             if isinstance(compiled, Exception):
                 compiling.set_exception(compiled)
                 # Nobody may be left to whom it matters.

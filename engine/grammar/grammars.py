@@ -8,7 +8,7 @@ from engine.errors import InvalidRequestError
 from engine.grammar.after_thought import AfterThought
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
 from engine.grammar.form import AnswerForm
-from engine.grammar.form_mask import FormMask
+from engine.grammar.form_mask import FormMask, MaskThreads
 from engine.grammar.limits import check_form
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from llguidance import LLTokenizer
 
 THREADS = 2
+SLOW_THREADS = 1
 
 
 class Grammars:
@@ -33,7 +34,10 @@ class Grammars:
         self._thinking = thinking
         self._view: LLTokenizer | None = None
         self._forms = CompiledForms(self._compile)
-        self._masks = ThreadPoolExecutor(THREADS, thread_name_prefix="mask")
+        self._masks = MaskThreads(
+            ThreadPoolExecutor(THREADS, thread_name_prefix="mask"),
+            ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="slow-mask"),
+        )
         bits = sum(1 << id_ for id_ in tokenizer.eos_token_ids)
         self._end_words = bits.to_bytes(max(tokenizer.eos_token_ids, default=0) // 32 * 4 + 4, "little")
 
@@ -48,14 +52,17 @@ class Grammars:
 
             self._view = make_tokenizer(self._tokenizer)
 
-    async def prepare(self, params: SamplingParams) -> None:
-        """Compile what `mask` needs for them, beside the loop. Raises InvalidRequestError as `mask` does, and for what
-        takes too long; OverloadedError if such forms took all places."""
+    async def prepare(self, params: SamplingParams, tenant: str) -> None:
+        """Compile what `mask` needs for a request of `tenant`, in another thread.
+
+        Raises InvalidRequestError as `mask` does, and for what takes too long; OverloadedError if such forms took all
+        places, or all that the tenant may have.
+        """
         if params.form is None or params.form in self._forms:
             return
         self._check(params, params.form)
         self.load()
-        await self._forms.prepare(params.form)
+        await self._forms.prepare(params.form, tenant)
 
     def mask(self, params: SamplingParams, prompt_ids: Sequence[int]) -> TokenMask | None:
         """A new one for one answer; None if it may have any form.
@@ -76,7 +83,8 @@ class Grammars:
 
     def close(self) -> None:
         """End the threads."""
-        self._masks.shutdown(cancel_futures=True)
+        for threads in (self._masks.quick, self._masks.slow):
+            threads.shutdown(cancel_futures=True)
 
     def _check(self, params: SamplingParams, form: AnswerForm) -> None:
         if not self._tokenizer.eos_token_ids:

@@ -15,6 +15,12 @@ class TokenMask(Protocol):
     def accept(self, token_id: int) -> None:
         """`token_id` has come."""
 
+    def begin(self) -> None:
+        """Begin to find what may come behind the tokens that were accepted, without waiting for it.
+
+        The scheduler begins all masks of a step before it asks for one of them, so that none waits for another.
+        """
+
     def words(self) -> bytes:
         """The bits of `engine.sampling.mask_words`. At least one id is allowed."""
 

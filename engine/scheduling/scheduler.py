@@ -6,7 +6,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
@@ -52,6 +52,17 @@ class TokenUpdate:
     token_id: int | None
     finish_reason: FinishReason | None
     logprobs: TokenLogprobs | None = None
+
+
+@dataclass(slots=True)
+class _Taken:
+    """The result of a step for one request, while it is taken. reason: why the answer has ended."""
+
+    request: Request
+    count: int
+    token_ids: tuple[int, ...]
+    updates: list[TokenUpdate] = field(default_factory=list)
+    reason: FinishReason | None = None
 
 
 class Scheduler:
@@ -313,6 +324,9 @@ class Scheduler:
                 most = min(budget.tokens, budget.prompt_tokens, longest_chunk(request))
                 count = min(request.num_pending_tokens, most)
                 count = max(1, self._until_answer(request, count))
+                if 1 < count == request.num_pending_tokens and not request.may_be_sampled:
+                    # The last token waits for the mask, and no other request with it.
+                    count -= 1
                 grown = self.blocks.grow(request, request.num_computed_tokens + count)
                 assert grown is not None
                 draft.add_new(request, count)
@@ -345,7 +359,7 @@ class Scheduler:
         if self._speculation is not None and output.total_tokens:
             plain_seconds = self.cost.decode_seconds(len(output.num_scheduled_tokens))
             self._speculation.computed(output, result, plain_seconds)
-        updates = []
+        taken: list[_Taken] = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)
             if request is not None:
@@ -355,34 +369,42 @@ class Scheduler:
                 if speculated := output.drafts.get(request_id):
                     self._take_speculated(request, speculated, token_ids)
                     count -= len(speculated)
-                updates += self._update_request(request, count, token_ids, result.logprobs.get(request_id, ()))
-        return updates
+                taken.append(_Taken(request, count, token_ids))
+                self._append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
+        # Every mask was begun above, so they are waited for together.
+        return [update for each in taken for update in self._settle(each)]
 
-    def _update_request(
-        self, request: Request, count: int, token_ids: tuple[int, ...], logprobs: tuple[TokenLogprobs, ...]
-    ) -> list[TokenUpdate]:
+    def _append_tokens(
+        self, taken: "_Taken", token_ids: Sequence[int], logprobs: tuple[TokenLogprobs, ...] = ()
+    ) -> None:
+        """Append tokens until one ends the answer, and begin the mask behind them."""
+        request = taken.request
+        for index, token_id in enumerate(token_ids):
+            request.append_token(token_id)
+            taken.reason = reason_to_end(request, token_id)
+            logprob = logprobs[index] if index < len(logprobs) else None
+            taken.updates.append(TokenUpdate(request, token_id, taken.reason, logprob))
+            if taken.reason is not None:
+                # What later passes computed behind its end is nobody's.
+                return
+        if request.mask is not None:
+            request.mask.begin()
+
+    def _settle(self, taken: "_Taken") -> list[TokenUpdate]:
+        """Append what the mask forces, publish what was computed, and end what has come to its end."""
+        request, count, token_ids, updates = taken.request, taken.count, taken.token_ids, taken.updates
         request.steps_in_flight -= 1
         request.samples_in_flight -= len(token_ids)
-        updates: list[TokenUpdate] = []
-        reason = None
-        produced = list(token_ids)
-        for index, token_id in enumerate(produced):
-            request.append_token(token_id)
-            reason = reason_to_end(request, token_id)
-            updates.append(TokenUpdate(request, token_id, reason, logprobs[index] if index < len(logprobs) else None))
-            if reason is not None:
-                # What later passes computed behind its end is nobody's.
-                break
-            if len(updates) == len(token_ids):
-                produced += request.forced_tokens()
+        if token_ids and taken.reason is None:
+            self._append_tokens(taken, request.forced_tokens())
         if request.status is RequestStatus.RUNNING:
             self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
             request.num_confirmed_tokens += count + max(0, min(len(updates), len(token_ids)) - 1)
             published = self.blocks.publish_full(request)
             if self.tiering is not None:
                 self.tiering.offer(request, published)
-        if reason is not None:
-            self.finish_request(request.request_id, reason)
+        if taken.reason is not None:
+            self.finish_request(request.request_id, taken.reason)
         return updates
 
     def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:

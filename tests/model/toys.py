@@ -40,6 +40,9 @@ class ToyMask:
         assert token_id % 2 == self._wants_odd, "a token came that the mask does not allow, or one was left out"
         self._wants_odd = not self._wants_odd
 
+    def begin(self) -> None:
+        pass
+
     def words(self) -> bytes:
         return (b"\xaa" if self._wants_odd else b"\x55") * 8
 

@@ -36,6 +36,7 @@ class FakeTokenizer:
     longest = 0
     vocab_size = WORDS + WINDOW
     drops_first_space = False
+    longest_text = 1 << 19
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         self.longest = max(self.longest, len(text))
@@ -242,7 +243,7 @@ class FakeEngine:
         self._wake.set()
         await self._task
 
-    async def prepare(self, params: SamplingParams) -> None:
+    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
         self.prepared.append(params)
 
     def generate(

@@ -11,7 +11,7 @@ import pytest
 from engine.errors import InvalidRequestError, OverloadedError
 from engine.grammar import compiled_forms
 from engine.grammar.automaton import Automaton, Position
-from engine.grammar.compiled_forms import MAX_COMPILING, CompiledForm, CompiledForms
+from engine.grammar.compiled_forms import MAX_COMPILING, MAX_OF_A_TENANT, CompiledForm, CompiledForms
 from engine.grammar.form import AnswerForm
 
 SHORT, LONG = 0.01, 300.0
@@ -57,7 +57,7 @@ async def stick(forms: CompiledForms, monkeypatch: pytest.MonkeyPatch, count: in
         patch.setattr(compiled_forms, "COMPILE_SECONDS", SHORT)
         for index in range(count):
             with pytest.raises(InvalidRequestError, match="too long") as caught:
-                await forms.prepare(form(f"slow {index}"))
+                await forms.prepare(form(f"slow {index}"), f"tenant {index}")
             assert caught.value.param == "form"
 
 
@@ -65,10 +65,10 @@ async def test_a_form_that_takes_too_long_holds_no_other(
     forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stick(forms, monkeypatch, MAX_COMPILING - 1)
-    await asyncio.gather(*(forms.prepare(form(f"quick {index}")) for index in range(8)))
+    await asyncio.gather(*(forms.prepare(form(f"quick {index}"), "local") for index in range(8)))
     assert all(form(f"quick {index}") in forms for index in range(8))
     with pytest.raises(InvalidRequestError, match="bad"):
-        await forms.prepare(form("quick and bad"))
+        await forms.prepare(form("quick and bad"), "local")
 
 
 async def test_when_all_places_are_stuck_others_are_told_when_to_come_again(
@@ -78,13 +78,26 @@ async def test_when_all_places_are_stuck_others_are_told_when_to_come_again(
     with monkeypatch.context() as patch:
         patch.setattr(compiled_forms, "COMPILE_SECONDS", SHORT)
         with pytest.raises(OverloadedError) as caught:
-            await forms.prepare(form("quick"))
+            await forms.prepare(form("quick"), "local")
     assert caught.value.retry_after > 0
-    waiting = asyncio.create_task(forms.prepare(form("quick")))
+    waiting = asyncio.create_task(forms.prepare(form("quick"), "local"))
     await asyncio.sleep(0)
     compiler.release.set()
     await waiting
     assert forms.get(form("quick")) is COMPILED
+
+
+async def test_one_tenant_never_takes_every_compile_place(
+    forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flood = [asyncio.create_task(forms.prepare(form(f"slow {index}"), "hostile")) for index in range(8)]
+    await asyncio.sleep(0)
+    assert compiler.began.total() == MAX_OF_A_TENANT
+    await forms.prepare(form("quick"), "other")
+    assert form("quick") in forms
+    compiler.release.set()
+    await asyncio.gather(*flood)
+    assert compiler.began.total() == 9
 
 
 async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
@@ -93,7 +106,7 @@ async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
     for _ in range(MAX_COMPILING + 1):
         await stick(forms, monkeypatch, 1)
     assert compiler.began == {"slow 0": 1}
-    again = asyncio.create_task(forms.prepare(form("slow 0")))
+    again = asyncio.create_task(forms.prepare(form("slow 0"), "local"))
     await asyncio.sleep(0)
     compiler.release.set()
     await again
@@ -102,7 +115,7 @@ async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
 
 
 async def test_a_request_that_is_given_up_leaves_the_form_to_others(forms: CompiledForms, compiler: Compiler) -> None:
-    one, other = (asyncio.create_task(forms.prepare(form("slow"))) for _ in range(2))
+    one, other = (asyncio.create_task(forms.prepare(form("slow"), "local")) for _ in range(2))
     await asyncio.sleep(0)
     one.cancel()
     compiler.release.set()

@@ -89,7 +89,7 @@ async def test_what_goes_on_survives_the_process_too(services: Services, engine:
 
 async def test_its_form_is_compiled_again_before_it_goes_on(services: Services, engine: FakeEngine) -> None:
     body = {"model": "fake-1", "input": "hi", "max_output_tokens": 2, "text": {"format": {"type": "json_object"}}}
-    _, begun = await services.responses.create(parse_object(ResponseRequest, body), "local")
+    _, begun = await services.responses.create(parse_object(ResponseRequest, body))
     run = await services.continuation.go_on((await ended(begun)).id)
     await ended(run)
     first, again = engine.prepared

@@ -135,7 +135,7 @@ def test_thoughts_are_free_and_do_not_end_the_answer(tokenizer: Tokenizer) -> No
 )
 async def test_what_is_no_form_is_refused_with_the_reason(grammars: Grammars, kind: str, text: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        await grammars.prepare(params(kind, text))
+        await grammars.prepare(params(kind, text), "local")
     assert caught.value.param == "form"
     assert len(caught.value.message) > 10
 
@@ -151,7 +151,7 @@ async def test_the_loop_goes_on_while_a_form_is_compiled(grammars: Grammars) -> 
 
     counting = asyncio.create_task(count())
     properties = {f"p{index}": {"type": "string"} for index in range(250)}
-    await grammars.prepare(params("json", json.dumps({"type": "object", "properties": properties})))
+    await grammars.prepare(params("json", json.dumps({"type": "object", "properties": properties})), "local")
     counting.cancel()
     assert turns > 100
 
@@ -170,7 +170,7 @@ print("llguidance" in sys.modules)
 grammars.load()
 loaded = set(sys.modules)
 params = SamplingParams(form=AnswerForm("json", "{}"))
-asyncio.run(grammars.prepare(params))
+asyncio.run(grammars.prepare(params, "local"))
 mask = grammars.mask(params, [5])
 mask.accept(5)
 mask.words()
@@ -183,7 +183,7 @@ print(sorted(set(sys.modules) - loaded))
 @pytest.mark.parametrize("name", ["ignore_eos", "min_tokens"])
 async def test_a_wish_that_contradicts_the_form_is_refused_by_its_name(grammars: Grammars, name: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}))  # type: ignore[arg-type]
+        await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}), "local")  # type: ignore[arg-type]
     assert caught.value.param == name
 
 

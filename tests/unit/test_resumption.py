@@ -159,7 +159,7 @@ async def test_the_form_of_an_answer_is_compiled_again_before_it_goes_on(path: P
     asked = {"model": "fake-1", "input": "When?", "background": True, "tools": tools, "tool_choice": "required"}
     async with process(path) as first:
         first.engine.hold()
-        _, begun = await first.services.responses.create(parse_object(ResponseRequest, asked), "local")
+        _, begun = await first.services.responses.create(parse_object(ResponseRequest, asked))
         first.engine.allow(2)
         await first.engine.until_produced(first.engine.requests[-1], 2)
         await first.services.host.stop(0)

@@ -19,6 +19,9 @@ class EvenAfterOdd:
         even = 0x55555555 if not self.seen or self.seen[-1] % 2 else 0xAAAAAAAA
         return even.to_bytes(4, "little") * 2
 
+    def begin(self) -> None:
+        pass
+
     def forced(self) -> tuple[int, ...]:
         return ()
 

@@ -1,6 +1,7 @@
 """Prompts of whole conversations: what the server said stands in them by its exact ids, and they say what was sent."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from app.engine_host import EngineHost
 from app.prompts import LONG_TEXT
 from app.stateless import WholePrompt, WholePrompts
 from app.storage.store import Store
+from app.tenant_gate import TenantGate, TenantGates
+from app.tenant_limits import NO_LIMITS
 from app.token_history import pack_ids
 from engine.errors import InvalidRequestError
 from models.errors import ChatFormatError
@@ -27,6 +30,10 @@ WHOLE = [WORDS, WORDS + 1, END]
 """Of the text " w0 w1", which is tokenised to six other ids."""
 
 
+def gate_of(tenant: str) -> TenantGate:
+    return TenantGates(lambda _: NO_LIMITS, time.monotonic).of(tenant)
+
+
 @dataclass(frozen=True)
 class Chats:
     engine: FakeEngine
@@ -34,7 +41,7 @@ class Chats:
     memory: AnswerMemory
 
     async def prompt(self, *messages: Message, tenant: str = "local") -> WholePrompt:
-        return await self.prompts.prompt(self.engine, tenant, messages, param="messages")
+        return await self.prompts.prompt(gate_of(tenant), self.engine, messages, param="messages")
 
     async def answered(
         self, *messages: Message, ids: Sequence[int] = WHOLE, text: str = " w0 w1", tenant: str = "local"
@@ -129,7 +136,7 @@ async def test_another_tenant_and_another_template_know_nothing_of_it(chats: Cha
     assert (await chats.prompt(*messages)).ids[: len(before)] == before
     host = EngineHost()
     host.ready(chats.engine, "another identity")
-    prompt = await WholePrompts(host, chats.memory).prompt(chats.engine, "local", messages, param="messages")
+    prompt = await WholePrompts(host, chats.memory).prompt(gate_of("local"), chats.engine, messages, param="messages")
     assert prompt.ids == FakeChatFormat().render(messages)
 
 

@@ -6,7 +6,10 @@ from app.principal import Scope
 
 Access = Literal["open"] | Scope
 
-OPEN = frozenset({"/", "/live", "/health", "/ready", "/api/login", "/api/logout"})
+PROBES = frozenset({"/health", "/ready"})
+"""Paths that are answered from memory, whatever the database does."""
+
+OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/logout"})
 OPEN_BELOW = ("/assets/", "/c/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"

@@ -4,7 +4,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.access import access_of
+from app.access import PROBES, access_of
 from app.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.key_ring import KeyRing
 from app.middleware import is_same_origin
@@ -28,7 +28,7 @@ class Authentication:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        await self._ring.refresh()
+        await self._ring.refresh(wait=scope["path"] not in PROBES)
         headers = Headers(scope=scope)
         principal = principal_of(headers, self._ring)
         scope["state"]["principal"] = principal

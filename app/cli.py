@@ -75,6 +75,8 @@ Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
+    # Files that hold chats, keys or KV are their owner's alone, whichever library makes them.
+    os.umask(0o077)
     try:
         run, flags, config_file = _parse(argv)
         settings = load_settings(flags, config_file=config_file)

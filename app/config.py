@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -154,12 +155,20 @@ class Settings:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def make_directories(self) -> None:
-        """Make the state and cache directories, readable by their owner alone. Raises SettingsError."""
+        """Make the state and cache directories, readable by their owner alone; mend the mode of a state directory.
+
+        Raises SettingsError.
+        """
         for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
             try:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
+        # A directory of another user keeps its mode: `ebb doctor --security` names it.
+        with suppress(PermissionError):
+            mode = self.state_dir.stat().st_mode
+            if mode & 0o077:
+                self.state_dir.chmod(mode & 0o700)
 
 
 def _read_prompt(path: Path) -> str:

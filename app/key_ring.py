@@ -1,7 +1,8 @@
-"""Which keys and logins open the server, and what their tenants may use: the database's, at most a second old.
+"""Keys and logins that open the server, and the limits of their tenants: the database's, at most a second old.
 
-It is read anew by the first request after that second, whoever changed it (`ebb keys` is another process), so that a
-revoked key opens nothing a second later, and a flood of wrong keys costs one look into a dictionary each.
+The first request after that second reads them again, since another process may have changed them (`ebb keys`). So a
+revoked key opens nothing a second later, and a flood of wrong keys costs one look into a dictionary each. They are read
+on a connection of their own, and a request waits for that only for a limited time.
 """
 
 import asyncio
@@ -19,6 +20,8 @@ from app.storage.limits import LimitStore
 from app.tenant_limits import NO_LIMITS, TenantLimits
 
 FRESH_SECONDS = 1.0
+WAIT_SECONDS = 1.0
+"""Time for which a request waits for the keys to be read. Afterwards those that were read last count."""
 LOGIN_SECONDS = 30 * 86_400
 NOTED_SECONDS = 3600.0
 """Uses of a key within this time are written once."""
@@ -34,7 +37,7 @@ class _Contents:
 
 
 class KeyRing:
-    """Owner of what was read last, and of the task that notes uses."""
+    """Owner of what was read last, and of the tasks that read keys and note uses."""
 
     def __init__(
         self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
@@ -46,32 +49,33 @@ class KeyRing:
         self._contents = _Contents()
         self._read_at = -FRESH_SECONDS
         self._reading = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
         self._used: set[str] = set()
         self._noting: asyncio.Task[None] | None = None
 
     async def read(self) -> None:
-        """Take in what was changed."""
+        """Read what was changed."""
         async with self._reading:
             await self._read()
 
-    async def refresh(self) -> None:
-        """The same, unless that was done within the last second. What cannot be read stays as it was: a broken disk is
-        no reason to refuse who needs none."""
+    async def refresh(self, *, wait: bool = True) -> None:
+        """Read what was changed, unless that was done within the last second. Keys that cannot be read stay as they
+        were: a broken or slow disk is no reason to refuse a client that needs none.
+
+        wait: for the reading, up to WAIT_SECONDS; a probe does not.
+        """
         if self._is_fresh():
             return
-        async with self._reading:
-            if self._is_fresh():
-                return
-            try:
-                await self._read()
-            except Exception:
-                logger.exception("the keys could not be read; those of before count until they can")
-                self._read_at = self._clock()
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh(), name="read-keys")
+        if wait:
+            await asyncio.wait([self._refreshing], timeout=WAIT_SECONDS)
 
     async def stop(self) -> None:
-        """Wait for what is being written."""
-        if self._noting is not None:
-            await self._noting
+        """Wait for what is being read and written."""
+        for task in (self._refreshing, self._noting):
+            if task is not None:
+                await task
 
     @property
     def demands_keys(self) -> bool:
@@ -118,10 +122,20 @@ class KeyRing:
     def _is_fresh(self) -> bool:
         return self._clock() - self._read_at < FRESH_SECONDS
 
+    async def _refresh(self) -> None:
+        async with self._reading:
+            if self._is_fresh():
+                return
+            try:
+                await self._read()
+            except Exception:
+                logger.exception("the keys could not be read; those of before count until they can")
+                self._read_at = self._clock()
+
     async def _read(self) -> None:
         if self._used and (self._noting is None or self._noting.done()):
             used, self._used = self._used, set()
-            # Nobody waits for it: another writer may have a whole file to import.
+            # No request waits for this write: others may be queued before it.
             self._noting = asyncio.create_task(self._note(used), name="note-key-use")
         keys = {key.id: key for key in await self._keys.all()}
         # A login may be of a key that was made after the keys were read.

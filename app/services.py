@@ -133,6 +133,7 @@ class Services:
     def begin(self) -> None:
         """Start what is done whether or not somebody asks for anything."""
         self.deletions.begin()
+        self.store.upkeep.begin()
         self.loop_lag.begin()
         self.use_keeper.begin()
 

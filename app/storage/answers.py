@@ -40,7 +40,7 @@ class AnswerStore:
                 "UPDATE answer SET used_at = ? WHERE name = ?", [(when, name) for name, when in used.items()]
             )
 
-        await self._database.write(write)
+        await self._database.write(write, durable=False)
 
     async def trim(self, *, unused_since: float, max_bytes: int) -> None:
         """Remove what was last used before that time, then what was used longest ago while the rest is too large."""
@@ -56,4 +56,4 @@ class AnswerStore:
                     (max_bytes * 9 // 10,),
                 )
 
-        await self._database.write(remove)
+        await self._database.write(remove, durable=False)

@@ -55,6 +55,7 @@ class ConversationStore:
             f"SELECT * FROM shown_conversation WHERE tenant = ? AND source = 'chat' AND archived = ? {condition} "
             "ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
             (self._tenant, archived, *place, limit + 1),
+            tenant=self._tenant,
         )
         found = [conversation_of(row) for row in rows[:limit]]
         last = found[-1] if len(rows) > limit else None
@@ -67,6 +68,7 @@ class ConversationStore:
             "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation "
             "WHERE tenant = ? AND source = 'chat' AND id > ? ORDER BY id LIMIT 100",
             (self._tenant, seen),
+            tenant=self._tenant,
         ):
             for row in rows:
                 seen = row["id"]
@@ -75,7 +77,9 @@ class ConversationStore:
     async def get(self, conversation_id: str) -> Conversation:
         """Raises NotFoundError."""
         rows = await self._database.read(
-            "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?", (conversation_id, self._tenant)
+            "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?",
+            (conversation_id, self._tenant),
+            tenant=self._tenant,
         )
         if not rows:
             raise no_conversation(conversation_id)
@@ -86,6 +90,7 @@ class ConversationStore:
         rows = await self._database.read(
             "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ? AND tenant = ?",
             (conversation_id, self._tenant),
+            tenant=self._tenant,
         )
         if not rows:
             raise no_conversation(conversation_id)

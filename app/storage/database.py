@@ -1,30 +1,41 @@
-"""The SQLite file of the conversations: how it is opened, upgraded and written.
+"""The SQLite file of the conversations: how it is opened, upgraded, read and written.
 
-One connection writes, another reads; readers never wait for the writer (WAL). A committed transaction survives the
-death of the process; with synchronous=NORMAL only a power cut can take back the last ones.
+One connection writes. Reads have connections of their own and never wait for the writer (WAL). Searches and keys are
+read on further ones: a search may take seconds, and every request waits for the keys.
+
+Committed transactions survive the death of the process. Durable ones (the default) also survive a power cut:
+synchronous=FULL for these, NORMAL for the others, set before each transaction.
 
 A transaction runs as a whole in the writer's thread. If each of its statements went there and back by itself, each
 would wait for its turn on the event loop, and all other writers with it: with a thousand streams that is seconds.
 """
 
 import asyncio
+import os
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
-import aiosqlite
-
+from app.storage.migrating import SCHEMA, UnusableDatabaseError, migrate, migrations
+from app.storage.readers import Readers
 from app.storage.search_words import segmented
+
+__all__ = ["SCHEMA", "Database", "UnusableDatabaseError", "migrations"]
 
 T = TypeVar("T")
 
-SCHEMA = Path(__file__).with_name("schema")
-"""File n (counted from 0, in the order of their names) brings a database of user_version n to n + 1. Files are never
-changed once released, only added."""
+READERS = 4
+SEARCHERS = 2
+READ_SECONDS = 30.0
+SEARCH_SECONDS = 5.0
+SERVER = ""
+"""The tenant of reads that are nobody's own: no tenant has an empty name."""
+
+PRIVATE = 0o600
 
 PRAGMAS = """
     PRAGMA journal_mode = WAL;
@@ -32,20 +43,27 @@ PRAGMAS = """
     PRAGMA foreign_keys = ON;
     PRAGMA busy_timeout = 5000;
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = ON;
 """
-
-
-class UnusableDatabaseError(Exception):
-    """The file was written by a later version of Ebb, is damaged, or cannot be opened. Says what to do."""
+"""secure_delete: what is removed is overwritten with zeros, so that no text of a removed chat stays in free pages."""
 
 
 class Database:
-    """An open file. Owns both connections and the thread of the writer, in which transactions follow one another."""
+    """An open file. Owns its connections and the thread of the writer, in which transactions follow one another."""
 
-    def __init__(self, writer: sqlite3.Connection, thread: ThreadPoolExecutor, reader: aiosqlite.Connection) -> None:
+    def __init__(
+        self,
+        writer: sqlite3.Connection,
+        thread: ThreadPoolExecutor,
+        readers: Readers,
+        searchers: Readers,
+        key_reader: Readers,
+    ) -> None:
         self._writer = writer
         self._thread = thread
-        self._reader = reader
+        self._readers = readers
+        self._searchers = searchers
+        self._key_reader = key_reader
         self._closed = False
 
     @classmethod
@@ -58,7 +76,7 @@ class Database:
         try:
             writer = await asyncio.get_running_loop().run_in_executor(thread, _open_writer, path)
             try:
-                reader = await aiosqlite.connect(path, isolation_level=None)
+                pools = _open_readers(path)
             except BaseException:
                 writer.close()
                 raise
@@ -70,31 +88,68 @@ class Database:
                     "place; --state-dir starts somewhere else"
                 ) from error
             raise
-        await reader.executescript(PRAGMAS)
-        reader.row_factory = Row
-        return cls(writer, thread, reader)
+        return cls(writer, thread, *pools)
 
     async def close(self) -> None:
-        """Close both connections after the writes that have begun; the file is whole at any time, so nothing is lost by
-        not calling this. May be called again."""
+        """Close the connections after the writes that have begun. The file is whole at any time, so nothing is lost
+        without this. May be called again."""
         if self._closed:
             return
         self._closed = True
+        for readers in (self._readers, self._searchers, self._key_reader):
+            await readers.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.close)
         self._thread.shutdown()
-        await self._reader.close()
 
-    async def read(self, sql: str, parameters: Iterable[Any] = ()) -> list[Row]:
-        """Rows of one SELECT over committed data."""
-        return list(await self._reader.execute_fetchall(sql, parameters))
+    async def read(self, sql: str, parameters: Iterable[Any] = (), *, tenant: str = SERVER) -> list[Row]:
+        """Return the rows of one SELECT over committed data. Raises ReadTimeoutError after READ_SECONDS."""
+        given = _given(parameters)
+        return await self._readers.run(
+            lambda connection: connection.execute(sql, given).fetchall(), tenant=tenant, seconds=READ_SECONDS
+        )
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction of its own, in the writer's thread. It ends as a whole even if the caller is
-        cancelled meanwhile."""
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+    async def read_as(
+        self, make: Callable[[Row], T], sql: str, parameters: Iterable[Any], *, tenant: str = SERVER
+    ) -> list[T]:
+        """Return what `make` makes of the rows of one SELECT, in the reader's thread: there may be many of them.
+
+        Raises ReadTimeoutError after READ_SECONDS.
+        """
+        given = _given(parameters)
+        return await self._readers.run(
+            lambda connection: [make(row) for row in connection.execute(sql, given)],
+            tenant=tenant,
+            seconds=READ_SECONDS,
+        )
+
+    async def search(
+        self, work: Callable[[sqlite3.Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS
+    ) -> T:
+        """Run `work`, one of a tenant's searches at a time. Raises ReadTimeoutError."""
+        return await self._searchers.run(work, tenant=tenant, seconds=seconds)
+
+    async def read_keys(self, sql: str) -> list[Row]:
+        """Return the rows of a SELECT on the connection that no other read can hold."""
+        return await self._key_reader.run(
+            lambda connection: connection.execute(sql).fetchall(), tenant=SERVER, seconds=READ_SECONDS
+        )
+
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
+        """Run `work` in a transaction of its own, in the writer's thread. The transaction ends as a whole even if the
+        caller is cancelled.
+
+        durable: the result survives a power cut, for the price of one fsync. Without it only the death of the process.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
         return await asyncio.shield(running)
 
-    def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in the writer's thread, in no transaction: for what SQLite does not do within one."""
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work, self._writer)
+        return await asyncio.shield(running)
+
+    def _transaction(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
+        self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         self._writer.execute("BEGIN IMMEDIATE")
         try:
             result = work(self._writer)
@@ -107,19 +162,28 @@ class Database:
         return result
 
 
-def migrations() -> list[str]:
-    """The scripts that make the newest schema, each on top of those before it."""
-    return [path.read_text(encoding="utf-8") for path in sorted(SCHEMA.glob("*.sql"))]
+def _given(parameters: Iterable[Any]) -> Any:
+    """Return parameters that a thread may read: the caller's iterable may be bound to the event loop's."""
+    return parameters if isinstance(parameters, dict | Sequence) else list(parameters)
+
+
+def _open_readers(path: Path) -> tuple[Readers, Readers, Readers]:
+    return (
+        Readers.open(path, READERS, most_of_one=READERS // 2),
+        Readers.open(path, SEARCHERS, most_of_one=1),
+        Readers.open(path, 1, most_of_one=1),
+    )
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    # Whoever opens it may close it from another thread, if the rest of the start fails.
+    make_private(path)
+    # The thread that opens the file may not be the one that closes it, if the rest of the start fails.
     writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         writer.executescript(PRAGMAS)
         # Called by the triggers that fill the search index.
         writer.create_function("segmented", 1, segmented, deterministic=True)
-        _migrate(writer, path)
+        migrate(writer, path)
     except BaseException:
         writer.close()
         raise
@@ -127,13 +191,13 @@ def _open_writer(path: Path) -> sqlite3.Connection:
     return writer
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    scripts = migrations()
-    if version > len(scripts):
-        raise UnusableDatabaseError(
-            f"The conversations in {path} were written by a later version of Ebb (schema {version}, this one knows "
-            f"{len(scripts)}): start that version, or choose another --state-dir"
-        )
-    for number in range(version, len(scripts)):
-        connection.executescript(f"BEGIN; {scripts[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+def make_private(path: Path) -> None:
+    """Create the database file for its owner alone, and take everybody else's access to one that is there.
+
+    SQLite gives the files alongside it the same mode when it makes them.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(FileNotFoundError, PermissionError):
+            if each.stat().st_mode & 0o077:
+                each.chmod(PRIVATE)

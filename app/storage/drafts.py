@@ -33,7 +33,7 @@ class DraftStore:
     async def get(self, conversation_id: str | None) -> Draft:
         """The draft, be it empty. One of an unknown conversation is empty."""
         rows = await self._database.read(
-            f"SELECT text, updated_at FROM draft WHERE {PLACE}", (self._tenant, conversation_id)
+            f"SELECT text, updated_at FROM draft WHERE {PLACE}", (self._tenant, conversation_id), tenant=self._tenant
         )
         return Draft(rows[0]["text"], rows[0]["updated_at"]) if rows else Draft()
 

@@ -45,9 +45,13 @@ class HeadStore:
         """By conversation, of those that there are; None of one in which nothing was said."""
         names = ", ".join("?" * len(conversation_ids))
         there = await self._database.read(
-            f"SELECT id FROM shown_conversation WHERE id IN ({names}) AND tenant = ?", (*conversation_ids, self._tenant)
+            f"SELECT id FROM shown_conversation WHERE id IN ({names}) AND tenant = ?",
+            (*conversation_ids, self._tenant),
+            tenant=self._tenant,
         )
-        rows = await self._database.read(HEADS_QUERY.format(names=names), (*conversation_ids, self._tenant))
+        rows = await self._database.read(
+            HEADS_QUERY.format(names=names), (*conversation_ids, self._tenant), tenant=self._tenant
+        )
         paths: dict[str, list[Row]] = {}
         for row in rows:
             paths.setdefault(row["conversation_id"], []).append(row)

@@ -55,7 +55,7 @@ class KeyStore:
 
     async def all(self) -> list[ApiKey]:
         """Revoked ones too; those that were made first come first."""
-        rows = await self._database.read(f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id")
+        rows = await self._database.read_keys(f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id")
         return [ApiKey(**dict(row)) for row in rows]
 
     async def revoke(self, key_id: str) -> None:
@@ -92,7 +92,7 @@ class KeyStore:
                 "UPDATE api_key SET last_used_at = ? WHERE id = ?", [(at, key_id) for key_id in key_ids]
             )
 
-        await self._database.write(update)
+        await self._database.write(update, durable=False)
 
     async def log_in(self, digest: bytes, login: Login) -> None:
         """Keep a login; those of its key that are over, or too many, go."""
@@ -121,7 +121,7 @@ class KeyStore:
 
     async def logins(self) -> dict[bytes, Login]:
         """All, by their digests; some may be over."""
-        rows = await self._database.read("SELECT digest, key_id, expires_at FROM login")
+        rows = await self._database.read_keys("SELECT digest, key_id, expires_at FROM login")
         return {row["digest"]: Login(row["key_id"], row["expires_at"]) for row in rows}
 
 

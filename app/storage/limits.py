@@ -19,7 +19,7 @@ class LimitStore:
 
     async def all(self) -> dict[str, TenantLimits]:
         """Of the tenants that ever got some."""
-        rows = await self._database.read(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
+        rows = await self._database.read_keys(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
         return {row["tenant"]: TenantLimits(*(row[name] for name in LIMIT_NAMES)) for row in rows}
 
     async def set(self, tenant: str, limits: TenantLimits) -> None:

@@ -16,44 +16,44 @@ PATH_QUERY = """
 
 
 class MessageStore:
-    """Of a tenant. Reads only; what is generated is written by `RunStore`."""
+    """The messages of a tenant. Reads only; `RunStore` writes answers."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def find(self, message_id: str) -> Message | None:
-        """None if there is none."""
+        """Return a message; None if there is none."""
         sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
-        rows = await self._database.read(sql, (message_id, self._tenant))
+        rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
         return message_of(rows[0]) if rows else None
 
     async def get(self, message_id: str) -> Message:
-        """Raises NotFoundError."""
+        """Return a message. Raises NotFoundError."""
         message = await self.find(message_id)
         if message is None:
             raise no_message(message_id)
         return message
 
     async def first_answer(self, message_id: str) -> Message | None:
-        """The oldest of the messages that follow one."""
+        """Return the oldest of the messages that follow one."""
         sql = "SELECT * FROM shown_message WHERE parent_id = ? AND tenant = ? ORDER BY created_at, id LIMIT 1"
-        rows = await self._database.read(sql, (message_id, self._tenant))
+        rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
         return message_of(rows[0]) if rows else None
 
     async def of_run(self, run_id: str) -> Message:
-        """The answer that a run wrote. Raises NotFoundError."""
+        """Return the answer that a run wrote. Raises NotFoundError."""
         sql = "SELECT * FROM shown_message WHERE run_id = ? AND tenant = ?"
-        rows = await self._database.read(sql, (run_id, self._tenant))
+        rows = await self._database.read(sql, (run_id, self._tenant), tenant=self._tenant)
         if not rows:
             raise NotFoundError(f"There is no run {run_id}", code="run_not_found")
         return message_of(rows[0])
 
     async def all_of(self, conversation_id: str) -> list[Message]:
-        """All of a conversation; those that came first come first."""
+        """Return all messages of a conversation, the oldest first."""
         sql = "SELECT * FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
-        return [message_of(row) for row in await self._database.read(sql, (conversation_id, self._tenant))]
+        return await self._database.read_as(message_of, sql, (conversation_id, self._tenant), tenant=self._tenant)
 
     async def path(self, message_id: str | None) -> list[Message]:
-        """The messages from the root to `message_id`, inclusive; empty for None and for an unknown id."""
-        return [message_of(row) for row in await self._database.read(PATH_QUERY, (message_id, self._tenant))]
+        """Return the messages from the root to `message_id`, inclusive; none for None and for an unknown id."""
+        return await self._database.read_as(message_of, PATH_QUERY, (message_id, self._tenant), tenant=self._tenant)

@@ -30,7 +30,7 @@ class NextPrefixStore:
             )
             return cursor.rowcount
 
-        return await self._database.write(insert) > 0
+        return await self._database.write(insert, durable=False) > 0
 
 
 def next_prefixes_behind(connection: sqlite3.Connection, message_ids: Iterable[str]) -> list[Row]:

@@ -52,7 +52,9 @@ class ResponseStore:
     async def get(self, response_id: str) -> ResponseRecord:
         """Raises NotFoundError."""
         rows = await self._database.read(
-            f"SELECT * FROM response WHERE {OWN}", {"id": message_id_of(response_id), "tenant": self._tenant}
+            f"SELECT * FROM response WHERE {OWN}",
+            {"id": message_id_of(response_id), "tenant": self._tenant},
+            tenant=self._tenant,
         )
         if not rows:
             raise no_response(response_id)

@@ -206,7 +206,7 @@ class RunStore:
                 (json.dumps([each.run_id for each in pieces]),),
             )
 
-        await self._database.write(insert)
+        await self._database.write(insert, durable=False)
 
     async def finish(self, message: Message, end: MessageEnd) -> Message:
         """Give an answer its final form, and return it. Writes nothing if its conversation was deleted."""
@@ -240,7 +240,8 @@ class RunStore:
             )
             connection.execute("DELETE FROM run WHERE message_id = ?", (message.id,))
 
-        await self._database.write(update)
+        # A power cut may take this back. The beginning, which it leaves, leads to the same text again.
+        await self._database.write(update, durable=False)
         return finished
 
     async def unfinished(self) -> list[UnfinishedRun]:
@@ -257,7 +258,7 @@ class RunStore:
                 "UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", (now.epoch, now.fruitless, now.id)
             )
 
-        await self._database.write(update)
+        await self._database.write(update, durable=False)
         return now
 
     async def close_unfinished(self) -> int:
@@ -265,10 +266,12 @@ class RunStore:
         versions, which kept no runs. Returns how many there were."""
 
         def update(connection: sqlite3.Connection) -> int:
-            connection.execute("DELETE FROM run WHERE message_id NOT IN (SELECT id FROM shown_message)")
+            connection.execute(
+                "DELETE FROM run WHERE NOT EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = message_id)"
+            )
             cursor = connection.execute(
                 "UPDATE message SET status = 'incomplete', completed_at = ? WHERE status = 'in_progress' "
-                "AND id NOT IN (SELECT message_id FROM run)",
+                "AND NOT EXISTS (SELECT 1 FROM run WHERE message_id = message.id)",
                 (time.time(),),
             )
             return cursor.rowcount

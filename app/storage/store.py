@@ -21,13 +21,14 @@ from app.storage.runs import RunStore
 from app.storage.search import SearchStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
+from app.storage.upkeep import Upkeep
 from app.tenant_name import LOCAL
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What is not the tenant's is to its stores as if it were not there. `tokens`, `keys`, `limits` and
-    `owed_use` are the server's."""
+    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `limits`, `owed_use`,
+    `answers` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -48,18 +49,20 @@ class Store:
     owed_use: OwedUseStore
     answers: AnswerStore
     next_prefixes: NextPrefixStore
+    upkeep: Upkeep
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
-        """Open or create the file at `path`, for whoever has no key. Raises UnusableDatabaseError."""
-        return cls._bound(await Database.open(path), LOCAL)
+        """Open or create the file at `path`, for clients without a key. Raises UnusableDatabaseError."""
+        database = await Database.open(path)
+        return cls._bound(database, Upkeep(database), LOCAL)
 
     def of(self, tenant: str) -> "Store":
-        """The same file as another tenant sees it. It is closed once, by whoever opened it."""
-        return self if tenant == self.tenant else self._bound(self.database, tenant)
+        """Return the same file as another tenant sees it. The store that was opened is the one to be closed."""
+        return self if tenant == self.tenant else self._bound(self.database, self.upkeep, tenant)
 
     @classmethod
-    def _bound(cls, database: Database, tenant: str) -> "Store":
+    def _bound(cls, database: Database, upkeep: Upkeep, tenant: str) -> "Store":
         return cls(
             database,
             tenant,
@@ -80,8 +83,10 @@ class Store:
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
+            upkeep=upkeep,
         )
 
     async def close(self) -> None:
-        """Close the connections."""
+        """End the upkeep, and close the connections."""
+        await self.upkeep.stop()
         await self.database.close()

@@ -62,18 +62,20 @@ class TreeStore:
         self._tenant = tenant
 
     async def outline(self, conversation_id: str) -> list[Outline]:
-        """All of its messages; those that came first come first."""
-        rows = await self._database.read(
+        """Return the outline of all messages of a conversation, the oldest first."""
+        return await self._database.read_as(
+            lambda row: Outline(**dict(row)),
             "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
             "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id",
             (PREVIEW_LENGTH, conversation_id, self._tenant),
+            tenant=self._tenant,
         )
-        return [Outline(**dict(row)) for row in rows]
 
     async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
         """The ids of the messages that follow each parent of the path to `leaf_id`, those that came first first."""
         found: defaultdict[str | None, list[str]] = defaultdict(list)
-        for row in await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id)):
+        rows = await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
+        for row in rows:
             found[row["parent_id"]].append(row["id"])
         return found
 

@@ -1,9 +1,12 @@
 """Conversations put into a store as turns would, without an engine."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from app.ids import new_id
-from app.records import Conversation, Message, Role
+from app.records import Conversation, Message, Role, TitleSource
+from app.storage.imports import Imported
 from app.storage.runs import MessageEnd, RunRecord, Turn
 from app.storage.store import Store
 from app.token_history import MessageTokens, pack_ids
@@ -48,3 +51,18 @@ async def answered(
     question, begun = await turn(store, conversation, content, parent)
     end = MessageEnd(answer, "complete", "stop", pack_ids([7, 8, 9]), usage={"prompt_tokens": 3})
     return question, await store.runs.finish(begun, end)
+
+
+def imported(source: str, contents: Sequence[str], *, title: str | None = None) -> Imported:
+    """Return a conversation of questions and answers that take turns, as an import stores it."""
+    made = Conversation(new_id("conv"), title, None, None, {}, 1.0, 1.0)
+    messages = list[Message]()
+    for index, content in enumerate(contents):
+        role: Role = "assistant" if index % 2 else "user"
+        parent_id = messages[-1].id if messages else None
+        messages.append(
+            Message(new_id("msg"), made.id, parent_id, role, content, "complete", float(index), float(index))
+        )
+    head_id = messages[-1].id if messages else None
+    title_source: TitleSource | None = "user" if title is not None else None
+    return Imported(source, replace(made, head_id=head_id, title_source=title_source), messages)

@@ -1,5 +1,6 @@
 """Keys as the server reads them: what opens it, how soon that changes, and what it costs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from sqlite3 import OperationalError
@@ -90,7 +91,7 @@ async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
     clock = Clock()
     ring = await ring_of(store, clock)
     reads = writes = 0
-    read, write = Database.read, Database.write
+    read, write = Database.read_keys, Database.write
 
     async def counted_read(*given: object) -> object:
         nonlocal reads
@@ -102,7 +103,7 @@ async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
         writes += 1
         return await write(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Database, "read", counted_read)
+    monkeypatch.setattr(Database, "read_keys", counted_read)
     monkeypatch.setattr(Database, "write", counted_write)
     for _ in range(1000):
         await ring.refresh()
@@ -143,7 +144,7 @@ async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
         raise OperationalError("disk I/O error")
 
     with monkeypatch.context() as breaking:
-        breaking.setattr(Database, "read", broken)
+        breaking.setattr(Database, "read_keys", broken)
         clock.now += FRESH_SECONDS
         await ring.refresh()
         assert ring.by_key(secret) is not None
@@ -154,3 +155,24 @@ async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
     clock.now += FRESH_SECONDS
     await ring.refresh()
     assert ring.by_key(secret) is None
+
+
+async def test_slow_database_holds_up_no_request_for_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, secret = await store.keys.create("laptop", "alice", "user")
+    clock = Clock()
+    ring = await ring_of(store, clock)
+    answers = asyncio.Event()
+    read = Database.read_keys
+
+    async def slow(*given: object) -> object:
+        await answers.wait()
+        return await read(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Database, "read_keys", slow)
+    monkeypatch.setattr("app.key_ring.WAIT_SECONDS", 0.01)
+    clock.now += FRESH_SECONDS
+    await ring.refresh(wait=False)
+    await ring.refresh()
+    assert ring.by_key(secret) is not None, "the keys that were read last count"
+    answers.set()
+    await ring.stop()

@@ -1,8 +1,10 @@
 """What a person typed becomes a query that cannot break, and what was found becomes ranges."""
 
+import re
+
 import pytest
 
-from app.storage.search_words import MATCH_BEGINS, MATCH_ENDS, SEPARATOR, Snippet, match_expression, segmented
+from app.storage.search_words import PIECE_CHARACTERS, SEPARATOR, match_expression, segmented
 
 
 def test_text_with_spaces_stays_as_it_is() -> None:
@@ -16,10 +18,6 @@ def test_each_character_of_an_unspaced_script_is_a_word() -> None:
 
 def test_what_looks_the_same_is_the_same() -> None:
     assert segmented("が") == segmented("か\u3099")
-
-
-def test_marks_of_findings_cannot_be_smuggled_in() -> None:
-    assert MATCH_BEGINS not in segmented(f"a{MATCH_BEGINS}b{MATCH_ENDS}")
 
 
 @pytest.mark.parametrize(
@@ -39,12 +37,13 @@ def test_nothing_that_is_typed_has_a_meaning_but_its_words(query: str, expressio
     assert match_expression(query) == expression
 
 
-def test_matches_are_counted_as_javascript_counts() -> None:
-    marked = f"🌊 the {MATCH_BEGINS}high{MATCH_ENDS} {MATCH_BEGINS}日{SEPARATOR}本{MATCH_ENDS}…"
-    snippet = Snippet.parse(marked)
-    assert snippet == Snippet("🌊 the high 日本…", ((7, 11), (12, 14)))
-    assert snippet.to_json() == {"text": "🌊 the high 日本…", "matches": [[7, 11], [12, 14]]}
+@pytest.mark.parametrize(
+    "unit", ["天气很好，", "high tide 日本 ", "が", "물결 ", "\u1112\u1161\u11ab", "e\u0301 ", "日tea"]
+)
+def test_pieces_make_the_same_words_as_the_whole(unit: str) -> None:
+    text = unit * (3 * PIECE_CHARACTERS // len(unit))
+    assert words_of(segmented(text)) == words_of(segmented(unit)) * (3 * PIECE_CHARACTERS // len(unit))
 
 
-def test_a_snippet_without_matches_is_text() -> None:
-    assert Snippet.parse("plain") == Snippet("plain", ())
+def words_of(text: str) -> list[str]:
+    return [word for word in re.split(f"[{SEPARATOR} ，]+", text) if word]

@@ -273,6 +273,14 @@ def test_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert settings.cache_dir.stat().st_mode & 0o777 == 0o700
 
 
+def test_mode_of_an_existing_state_directory_is_mended(tmp_path: Path) -> None:
+    settings = load_settings({"state-dir": str(tmp_path / "s"), "cache-dir": str(tmp_path / "c")}, environ=HOME)
+    settings.state_dir.mkdir()
+    settings.state_dir.chmod(0o755)
+    settings.make_directories()
+    assert settings.state_dir.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_directory_that_cannot_be_made_is_named_with_its_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     settings = load_settings({"state-dir": str(tmp_path / "file/state"), "cache-dir": str(tmp_path)}, environ=HOME)

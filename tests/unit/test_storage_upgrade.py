@@ -97,6 +97,7 @@ async def test_a_file_of_schema_two_keeps_every_row_and_gains_what_is_new(tmp_pa
     )
     assert messages[2].error == {"code": "x"}
 
+    await store.upkeep.index_all()
     assert [each.id for each in await store.search.messages("tide", limit=5)] == ["msg_1"]
     assert [each.id for each in await store.search.titles("tides", limit=5)] == ["conv_1"]
     assert await store.search.messages("sea", limit=5) == []
@@ -160,3 +161,22 @@ async def test_the_file_is_at_the_newest_version_afterwards(tmp_path: Path) -> N
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+async def test_search_index_is_made_in_batches_after_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.storage.upkeep.BATCH_MESSAGES", 2)
+    path = tmp_path / "conversations.db"
+    write_old_file(path, 10)
+    store = await Store.open(path)
+    assert (await store.upkeep.progress()).left == 4
+    assert await store.upkeep.index_some()
+    assert (await store.upkeep.progress()).left == 2
+    assert [each.id for each in await store.search.messages("water", limit=5)] == ["msg_2"], "the newest come first"
+    assert await store.search.messages("tide", limit=5) == []
+    await store.deletions.remove_conversation("conv_1")
+    await store.close()
+    again = await Store.open(path)
+    await again.upkeep.index_all()
+    assert (await again.upkeep.progress()).left == 0
+    assert await again.search.messages("tide", limit=5) == []
+    await again.close()

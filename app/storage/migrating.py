@@ -1,0 +1,84 @@
+"""Schemas of the database file: what brings a file of an earlier version to the newest one."""
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = Path(__file__).with_name("schema")
+"""File n (counted from 0, in the order of their names) brings a database of user_version n to n + 1. Files are never
+changed once released, only added."""
+
+OPCODES_PER_LOOK = 1_000_000
+LOG_SECONDS = 5.0
+"""Time between two log lines of a migration that takes long."""
+
+CLEAR_ROWS = 2_000
+"""Rows of an index that one transaction removes."""
+
+
+class UnusableDatabaseError(Exception):
+    """The file was written by a later version of Ebb, is damaged, or cannot be opened. Says what to do."""
+
+
+def migrations() -> list[str]:
+    """Read the scripts that make the newest schema, each on top of those before it."""
+    return [path.read_text(encoding="utf-8") for path in sorted(SCHEMA.glob("*.sql"))]
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the file to the newest schema, one transaction for each script. Raises UnusableDatabaseError.
+
+    Scripts change the schema. Work that grows with the number of messages is left to `app.storage.upkeep`, in batches
+    while the server serves.
+    """
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    scripts = migrations()
+    if version > len(scripts):
+        raise UnusableDatabaseError(
+            f"The conversations in {path} were written by a later version of Ebb (schema {version}, this one knows "
+            f"{len(scripts)}): start that version, or choose another --state-dir"
+        )
+    if version == len(scripts):
+        return
+    connection.set_progress_handler(_progress(path, len(scripts)), OPCODES_PER_LOOK)
+    try:
+        for number in range(version, len(scripts)):
+            if number + 1 in _BEFORE:
+                _BEFORE[number + 1](connection)
+            connection.executescript(f"BEGIN; {scripts[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _progress(path: Path, newest: int) -> Callable[[], None]:
+    began = told = time.monotonic()
+
+    def look() -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= LOG_SECONDS:
+            told = now
+            logger.info("upgrading %s to schema %d: %.0f s so far", path, newest, now - began)
+
+    return look
+
+
+def _clear_search_index(connection: sqlite3.Connection) -> None:
+    """Empty the search index of schema 11 in batches, which `DROP TABLE` would do in one transaction.
+
+    The script that follows drops the tables. A process that ends in between leaves a file of schema 11 to the next one.
+    """
+    for table, key in (("search_text_content", "id"), ("search_text_docsize", "id"), ("search_text_data", "id")):
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchall():
+            continue
+        sql = f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {key} > 10 LIMIT {CLEAR_ROWS})"
+        while connection.execute(sql).rowcount:
+            pass
+
+
+_BEFORE = {12: _clear_search_index}
+"""Work before the script that makes a schema, each in transactions of its own."""

@@ -1,0 +1,193 @@
+"""Reads of the database: no tenant's read, search or write holds up another's, and none takes longer than its limit."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.storage.database import SEARCHERS, Database
+from app.storage.readers import Readers, ReadTimeoutError
+from app.storage.search import FIND_MESSAGES, SearchStore, SearchTooSlowError
+from app.storage.store import Store
+from tests.sizes import Size
+from tests.unit.stored_chats import imported
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(tmp_path / "conversations.db")
+    yield store
+    await store.close()
+
+
+def endless(connection: sqlite3.Connection) -> object:
+    return connection.execute(ENDLESS).fetchall()
+
+
+async def test_read_over_its_time_is_interrupted(tmp_path: Path) -> None:
+    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    with pytest.raises(ReadTimeoutError, match=r"longer than 0\.05 s"):
+        await readers.run(endless, tenant="alice", seconds=0.05)
+    rows = await readers.run(lambda each: each.execute("SELECT 1").fetchall(), tenant="alice", seconds=5)
+    assert [tuple(row) for row in rows] == [(1,)]
+    await readers.close()
+
+
+async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
+    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    began = threading.Event()
+
+    def work(connection: sqlite3.Connection) -> object:
+        began.set()
+        return endless(connection)
+
+    reading = asyncio.create_task(readers.run(work, tenant="alice", seconds=600))
+    waiting = asyncio.create_task(readers.run(endless, tenant="alice", seconds=600))
+    assert await asyncio.to_thread(began.wait, 10)
+    waiting.cancel()
+    reading.cancel()
+    await asyncio.wait([reading, waiting])
+    assert await readers.run(lambda _: "read", tenant="bob", seconds=5) == "read"
+    await readers.close()
+
+
+async def test_tenant_leaves_connections_to_the_others(tmp_path: Path) -> None:
+    readers = Readers.open(tmp_path / "file.db", 2, most_of_one=1)
+    go = threading.Event()
+    held = [asyncio.create_task(readers.run(lambda _: go.wait(20), tenant="alice", seconds=20)) for _ in range(50)]
+    assert await readers.run(lambda _: "read", tenant="bob", seconds=5) == "read"
+    go.set()
+    assert all(await asyncio.gather(*held))
+    await readers.close()
+
+
+async def test_longest_waiting_tenant_with_fewest_leases_is_next(tmp_path: Path) -> None:
+    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    order, go = list[str](), threading.Event()
+
+    async def read(tenant: str) -> None:
+        await readers.run(lambda _: order.append(tenant), tenant=tenant, seconds=5)
+
+    first = asyncio.create_task(readers.run(lambda _: go.wait(20), tenant="alice", seconds=20))
+    await asyncio.sleep(0)
+    rest = [asyncio.create_task(read(tenant)) for tenant in ("alice", "bob", "carol")]
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(first, *rest)
+    assert sorted(order) == ["alice", "bob", "carol"]
+    await readers.close()
+
+
+async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> None:
+    go = threading.Event()
+    database = store.database
+    held = [
+        asyncio.create_task(database.search(lambda _: go.wait(20), tenant=str(index))) for index in range(SEARCHERS)
+    ]
+    held += [
+        asyncio.create_task(database._readers.run(lambda _: go.wait(20), tenant=str(index), seconds=20))
+        for index in range(8)
+    ]
+    assert await store.keys.all() == []
+    go.set()
+    await asyncio.gather(*held)
+
+
+async def test_search_over_its_time_is_refused_with_words(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await store.imports.add([imported("conv_1", ["tide"])], duplicates=False)
+    monkeypatch.setattr("app.storage.search.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ?")
+    with pytest.raises(SearchTooSlowError, match="rarer or longer words") as caught:
+        await SearchStore(store.database, store.tenant, seconds=0.05).messages("tide", limit=5)
+    assert (caught.value.status, caught.value.param) == (422, "q")
+
+
+async def test_repetitive_message_is_searched_in_linear_steps(store: Store) -> None:
+    """One message of 51,200 times the same word took a search 15 seconds."""
+    await store.imports.add([imported("conv_1", ["zz " * 51_200])], duplicates=False)
+    [found] = await store.search.messages("zz", limit=20)
+    assert found.snippet.text.startswith("zz zz")
+    words = " ".join(["zz"] * 60)
+    assert len(await store.search.messages(words, limit=20)) == 1
+
+
+async def test_text_beyond_the_indexed_part_is_not_found(store: Store) -> None:
+    await store.imports.add([imported("conv_1", ["x" + " " * 262_137 + "inside outside"])], duplicates=False)
+    assert len(await store.search.messages("inside", limit=5)) == 1
+    assert await store.search.messages("outside", limit=5) == []
+
+
+def bytes_below(folder: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in folder.iterdir())
+
+
+async def search_steps(database: Database, tenant: str, query: str) -> int:
+    """Count the steps of SQLite's machine that a search takes."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    def find(connection: sqlite3.Connection) -> None:
+        connection.set_progress_handler(count, 10)
+        expression = SearchStore(database, tenant).expression("content", query)
+        connection.execute(FIND_MESSAGES, (100, expression, 1 << 62, tenant, 20)).fetchall()
+        connection.set_progress_handler(None, 0)
+
+    await database.search(find, tenant=tenant, seconds=600)
+    return steps
+
+
+async def test_search_reads_no_other_tenants_messages(store: Store, size: Size) -> None:
+    bob = store.of("bob")
+    await bob.imports.add([imported("conv_bob", ["storm"] * 20)], duplicates=False)
+    each = size.pick(small=300, full=20_000)
+    steps = list[int]()
+    for number in range(3):
+        texts = ["the tide is high " + "word " * size.pick(small=10, full=160)] * each
+        await store.imports.add([imported(f"conv_{number}", texts)], duplicates=False)
+        steps.append(await search_steps(store.database, "bob", "tide "))
+    assert await bob.search.messages("tide ", limit=5) == []
+    assert steps[-1] <= steps[0] + 200, steps
+
+
+async def test_list_reads_no_conversations_of_the_api(store: Store) -> None:
+    for _ in range(3):
+        await store.conversations.create({"source": "api"})
+    made = await store.conversations.create({"title": "Chat"})
+    await store.conversations.create({"source": "api"})
+    [row] = await store.database.read(
+        "EXPLAIN QUERY PLAN SELECT * FROM shown_conversation WHERE tenant = ? AND source = 'chat' AND archived = ? "
+        "AND (pinned, updated_at, id) < (?, ?, ?) ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT 5",
+        (store.tenant, 0, 1, 1e12, "z"),
+    )
+    assert "USING INDEX conversation_list" in row["detail"]
+    assert [each.id for each in (await store.conversations.page(limit=5)).conversations] == [made.id]
+
+
+async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    store = await Store.open(path)
+    secret = "xylophonicum quetzalcoatlus"
+    kept = [f"some words of message {index}" for index in range(200)]
+    await store.imports.add([imported("conv_1", kept), imported("conv_2", [secret, *kept])], duplicates=False)
+    [found] = await store.search.messages("xylophonicum", limit=5)
+    await store.conversations.change(found.conversation_id, {"title": secret})
+    await store.deletions.remove_conversation(found.conversation_id)
+    assert await store.upkeep.purge()
+    assert not await store.upkeep.purge(), "nothing is left to do"
+    stored = await asyncio.to_thread(bytes_below, tmp_path)
+    assert b"some words" in stored
+    for word in secret.split():
+        # The index keeps only the end of a word that begins like the one before it.
+        assert word[3:].encode() not in stored
+    assert len(await store.search.messages("words", limit=50)) == 50
+    await store.database.write(
+        lambda connection: connection.execute("INSERT INTO search_text(search_text) VALUES ('integrity-check')")
+    )
+    await store.close()

@@ -1,4 +1,4 @@
-"""Work on the file that nobody waits for: done in batches, each a short transaction, while the server serves.
+"""Work on the file that no request waits for: done in batches, each a short transaction, while the server serves.
 
 - `index`: messages that were there before schema 12 enter the search index, the newest first.
 - `purge`: words of removed messages leave the search index. FTS5 marks them as deleted, and drops them only when it

@@ -110,7 +110,8 @@ def test_modes_that_let_others_in_are_warned_of_with_the_command_that_mends_them
     here = settings(tmp_path)
     here.make_directories()
     here.secret_file.touch(0o600)
-    here.database.touch(0o644)
+    here.database.touch()
+    here.database.chmod(0o644)
     assert security_checks.check_database(here).level == "ok"  # its folder keeps others out
     here.state_dir.chmod(0o755)
     assert f"chmod 0700 {here.state_dir}" in warning(security_checks.check_state_dir(here))

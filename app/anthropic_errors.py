@@ -19,6 +19,7 @@ _TYPES = {
     429: "rate_limit_error",
     503: "overloaded_error",
     504: "timeout_error",
+    507: "overloaded_error",
 }
 
 

@@ -2,6 +2,8 @@
 
 starting --ready()--> ok --stop()--> stopping
     \\--fail()--> failed
+
+While it is "ok", clients see "recovering" or "degraded" if the workers of the engine or the database are away.
 """
 
 import asyncio
@@ -10,9 +12,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.backend import Backend
+from app.storage.health import StorageHealth
 from engine.errors import NotReadyError
 
 State = Literal["starting", "ok", "stopping", "failed"]
+Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
+"""`State`, and two in which the engine exists: its ranks start again, or nothing can be stored."""
 
 RETRY_AFTER_SECONDS = 2
 
@@ -23,6 +28,7 @@ class EngineHost:
 
     prompt_identity: names the tokenizer and template; stored token ids are used under the same one only.
     holds_threads: an engine is being made or runs; its threads keep the process alive. ready_at: Unix seconds.
+    storage: the health of the database, which the process shares with the engine.
     """
 
     state: State = "starting"
@@ -31,6 +37,7 @@ class EngineHost:
     engine: Backend | None = None
     prompt_identity: str = ""
     ready_at: int = 0
+    storage: StorageHealth = field(default_factory=StorageHealth)
     _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -71,9 +78,21 @@ class EngineHost:
             self.holds_threads = False
 
     @property
-    def status(self) -> State:
-        """What clients are told: an engine that broke is as good as none."""
-        return "failed" if self.engine is not None and self.engine.is_broken else self.state
+    def status(self) -> Status:
+        """State of the server as clients see it, with the worst first."""
+        if self.gave_up:
+            return "failed"
+        if self.state != "ok":
+            return self.state
+        if self.lost_workers is not None:
+            return "recovering"
+        return "ok" if self.storage.reason is None else "degraded"
+
+    @property
+    def lost_workers(self) -> str | None:
+        """Why the processes that compute the model are being started again; None if they are not."""
+        workers = self.engine.stats().workers if self.engine is not None else None
+        return workers.last_loss if workers is not None and workers.state == "starting" else None
 
     @property
     def failed(self) -> bool:

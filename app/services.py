@@ -26,6 +26,7 @@ from app.resumption import Resumption
 from app.runs import RunRegistry
 from app.stateless import WholePrompts
 from app.storage.store import Store
+from app.storage_probe import StorageProbe
 from app.tenancy import tenant_of
 from app.tenant_gate import TenantGates
 from app.title_maker import TitleMaker
@@ -48,6 +49,7 @@ class Services:
     ring: KeyRing
     gates: TenantGates
     use_keeper: UseKeeper
+    storage_probe: StorageProbe
     runs: RunRegistry
     erasure: KVErasure
     deletions: Deletions
@@ -72,6 +74,7 @@ class Services:
         """Open the conversations, for whoever has no key. Runs that a former process left unfinished can be followed
         from then on. demand: whether others must show one."""
         store = await Store.open(database_path)
+        host.storage = store.database.health
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()
         runs = RunRegistry(store.runs)
@@ -96,6 +99,7 @@ class Services:
             ring,
             gates,
             UseKeeper(gates, store.owed_use),
+            StorageProbe(store.database),
             runs,
             erasure,
             deletions,
@@ -135,6 +139,7 @@ class Services:
         self.deletions.begin()
         self.store.upkeep.begin()
         self.loop_lag.begin()
+        self.storage_probe.begin()
         self.use_keeper.begin()
 
     async def close(self) -> None:
@@ -146,6 +151,7 @@ class Services:
         if self.titles is not None:
             await self.titles.stop()
         self.loop_lag.stop()
+        await self.storage_probe.stop()
         self.live.stop()
         await self.next_prefixes.stop()
         await self.deletions.stop()

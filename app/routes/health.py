@@ -14,7 +14,6 @@ from app.services import server_services
 from app.tier_words import tier_words
 from app.turns import sampling_of_chats
 from app.version import VERSION
-from engine.executor.workers import WorkersState
 
 
 async def health(request: Request) -> Response:
@@ -66,13 +65,8 @@ def _workers(engine: Backend) -> dict[str, Any] | None:
     }
 
 
-def _failed_workers(host: EngineHost) -> WorkersState | None:
-    workers = host.engine.stats().workers if host.engine is not None else None
-    return workers if workers is not None and workers.state == "failed" else None
-
-
 def _reason(host: EngineHost) -> str | None:
-    """Why no requests are served; None if they are."""
+    """Return why requests are not served, or not all of them; None if all are."""
     match host.status:
         case "ok":
             return None
@@ -82,10 +76,13 @@ def _reason(host: EngineHost) -> str | None:
             return "The server is stopping"
         case "failed" if host.failed:
             return f"The engine could not be started: {host.progress}"
-        case "failed" if (workers := _failed_workers(host)) is not None:
-            return f"The engine broke: its workers were lost too often, the last time because {workers.last_loss}"
-        case _:
-            return "The engine broke, its log says how; restart the server"
+        case "failed":
+            assert host.engine is not None
+            return f"The engine has failed, and the server restarts: {host.engine.why_gave_up}"
+        case "recovering":
+            return f"The processes that compute the model are being started again: {host.lost_workers}"
+        case "degraded":
+            return f"Nothing can be stored: {host.storage.reason}"
 
 
 def _model(engine: Backend) -> dict[str, Any]:

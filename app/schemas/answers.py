@@ -395,7 +395,7 @@ class TiersHealth(Answer):
 class Health(Answer):
     """Whoever shows no key learns the status alone. workers: of tensor parallelism, for administrators."""
 
-    status: Literal["starting", "ok", "stopping", "failed"]
+    status: Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
     version: str | None
     model: ModelHealth | None
     starting: str | None

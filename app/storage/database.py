@@ -20,6 +20,7 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
+from app.storage.health import StorageHealth
 from app.storage.migrating import SCHEMA, UnusableDatabaseError, migrate, migrations
 from app.storage.readers import Readers
 from app.storage.search_words import segmented
@@ -65,6 +66,7 @@ class Database:
         self._searchers = searchers
         self._key_reader = key_reader
         self._closed = False
+        self.health = StorageHealth()
 
     @classmethod
     async def open(cls, path: Path) -> "Database":
@@ -136,7 +138,7 @@ class Database:
 
     async def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction of its own, in the writer's thread. The transaction ends as a whole even if the
-        caller is cancelled.
+        caller is cancelled. Raises OutageError while the database takes no writes.
 
         durable: the result survives a power cut, for the price of one fsync. Without it only the death of the process.
         """
@@ -149,6 +151,11 @@ class Database:
         return await asyncio.shield(running)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
+        with self.health.write():
+            self._writer.execute(f"PRAGMA busy_timeout = {self.health.patience}")
+            return self._in_transaction(work, durable)
+
+    def _in_transaction(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
         self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         self._writer.execute("BEGIN IMMEDIATE")
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import TypeVar
 
+from app.storage.health import outage_of
 from engine.errors import NotReadyError
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ class Readers:
     async def run(self, work: Callable[[sqlite3.Connection], T], *, tenant: str, seconds: float) -> T:
         """Return what `work` returns in a thread of its own. A caller that is cancelled ends the read, too.
 
-        Raises ReadTimeoutError.
+        Raises ReadTimeoutError, OutageError.
         """
         connection = await self._lease(tenant)
         loop = asyncio.get_running_loop()
@@ -84,6 +85,8 @@ class Readers:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and loop.time() >= deadline:
                 text = f"Reading the database took longer than {seconds:g} s. Try again later"
                 raise ReadTimeoutError(text) from None
+            if (outage := outage_of(error)) is not None:
+                raise outage from error
             raise
         finally:
             interrupting.cancel()

@@ -1,0 +1,89 @@
+"""Whether the database takes writes, and how clients hear that it does not.
+
+A full disk, a foreign lock or a disk that fails are no defects of the code: they pass, or a person ends them. Each is
+an `OutageError` with a sentence and a time to retry. Other errors of SQLite are defects, and stay as they are.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Final
+
+from engine.errors import OutageError
+
+PATIENT_MILLISECONDS: Final = 5000
+IMPATIENT_MILLISECONDS: Final = 250
+"""Time for which a write waits for a foreign lock: while the database takes writes, and after it refused one. Writes
+follow one another, so each would wait for the whole time of all before it."""
+
+_PRIMARY_CODE: Final = 0xFF
+
+
+class StorageFullError(OutageError):
+    """507: there is no room for what should be stored."""
+
+    status = 507
+    code = "storage_full"
+    retry_after = 30
+
+
+class StorageUnavailableError(OutageError):
+    """503: the database is locked by another process, or cannot be read or written."""
+
+    code = "storage_unavailable"
+
+
+_LOCKED: Final = "Another process holds a lock on the database. Retry in a few seconds."
+_REASONS: Final = MappingProxyType(
+    {
+        sqlite3.SQLITE_BUSY: _LOCKED,
+        sqlite3.SQLITE_LOCKED: _LOCKED,
+        sqlite3.SQLITE_IOERR: "The disk of the state directory fails. See the log of the server and of the system.",
+        sqlite3.SQLITE_READONLY: "The database is read-only or was replaced. Restart the server once it is writable.",
+        sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check the state directory and its permissions.",
+        sqlite3.SQLITE_CORRUPT: "The database is damaged. Stop the server and restore a backup (ebb restore).",
+        sqlite3.SQLITE_NOTADB: "The database is damaged. Stop the server and restore a backup (ebb restore).",
+    }
+)
+
+
+def outage_of(error: sqlite3.Error) -> OutageError | None:
+    """Return the error that clients get for one of SQLite; None for a defect."""
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    if code == sqlite3.SQLITE_FULL:
+        return StorageFullError("The disk of the state directory is full. Free some space, then try again.")
+    return StorageUnavailableError(_REASONS[code]) if code in _REASONS else None
+
+
+class StorageHealth:
+    """The reason for which the last write was refused. Any thread may read it."""
+
+    def __init__(self) -> None:
+        self._failing: OutageError | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """A sentence; None while the database takes writes."""
+        return self._failing.message if self._failing is not None else None
+
+    @property
+    def patience(self) -> int:
+        """Milliseconds for which a write waits for a foreign lock."""
+        return PATIENT_MILLISECONDS if self._failing is None else IMPATIENT_MILLISECONDS
+
+    def fail(self, outage: OutageError) -> None:
+        """Note a refusal. The next write that succeeds ends it."""
+        self._failing = outage
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Note how a write inside ends, and raise its outages as OutageError."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if (outage := outage_of(error)) is None:
+                raise
+            self.fail(outage)
+            raise outage from error
+        self._failing = None

@@ -1,0 +1,54 @@
+"""A small write, again and again while the database refuses writes, so that its recovery is noticed without traffic."""
+
+import asyncio
+import logging
+import sqlite3
+from contextlib import suppress
+
+from app.storage.database import Database
+from engine.errors import OutageError
+
+PROBE_SECONDS = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+class StorageProbe:
+    """Owner of the task that looks at the health of a database and writes to one that is failing."""
+
+    def __init__(self, database: Database, *, seconds: float = PROBE_SECONDS) -> None:
+        self._database = database
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Look from now on, until `stop`."""
+        self._task = asyncio.create_task(self._look(), name="storage-probe")
+
+    async def stop(self) -> None:
+        """End the task."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(self._seconds)
+            if (reason := self._database.health.reason) is None:
+                continue
+            logger.error("nothing can be stored: %s", reason)
+            try:
+                await self._database.write(_write_something)
+            except OutageError:
+                continue
+            except Exception:
+                logger.exception("the database could not be probed")
+            else:
+                logger.info("the database takes writes again")
+
+
+def _write_something(connection: sqlite3.Connection) -> None:
+    """Write a page of the database without a change of its content."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute(f"PRAGMA user_version = {version}")

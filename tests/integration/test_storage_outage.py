@@ -1,0 +1,97 @@
+"""A full disk or a foreign lock: a sentence and a time to retry for clients, the truth in /health, and recovery."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from app.storage import health
+from app.storage_probe import StorageProbe
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.unit.fake_engine import FakeEngine
+
+CONVERSATIONS = "/api/conversations"
+
+
+@contextmanager
+def full_disk(server: RunningServer[FakeEngine]) -> Iterator[None]:
+    """Let the database grow no more, which SQLite reports as a full disk."""
+    writer = server.services.store.database._writer
+    pages = writer.execute("PRAGMA page_count").fetchone()[0]
+    before = writer.execute("PRAGMA max_page_count").fetchone()[0]
+    writer.execute(f"PRAGMA max_page_count = {pages}")
+    yield
+    writer.execute(f"PRAGMA max_page_count = {before}")
+
+
+@contextmanager
+def foreign_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of all writers, as another program may."""
+    other = sqlite3.connect(folder / "conversations.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    yield
+    other.execute("ROLLBACK")
+    other.close()
+
+
+async def refused(http: aiohttp.ClientSession) -> aiohttp.ClientResponse:
+    """Store conversations until one is refused: the pages in use may have room for some."""
+    for _ in range(1000):
+        response = await http.post(CONVERSATIONS, json={"title": "x" * 200})
+        if response.status != 201:
+            return response
+    raise AssertionError("nothing is refused")
+
+
+async def status_of(http: aiohttp.ClientSession, path: str) -> tuple[int, str, str | None]:
+    response = await http.get(path)
+    body = await response.json()
+    return response.status, body["status"], body["reason"]
+
+
+async def test_a_full_disk_is_507_and_health_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+        with full_disk(server):
+            response = await refused(http)
+            assert response.status == 507
+            assert response.headers["Retry-After"] == "30"
+            error = (await response.json())["error"]
+            assert error["code"] == "storage_full"
+            assert error["message"].startswith("The disk of the state directory is full. Free some space")
+            reason = f"Nothing can be stored: {error['message']}"
+            assert await status_of(http, "/health") == (200, "degraded", reason)
+            assert await status_of(http, "/ready") == (503, "degraded", reason)
+            completion = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x"})
+            assert completion.status == 200, "an answer that is not stored needs no disk"
+        assert (await http.post(CONVERSATIONS, json={})).status == 201
+        assert await status_of(http, "/ready") == (200, "ok", None)
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_locked_database_is_503_and_recovers_without_traffic(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(health, "PATIENT_MILLISECONDS", 20)
+    monkeypatch.setattr(health, "IMPATIENT_MILLISECONDS", 1)
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+        probe = StorageProbe(server.services.store.database, seconds=0.01)
+        probe.begin()
+        with foreign_lock(tmp_path):
+            response = await refused(http)
+            assert response.status == 503
+            assert response.headers["Retry-After"] == "5"
+            assert (await response.json())["error"]["code"] == "storage_unavailable"
+            assert (await status_of(http, "/ready"))[:2] == (503, "degraded")
+            assert (await http.get(CONVERSATIONS)).status == 200, "readers do not wait for writers"
+        async with asyncio.timeout(20):
+            while (await http.get("/ready")).status != 200:
+                continue
+        await probe.stop()
+    assert "the database takes writes again" in caplog.text
+    assert "Traceback" not in caplog.text

@@ -4,7 +4,7 @@ uvicorn on httptools limits neither the size of a request's head nor the time th
 closes a connection that says nothing. Here every wait for a client has a deadline:
 
     connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
-                                                          WRITE_SECONDS for each write that the client does not take
+                                             WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
 
 Time in which the server itself does not read (it answers an earlier request of the connection) does not count. What
 is refused here is answered by the application, so that it has headers, a name, a line in the log and a count like all
@@ -14,7 +14,9 @@ Made for uvicorn 0.54: it overrides what the parser and the transport call, and 
 """
 
 import asyncio
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from uvicorn._types import ASGI3Application, HTTPScope
@@ -27,9 +29,11 @@ from app.error_responses import TooSlowError
 from app.limits import (
     BODY_SECONDS,
     DISCARD_SECONDS,
+    DRAIN_SECONDS,
     HEAD_SECONDS,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
+    MAX_UNSENT_BYTES,
     MAX_URL_BYTES,
     WRITE_SECONDS,
 )
@@ -83,6 +87,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """asyncio."""
         super().connection_made(transport)
+        limit_unsent_bytes(transport)
         self._expect(HEAD_SECONDS, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -108,7 +113,7 @@ class HttpProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """asyncio: the client takes less than is written."""
         super().pause_writing()
-        self._sending = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+        self._expect_progress(self.loop.time() + DRAIN_SECONDS)
 
     def resume_writing(self) -> None:
         """asyncio: the client has taken it."""
@@ -187,6 +192,19 @@ class HttpProtocol(HttpToolsProtocol):
             self._receiving.cancel()
             self._receiving = None
 
+    def _expect_progress(self, until: float) -> None:
+        """Abort the connection if its client takes nothing in WRITE_SECONDS, or too little by `until`."""
+        unsent = self.transport.get_write_buffer_size()
+        seconds = min(WRITE_SECONDS, until - self.loop.time())
+
+        def look() -> None:
+            if self.loop.time() >= until or self.transport.get_write_buffer_size() >= unsent:
+                self.transport.abort()
+            else:
+                self._expect_progress(until)
+
+        self._sending = self.loop.call_later(seconds, look)
+
     def _cancel_write_deadline(self) -> None:
         if self._sending is not None:
             self._sending.cancel()
@@ -264,6 +282,16 @@ class _ChunkWriter:
 
     def write(self, piece: bytes) -> None:
         self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+
+def limit_unsent_bytes(transport: asyncio.Transport) -> None:
+    """Let the kernel take MAX_UNSENT_BYTES beyond what the client's window has room for; where it knows how."""
+    # tcp(7), TCP_NOTSENT_LOWAT. Sockets of other families, and other systems, are left as they are.
+    option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+    taken = transport.get_extra_info("socket")
+    if option is not None and taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError):
+            taken.setsockopt(socket.IPPROTO_TCP, option, MAX_UNSENT_BYTES)
 
 
 def _headers_too_large() -> HeadersTooLargeError:

@@ -63,8 +63,14 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 """For the whole body: the largest one needs 140 kB/s, a file to import 2 MB/s."""
 
-WRITE_SECONDS = 60.0
-"""For a client to take what was sent, before more is written."""
+WRITE_SECONDS = 20.0
+"""For a client to take anything of what was sent, while nothing more is written."""
+
+DRAIN_SECONDS = 60.0
+"""For a client to take most of what was sent, before more is written."""
+
+MAX_UNSENT_BYTES = 64 << 10
+"""Of a connection, in the kernel: what a client does not read should be noticed soon, and not fill megabytes."""
 
 KEEP_ALIVE_SECONDS = 75
 """For an idle connection. Longer than clients and proxies keep theirs (5 to 60 s), so that the end that reuses a

@@ -1,36 +1,107 @@
 """How late the event loop is: what a request waits for before anything of ours looks at it.
 
 A timer that should ring every PROBE_SECONDS tells how late it rang. A stop of the loop that is shorter than that may be
-missed, and a longer one seems shorter by at most as much.
+missed, and a longer one seems shorter by at most as much. While the timer is late by more than BLOCKED_SECONDS a thread
+takes the stack of the loop's thread, and the log gets it, one line a minute.
 """
 
 import asyncio
+import logging
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Final
 
 PROBE_SECONDS: Final = 0.02
 
+BLOCKED_SECONDS: Final = 0.05
+"""Of delay that people notice."""
+
+LOG_SECONDS: Final = 60.0
+STACK_DEPTH: Final = 8
+
+logger = logging.getLogger(__name__)
+
 
 class LoopLag:
-    """One timer on the running loop. `observe` gets seconds."""
+    """A timer on the running loop, and the thread that watches it."""
 
-    def __init__(self, observe: Callable[[float], None]) -> None:
+    def __init__(self, observe: Callable[[float], None], count_block: Callable[[], None] = lambda: None) -> None:
+        """Make the timer. observe: gets each delay in seconds. count_block: called for each beyond BLOCKED_SECONDS."""
         self._observe = observe
+        self._count_block = count_block
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._stopped = threading.Event()
+        self._watch: threading.Thread | None = None
+        # Used by the watching thread alone.
+        self._log = BlockLog()
 
     def begin(self) -> None:
-        """From now on."""
+        """Start the timer and the thread."""
+        self._set_timer()
+        self._watch = threading.Thread(
+            target=self._look_after, args=(threading.get_ident(),), name="loop-watch", daemon=True
+        )
+        self._watch.start()
+
+    def stop(self) -> None:
+        """Stop both."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._stopped.set()
+        if self._watch is not None:
+            self._watch.join()
+
+    def _set_timer(self) -> None:
         # Not the loop's own time, which stands still while callbacks run.
         self._due = time.monotonic() + PROBE_SECONDS
         self._timer = asyncio.get_running_loop().call_later(PROBE_SECONDS, self._ring)
 
-    def stop(self) -> None:
-        """No more."""
-        if self._timer is not None:
-            self._timer.cancel()
-
     def _ring(self) -> None:
-        self._observe(max(0.0, time.monotonic() - self._due))
-        self.begin()
+        late = max(0.0, time.monotonic() - self._due)
+        self._observe(late)
+        if late > BLOCKED_SECONDS:
+            self._count_block()
+        self._set_timer()
+
+    def _look_after(self, loop_thread: int) -> None:
+        """Notice a timer that is late, each time once. Runs in a thread of its own."""
+        noticed = 0.0
+        while not self._stopped.wait(BLOCKED_SECONDS / 2):
+            due, now = self._due, time.monotonic()
+            if now - due > BLOCKED_SECONDS and due != noticed:
+                noticed = due
+                self._log.note(sys._current_frames().get(loop_thread), now - due, now)
+
+
+class BlockLog:
+    """One line a minute about blocks of the loop, with the stack of the one that it is written in."""
+
+    def __init__(self) -> None:
+        self._num_others = 0
+        self._may_write_at = 0.0
+
+    def note(self, frame: FrameType | None, late: float, now: float) -> None:
+        """Log a block that has lasted `late` seconds so far, or count it for the next line."""
+        if now < self._may_write_at:
+            self._num_others += 1
+            return
+        stack = short_stack(frame) if frame is not None else "unknown"
+        logger.warning(
+            "the event loop has been blocked for more than %d ms, %d other times since the last such line; it is in %s",
+            late * 1e3,
+            self._num_others,
+            stack,
+        )
+        self._num_others, self._may_write_at = 0, now + LOG_SECONDS
+
+
+def short_stack(frame: FrameType) -> str:
+    """Write the innermost frames in a line, the innermost first."""
+    frames = traceback.extract_stack(frame, STACK_DEPTH)
+    return " < ".join(f"{each.name} ({Path(each.filename).name}:{each.lineno})" for each in reversed(frames))

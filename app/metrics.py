@@ -47,6 +47,11 @@ class Metrics:
             buckets=LAG_SECONDS,
             registry=self._registry,
         )
+        self.loop_blocks = Counter(
+            "ebb_event_loop_blocks",
+            "Times that the event loop was late by more than 50 ms; the log has the stack, once a minute",
+            registry=self._registry,
+        )
 
         self.limits_reached = Counter(
             "ebb_limits_reached",

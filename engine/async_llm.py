@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from engine.config import EngineConfig
@@ -26,14 +27,17 @@ STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
 FLUSH_SECONDS = 2.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
+MOST_MERGED = 64
+"""Unread outputs that a reader gets as one."""
+
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
 logger = logging.getLogger(__name__)
 
 
 class RequestStream(AsyncIterator[RequestOutput]):
-    """News of one request, for one reader or one listener. Outputs that nobody has read yet merge into one, so a slow
-    reader costs its text only.
+    """News of one request, for one reader or one listener. A late reader gets unread outputs merged, MOST_MERGED at a
+    time: neither a token nor a frame costs more because of what is unread.
 
     Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
     """
@@ -47,7 +51,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self.reasoning_before = reasoning_before
         self.params: SamplingParams = request.sampling
         self._abort = abort
-        self._pending: RequestOutput | None = None
+        self._pending = deque[RequestOutput]()
         self._reader: asyncio.Future[None] | None = None
         self._hear: Callable[[RequestOutput], bool] | None = None
         self._ended = False
@@ -58,8 +62,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         other."""
         if self._has_failed:
             return
-        before = self._pending
-        if before is None and self._hear is not None:
+        if not self._pending and self._hear is not None:
             try:
                 if self._hear(output):
                     return
@@ -68,7 +71,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
             except BaseException:
                 self._fail()
                 return
-        self._pending = output if before is None else joined((before, output))
+        self._pending.append(output)
         self._wake_reader()
 
     def _wake_reader(self) -> None:
@@ -79,7 +82,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         """End the stream with an error after its listener raised, and abort the request."""
         logger.exception("%s: the listener of a stream failed; the stream ends with an error", self.request_id)
         self._has_failed, self._hear = True, None
-        self._pending = RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)
+        self._pending = deque([RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)])
         self._wake_reader()
         self._abort(self.request_id)
 
@@ -90,18 +93,19 @@ class RequestStream(AsyncIterator[RequestOutput]):
         nothing is offered until that is read. `hear` must not block.
         """
         self._hear = hear
-        if (pending := self._pending) is not None:
-            self._pending = None
-            self.put(pending)
+        unread, self._pending = self._pending, deque()
+        while unread and not self._pending and not self._has_failed:
+            self.put(_merged(unread))
+        if not self._has_failed:
+            self._pending.extend(unread)
 
     async def __anext__(self) -> RequestOutput:
         if self._ended:
             raise StopAsyncIteration
-        if self._pending is None:
+        if not self._pending:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
-        output, self._pending = self._pending, None
-        assert output is not None
+        output = _merged(self._pending)
         self._ended = output.finished
         return output
 
@@ -114,6 +118,12 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
+    """Take the first MOST_MERGED of the outputs, as one."""
+    taken = [outputs.popleft() for _ in range(min(MOST_MERGED, len(outputs)))]
+    return taken[0] if len(taken) == 1 else joined(taken)
 
 
 class AsyncLLMEngine:

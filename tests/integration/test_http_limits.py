@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
@@ -79,7 +80,7 @@ async def client(api: Api) -> AsyncIterator[Client]:
 @pytest.fixture
 def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the server is made; a fifth of a second instead of many."""
-    for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS"):
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
         monkeypatch.setattr(http_protocol, name, 0.2)
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
 
@@ -212,31 +213,78 @@ async def test_a_late_head_does_not_end_the_answer_before_it(short_deadlines: No
     assert (await client.answer()).status == 408
 
 
-async def test_a_client_that_takes_nothing_does_not_hold_its_connection(short_deadlines: None, tmp_path: Path) -> None:
+class InPieces(Response):
+    """A large answer, sent as files are: each MiB waits until the one before is taken."""
+
+    def __init__(self, ended: asyncio.Event) -> None:
+        super().__init__(bytes(64 << 20))
+        self.ended = ended
+
+    async def __call__(self, *arguments: Any) -> None:
+        send = arguments[2]
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        for start in range(0, len(self.body), 1 << 20):
+            more = start + (1 << 20) < len(self.body)
+            await send({"type": "http.response.body", "body": self.body[start : start + (1 << 20)], "more_body": more})
+        self.ended.set()
+
+
+@asynccontextmanager
+async def large_answer(folder: Path) -> AsyncIterator[tuple[Client, asyncio.Event]]:
     ended = asyncio.Event()
 
     async def large(request: Request) -> Response:
-        return Watched(bytes(64 << 20))
-
-    class Watched(Response):
-        async def __call__(self, *arguments: Any) -> None:
-            # In pieces, as files are sent: each waits until the one before is taken.
-            send = arguments[2]
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            for start in range(0, len(self.body), 1 << 20):
-                more = start + (1 << 20) < len(self.body)
-                await send(
-                    {"type": "http.response.body", "body": self.body[start : start + (1 << 20)], "more_body": more}
-                )
-            ended.set()
+        return InPieces(ended)
 
     async with (
-        running_server(tmp_path, FakeEngine(), routes=[Route("/large", large)]) as server,
+        running_server(folder, FakeEngine(), routes=[Route("/large", large)]) as server,
         connected(server) as client,
     ):
         client.send(b"GET /large HTTP/1.1\r\n" + HEAD + b"\r\n")
-        async with asyncio.timeout(20):
-            await ended.wait()
+        yield client, ended
+
+
+async def test_client_that_takes_nothing_loses_its_connection(short_deadlines: None, tmp_path: Path) -> None:
+    async with large_answer(tmp_path) as (_, ended), asyncio.timeout(20):
+        await ended.wait()
+
+
+async def test_client_that_takes_little_by_little_gets_all(
+    short_deadlines: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "DRAIN_SECONDS", 20.0)
+    async with large_answer(tmp_path) as (client, _), asyncio.timeout(20):
+        num_bytes = 0
+        for _ in range(12):
+            num_bytes += len(await client.reader.read(1 << 18))
+            # Twelve pauses together are longer than the time within which something must be taken.
+            await asyncio.sleep(0.05)
+        while num_bytes < 64 << 20:
+            piece = await client.reader.read(1 << 20)
+            assert piece, "the connection was cut"
+            num_bytes += len(piece)
+
+
+def test_kernel_keeps_little_of_what_is_not_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as _:
+        taken, _ = server.accept()
+        with taken:
+            http_protocol.limit_unsent_bytes(cast(asyncio.Transport, _TransportOf(taken)))
+            taken.setblocking(False)
+            num_bytes = 0
+            with suppress(BlockingIOError):
+                while num_bytes < 64 << 20:
+                    num_bytes += taken.send(bytes(1 << 14))
+    assert num_bytes < 1 << 20
+
+
+class _TransportOf:
+    def __init__(self, taken: socket.socket) -> None:
+        self._taken = taken
+
+    def get_extra_info(self, name: str) -> socket.socket:
+        assert name == "socket"
+        return self._taken
 
 
 @pytest.mark.parametrize(

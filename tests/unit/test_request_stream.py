@@ -1,13 +1,15 @@
 """News of one request: what a reader that is late, and a listener, are told."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
 
 from cache_tiers.block_key import BlockKey
-from engine.async_llm import RequestStream
-from engine.outputs import RequestOutput
+from engine import async_llm
+from engine.async_llm import MOST_MERGED, RequestStream
+from engine.outputs import RequestOutput, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 
@@ -27,6 +29,41 @@ async def test_what_nobody_has_read_yet_merges(stream: RequestStream) -> None:
     assert await anext(stream) == RequestOutput("r", "one two ", (1, 2), reasoning="hm")
     stream.put(LAST)
     assert [output async for output in stream] == [LAST]
+
+
+async def test_unread_stream_costs_only_what_is_new(stream: RequestStream, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged = list[int]()
+
+    def count(outputs: Sequence[RequestOutput]) -> RequestOutput:
+        merged.append(len(outputs))
+        return joined(outputs)
+
+    monkeypatch.setattr(async_llm, "joined", count)
+    for number in range(1000):
+        stream.put(RequestOutput("r", f"{number} ", (number,)))
+    assert merged == []
+    stream.put(LAST)
+    outputs = [output async for output in stream]
+    assert sum(merged) <= 1001
+    assert max(len(output.token_ids) for output in outputs) == MOST_MERGED
+    assert [id_ for output in outputs for id_ in output.token_ids] == [*range(1000), 3]
+
+
+async def test_listener_is_offered_unread_output_in_pieces(stream: RequestStream) -> None:
+    for number in range(200):
+        stream.put(RequestOutput("r", "", (number,)))
+    heard = list[int]()
+
+    def hear(output: RequestOutput) -> bool:
+        if len(heard) >= 100:
+            return False
+        heard.extend(output.token_ids)
+        return True
+
+    stream.listen(hear)
+    stream.put(LAST)
+    outputs = [output async for output in stream]
+    assert [*heard, *(id_ for output in outputs for id_ in output.token_ids)] == [*range(200), 3]
 
 
 async def test_a_reader_that_waits_is_woken_once_for_all_that_came(stream: RequestStream) -> None:

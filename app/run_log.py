@@ -7,6 +7,7 @@ back, what it missed is sent as one event under the last number. Nothing here to
 """
 
 import asyncio
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Sequence
@@ -20,6 +21,9 @@ from app.sse import encode_json, event_frame, farewell_frame
 
 OPENING = 1
 MAX_DIGITS = 15
+
+MOST_NEWS = 256
+"""Deltas that a cursor gets at once."""
 
 
 class RunLog:
@@ -82,9 +86,9 @@ class RunLog:
         """The thoughts so far; None if there are none."""
         return self._said.of(0, len(self._numbers), thoughts=True) or None
 
-    def deltas_from(self, index: int) -> list[Delta]:
-        """All deltas but the first `index`."""
-        return [self._delta_at(at) for at in range(index, len(self._numbers))]
+    def deltas_from(self, index: int, most: int = sys.maxsize) -> list[Delta]:
+        """Return up to `most` deltas behind the first `index`."""
+        return [self._delta_at(at) for at in range(index, min(len(self._numbers), index + most))]
 
     def open(self, opening: dict[str, Any]) -> None:
         """The data of event 1, where it was not known when the log was made; before anybody follows."""
@@ -121,13 +125,16 @@ class RunLog:
         return int(number) if is_known else None
 
     async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
-        """All deltas after number `after`, as they come. Ends when nothing more comes."""
+        """Yield all deltas after number `after`, as they come, MOST_NEWS at a time. End when nothing more comes."""
         index = bisect_right(self._numbers, after)
         while True:
             if index < len(self._numbers):
-                fresh = self.deltas_from(index)
+                fresh = self.deltas_from(index, MOST_NEWS)
                 index += len(fresh)
                 yield fresh
+                if len(fresh) == MOST_NEWS:
+                    # A log may be long, and a connection may take all of it at once.
+                    await asyncio.sleep(0)
             elif self._closing is not None or self._interrupted:
                 return
             else:

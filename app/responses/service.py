@@ -1,5 +1,6 @@
 """Responses over conversations and runs: what one follows, and what becomes of it."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from app.backend import Backend
 from app.engine_host import EngineHost
 from app.ids import new_id
 from app.kv_erasure import KVErasure
+from app.prompts import LONG_TEXT
 from app.records import Conversation, Message
 from app.responses.record import ResponseRecord, message_id_of
 from app.responses.retold import Retold
@@ -123,11 +125,18 @@ class Responses:
         run = self._runs.get(answer.run_id, self._store.tenant)
         return StoredResponse(record, answer if run is None else run.answer_so_far, run)
 
-    def retell(self, response: StoredResponse) -> Run | Retold:
-        """What its events come from. Raises NotReadyError where that takes a tokenizer and there is none."""
+    async def retell(self, response: StoredResponse) -> Run | Retold:
+        """Find what its events come from. Raises NotReadyError where that takes a tokenizer and there is none.
+
+        Long answers are read in a thread, one at a time.
+        """
         if response.run is not None:
             return response.run
-        return Retold.of(response.answer, self._host.require())
+        engine, num_bytes = self._host.require(), len(response.answer.tokens.ids)
+        if num_bytes < LONG_TEXT:
+            return Retold.of(response.answer, engine)
+        async with self._gate.long_text(num_bytes):
+            return await asyncio.to_thread(Retold.of, response.answer, engine)
 
     async def cancel(self, response_id: str) -> StoredResponse:
         """Stop it, if it has not ended; returns it.

@@ -1,10 +1,12 @@
 """The log of a stored answer is that of its run, token by token."""
 
+import asyncio
 from dataclasses import replace
 
 from app.deltas import Delta
 from app.records import Message
 from app.responses.retold import Retold
+from app.run_log import MOST_NEWS
 from app.token_history import MessageTokens, pack_ids
 from models.thinking import Thinking
 from tests.unit.fake_engine import END, START, WORDS, FakeEngine
@@ -56,3 +58,23 @@ async def test_thoughts_are_deltas_of_their_own_and_their_marks_count() -> None:
 async def test_a_thought_of_another_tokenizer_comes_in_one_piece_too() -> None:
     thought = replace(answer("hello", [WORDS, WORDS + 1, WORDS + 2]), reasoning="hm")
     assert await deltas_of(thought) == [Delta(3, "hm", is_thought=True), Delta(4, "hello")]
+
+
+async def test_long_answer_is_told_in_bounded_pieces() -> None:
+    count = 3 * MOST_NEWS + 5
+    words = [WORDS + number % 10 for number in range(count)]
+    log = Retold.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log
+    turns, pieces = 0, list[int]()
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(take_turns())
+    async for deltas in log.news(0):
+        pieces.append(len(deltas))
+    other.cancel()
+    assert pieces == [MOST_NEWS] * 3 + [5]
+    assert turns >= 3

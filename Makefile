@@ -144,6 +144,8 @@ clean: ## remove all that was built or installed here; chats and models stay
 
 test-setup: setup .make/dev
 	@scripts/get-test-tools
+	@echo "==> Preparing the model and the kernels of the tests"
+	@PYTHONPATH=. $(BIN)/python scripts/prepare_tests.py "$${EBB_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/ebb}"
 
 web-test: .make/node_modules web/src/services/schema.d.ts
 	@echo "==> Checking and testing the web page"

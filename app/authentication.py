@@ -9,12 +9,13 @@ from app.error_responses import ForbiddenError, UnauthorizedError, error_respons
 from app.key_ring import KeyRing
 from app.middleware import is_same_origin
 from app.principal import Principal
+from app.proxies import KeylessProxyCheck
 
 COOKIE = "ebb_login"
 
 
 class Authentication:
-    """Puts the principal into the request's state, or answers 401 and 403. It writes nothing.
+    """Middleware that puts the principal into the request's state, or answers 401 and 403. It writes nothing.
 
     The state's `principal` is None on open routes whose caller shows nothing that is worth anything.
     """
@@ -22,9 +23,10 @@ class Authentication:
     def __init__(self, app: ASGIApp, ring: KeyRing) -> None:
         self._app = app
         self._ring = ring
+        self._proxies = KeylessProxyCheck(is_open_by_choice=ring.demand == "never")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Authenticate the request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -32,11 +34,25 @@ class Authentication:
         headers = Headers(scope=scope)
         principal = principal_of(headers, self._ring)
         scope["state"]["principal"] = principal
-        refusal = _refusal(scope["path"], headers, principal)
+        refusal = self._refusal(scope["path"], headers, principal)
         if refusal is None:
             await self._app(scope, receive, send)
         else:
             await error_response(refusal)(scope, receive, send)
+
+    def _refusal(
+        self, path: str, headers: Headers, principal: Principal | None
+    ) -> UnauthorizedError | ForbiddenError | None:
+        if not self._ring.demands_keys and (reason := self._proxies.refusal(headers)) is not None:
+            return ForbiddenError(reason, code="keys_needed_behind_proxy")
+        access = access_of(path)
+        if access == "open":
+            return None
+        if principal is None:
+            return UnauthorizedError(shown_key(headers) is not None)
+        if access == "admin" and principal.scope != "admin":
+            return ForbiddenError("This takes a key of scope admin", code="admin_scope_required")
+        return None
 
 
 def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
@@ -48,17 +64,6 @@ def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
         return ring.by_key(key)
     login = shown_login(headers)
     return ring.by_login(login) if login is not None else None
-
-
-def _refusal(path: str, headers: Headers, principal: Principal | None) -> UnauthorizedError | ForbiddenError | None:
-    access = access_of(path)
-    if access == "open":
-        return None
-    if principal is None:
-        return UnauthorizedError(shown_key(headers) is not None)
-    if access == "admin" and principal.scope != "admin":
-        return ForbiddenError("This takes a key of scope admin", code="admin_scope_required")
-    return None
 
 
 def shown_key(headers: Headers) -> str | None:

@@ -24,7 +24,7 @@ from app.options import (
     size_from,
     switch,
 )
-from app.origins import parse_origins
+from app.origins import parse_origins, parse_public_url
 from app.tenant_weights import parse_weights
 from cache_tiers.cpu.eviction import EvictionName
 from engine.config import EngineConfig, TierConfig
@@ -55,6 +55,7 @@ class Settings:
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
+    public_url: the origin under which a proxy makes the server known, empty without one.
     otlp_endpoint: URL that traces are sent to; empty without tracing.
     without_keys: nobody has to show a key, wherever the server listens.
     """
@@ -92,6 +93,7 @@ class Settings:
     redis_memory: int = 2 << 30
     chat_titles: str = "model"
     no_prefix_cache: bool = False
+    public_url: str = ""
     cors_origins: tuple[str, ...] = ()
     log_format: LogFormat = "text"
     log_messages: bool = False
@@ -237,6 +239,7 @@ OPTIONS = (
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
+    Option("public-url", parse_public_url, "URL", "where people open it, if a proxy keeps that name (default: none)"),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
     Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),

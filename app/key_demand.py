@@ -3,7 +3,7 @@
 from typing import Literal
 
 from app.config import Settings
-from app.middleware import is_loopback
+from app.loopback import is_loopback
 from app.storage.keys import count_keys
 
 Demand = Literal["once made", "always", "never"]

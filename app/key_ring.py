@@ -82,6 +82,11 @@ class KeyRing:
         """Whether a client must show one."""
         return self._demand == "always" or (self._demand == "once made" and bool(self._contents.keys))
 
+    @property
+    def demand(self) -> Demand:
+        """The rule by which keys are demanded."""
+        return self._demand
+
     def by_key(self, text: str) -> Principal | None:
         """Who shows this key; None if it opens nothing."""
         key = self._contents.keys.get(key_id_of(text) or "")

@@ -18,6 +18,17 @@ def parse_origins(text: str) -> tuple[str, ...]:
     return origins
 
 
+def parse_public_url(text: str) -> str:
+    """Parse the URL under which people open the server, such as `https://chat.example`, to its origin.
+
+    Raises ValueError for what is no origin: another path than /, capital letters, a default port.
+    """
+    origin = text.removesuffix("/")
+    if not _is_origin(origin) or urlsplit(origin).scheme not in ("http", "https"):
+        raise ValueError(f"{text!r} is no address of a server; write it like https://chat.example, without a path")
+    return origin
+
+
 def _is_origin(text: str) -> bool:
     try:
         url = urlsplit(text)

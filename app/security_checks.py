@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from app.config import Settings
 from app.finding import Finding
 from app.key_demand import keys_required
-from app.middleware import is_loopback
+from app.loopback import is_loopback
 from app.storage.keys import count_keys
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
@@ -39,10 +39,18 @@ def check_keys(settings: Settings) -> Finding:
             advice = "ebb keys create NAME"
             return Finding("warn", "keys", "required of every client, and there is none that opens anything", advice)
         return Finding("ok", "keys", f"required of every client; {valid} of them open something (ebb keys list)")
-    if is_loopback(settings.host):
-        return Finding("ok", "keys", "none: every user and program of this machine may read and delete every chat")
-    text = "none: whoever reaches the port may read and delete every chat, use the model and read /metrics"
-    return Finding("warn", "keys", text, "leave --without-keys away, and give people keys (ebb keys create NAME)")
+    advice = "leave --without-keys away, and give people keys (ebb keys create NAME)"
+    if not is_loopback(settings.host):
+        text = "none: whoever reaches the port may read and delete every chat, use the model and read /metrics"
+        return Finding("warn", "keys", text, advice)
+    if settings.without_keys:
+        text = "none: every user and program of this machine, and everyone that a proxy lets in, may read every chat"
+        return Finding("warn" if settings.public_url else "ok", "keys", text, advice if settings.public_url else "")
+    if settings.public_url:
+        text = f"none: requests that a proxy passes on from {settings.public_url} are refused"
+        return Finding("warn", "keys", text, "make a key (ebb keys create NAME)")
+    text = "none: every user and program of this machine may read and delete every chat; proxied requests are refused"
+    return Finding("ok", "keys", text)
 
 
 def check_cors(settings: Settings) -> Finding:

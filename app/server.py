@@ -27,10 +27,12 @@ from app.config import Settings
 from app.engine_host import EngineHost
 from app.error_responses import on_ebb_error, on_http_error
 from app.faults import Faults
+from app.host_names import HostNames
 from app.http_protocol import HttpProtocol
 from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
-from app.middleware import OriginGuard, cors, is_loopback
+from app.loopback import is_loopback
+from app.middleware import OriginGuard, cors
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
 from app.routes.api import ROUTES
@@ -60,6 +62,7 @@ def make_app(
     services: Services,
     *,
     bound_host: str = "127.0.0.1",
+    public_url: str = "",
     static: Path = STATIC,
     cors_origins: tuple[str, ...] = (),
     log_messages: bool = False,
@@ -67,7 +70,8 @@ def make_app(
 ) -> Starlette:
     """The ASGI application. It opens and closes nothing: `services` belong to the caller.
 
-    bound_host: the address that the server listens on; on loopback, requests for other names are refused.
+    bound_host: the address that the server listens on. public_url: where people open it, "" without a proxy. Requests
+    for other names are refused, unless keys are always demanded.
     cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
     begin_trace: called with every request; None without tracing.
     """
@@ -77,13 +81,14 @@ def make_app(
         services.metrics.limits_reached.labels(error.limit).inc()
         return on_ebb_error(request, error)
 
+    names = HostNames(bound_host, public_url, services.ring.demand)
     app = Starlette(
         routes=[*ROUTES, *openapi.routes, *page_routes(static)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
             Middleware(Faults),
-            Middleware(OriginGuard, bound_host=bound_host, allowed_origins=cors_origins),
+            Middleware(OriginGuard, names=names, allowed_origins=cors_origins),
             Middleware(Authentication, ring=services.ring),
         ],
         exception_handlers={
@@ -94,6 +99,7 @@ def make_app(
     )
     app.state.services = services
     app.state.gates = services.gates
+    app.state.public_url = public_url
     return app
 
 
@@ -151,6 +157,7 @@ async def _serve(
             make_app(
                 services,
                 bound_host=settings.host,
+                public_url=settings.public_url,
                 cors_origins=settings.cors_origins,
                 log_messages=settings.log_messages,
                 begin_trace=tracing.begin if tracing is not None else None,

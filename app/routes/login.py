@@ -55,7 +55,9 @@ def _check_origin(request: Request) -> None:
 
 
 def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
-    secure = request.url.scheme == "https"
+    # A proxy on another machine is not trusted to say which scheme was used, but the name it keeps was opened there.
+    opened_at = f"https://{request.headers.get('host', '')}"
+    secure = request.url.scheme == "https" or opened_at == request.app.state.public_url
     response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")
 
 

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from app.backend import Backend
 from app.engine_host import EngineHost
 from app.http_protocol import HttpProtocol
+from app.key_demand import Demand
 from app.limits import KEEP_ALIVE_SECONDS
 from app.request_context import BeginTrace
 from app.server import make_app
@@ -94,20 +95,26 @@ async def running_server(
     ready: bool = True,
     static: Path | None = None,
     cors_origins: tuple[str, ...] = (),
+    bound_host: str = "127.0.0.1",
+    public_url: str = "",
+    demand: Demand = "once made",
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting.
 
-    routes: more than the application has."""
+    bound_host: the address that the application believes to listen on. routes: more than the application has.
+    """
     host = EngineHost()
-    services = await Services.open(state_dir / "conversations.db", host)
+    services = await Services.open(state_dir / "conversations.db", host, demand=demand)
     await engine.start()
     if ready:
         host.ready(engine, "identity")
     app = make_app(
         services,
+        bound_host=bound_host,
+        public_url=public_url,
         static=static if static is not None else state_dir / "static",
         cors_origins=cors_origins,
         log_messages=log_messages,

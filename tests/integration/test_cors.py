@@ -50,6 +50,27 @@ async def test_a_page_that_cannot_read_answers_cannot_spend_the_model_either(
     assert api.engine.requests == []
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Origin": FOREIGN}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
+)
+async def test_foreign_page_reads_nothing_below_the_api(http: aiohttp.ClientSession, headers: dict[str, str]) -> None:
+    """An image or a script tag sends such a request without asking."""
+    for path in ("/api/conversations", "/api/login", "/api/search?q=x", "/v1/models", "/metrics", "/api/nothing"):
+        refused = await http.get(path, headers=headers)
+        assert (refused.status, (await refused.json())["error"]["code"]) == (403, "forbidden"), path
+    assert (await http.head("/api/conversations", headers=headers)).status == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+async def test_own_page_and_typed_address_read_the_api(http: aiohttp.ClientSession, site: str) -> None:
+    assert (await http.get("/api/conversations", headers={"Sec-Fetch-Site": site})).status == 200
+
+
+async def test_links_from_elsewhere_lead_to_the_page(http: aiohttp.ClientSession) -> None:
+    for path in ("/", "/c/conv_1", "/health"):
+        assert (await http.get(path, headers={"Sec-Fetch-Site": "cross-site"})).status == 200, path
+
+
 async def test_clients_that_are_no_browsers_are_not_asked_where_they_come_from(http: aiohttp.ClientSession) -> None:
     assert (await http.post("/v1/completions", json=COMPLETION)).status == 200
 
@@ -82,6 +103,52 @@ async def test_nobody_else_is_let_in_with_it(open_http: aiohttp.ClientSession, o
     assert post.status == 403
     for response in (preflight, post, await open_http.get("/v1/models", headers={"Origin": origin})):
         assert "Access-Control-Allow-Origin" not in response.headers
+
+
+OPENAI_NODE = (
+    "authorization,content-type,openai-organization,openai-project,openai-beta,idempotency-key,x-stainless-arch,"
+    "x-stainless-helper-method,x-stainless-lang,x-stainless-os,x-stainless-package-version,x-stainless-retry-count,"
+    "x-stainless-runtime,x-stainless-runtime-version,x-stainless-timeout"
+)
+ANTHROPIC_NODE = (
+    "anthropic-beta,anthropic-dangerous-direct-browser-access,anthropic-version,content-type,x-api-key,"
+    "x-stainless-arch,x-stainless-lang,x-stainless-os,x-stainless-package-version,x-stainless-retry-count,"
+    "x-stainless-runtime,x-stainless-runtime-version,x-stainless-timeout"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "headers"),
+    [
+        ("/v1/chat/completions", "POST", OPENAI_NODE),
+        ("/v1/messages", "POST", ANTHROPIC_NODE),
+        ("/api/conversations/conv_1", "PATCH", "authorization,content-type,if-match"),
+        ("/api/drafts", "PUT", "authorization,content-type"),
+        ("/v1/responses/resp_1", "DELETE", "authorization"),
+    ],
+)
+async def test_preflights_of_official_clients_are_granted(
+    open_http: aiohttp.ClientSession, path: str, method: str, headers: str
+) -> None:
+    asked = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
+    granted = await open_http.options(path, headers={"Origin": ALLOWED, **asked})
+    assert granted.status == 200, await granted.text()
+    allowed = granted.headers["Access-Control-Allow-Headers"].replace(" ", "").lower().split(",")
+    assert set(headers.split(",")) <= set(allowed)
+    assert method in granted.headers["Access-Control-Allow-Methods"]
+
+
+async def test_preflight_from_public_page_to_local_network_is_granted(open_http: aiohttp.ClientSession) -> None:
+    asked = {"Origin": ALLOWED, "Access-Control-Request-Private-Network": "true", **PREFLIGHT}
+    granted = await open_http.options("/v1/completions", headers=asked)
+    assert (granted.status, granted.headers["Access-Control-Allow-Private-Network"]) == (200, "true")
+
+
+async def test_allowed_page_reads_version_tags_and_pauses(open_http: aiohttp.ClientSession) -> None:
+    answer = await open_http.get("/api/conversations", headers={"Origin": ALLOWED, "Sec-Fetch-Site": "cross-site"})
+    assert answer.status == 200
+    exposed = answer.headers["Access-Control-Expose-Headers"].lower().split(", ")
+    assert {"etag", "retry-after", "x-request-id", "request-id"} <= set(exposed)
 
 
 async def test_an_origin_that_is_no_url_is_foreign_and_no_fault(http: aiohttp.ClientSession) -> None:

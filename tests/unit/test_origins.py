@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.origins import parse_origins
+from app.origins import parse_origins, parse_public_url
 
 
 def test_origins_are_taken_as_they_are_written() -> None:
@@ -39,3 +39,14 @@ def test_origins_are_taken_as_they_are_written() -> None:
 def test_what_no_browser_sends_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"write it like https://chat\.example"):
         parse_origins(text)
+
+
+def test_public_url_is_an_origin_with_or_without_a_slash() -> None:
+    assert parse_public_url("https://ebb.example/") == parse_public_url("https://ebb.example") == "https://ebb.example"
+    assert parse_public_url("http://192.168.1.5:8080") == "http://192.168.1.5:8080"
+
+
+@pytest.mark.parametrize("text", ["ebb.example", "https://ebb.example/chat", "ftp://ebb.example", "*", "", "https://"])
+def test_public_url_with_a_path_or_no_scheme_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no address of a server"):
+        parse_public_url(text)

@@ -85,6 +85,14 @@ async def test_an_address_of_the_network_demands_keys_that_open_something(tmp_pa
     await store.close()
 
 
+def test_keyless_server_behind_a_proxy_is_warned_of(tmp_path: Path) -> None:
+    refused = settings(tmp_path, public_url="https://ebb.example")
+    assert "https://ebb.example are refused make a key" in warning(security_checks.check_keys(refused))
+    open_to_all = settings(tmp_path, public_url="https://ebb.example", without_keys="true")
+    assert "everyone that a proxy lets in" in warning(security_checks.check_keys(open_to_all))
+    assert "proxied requests are refused" in security_checks.check_keys(settings(tmp_path)).text
+
+
 def test_loopback_in_all_its_names_is_this_machine_only(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "localhost", "::1"):
         assert security_checks.check_address(settings(tmp_path, host=host)).level == "ok"

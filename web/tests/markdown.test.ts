@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { lex, outline, renderBlock } from "../src/services/markdown";
+import { lex, outline, renderBlock, sanitise } from "../src/services/markdown";
 import { loadMath } from "../src/services/math";
 import { setMath } from "../src/services/math_tokens";
 
@@ -21,6 +21,8 @@ const HOSTILE = [
   "[a](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
   "[a](vbscript:msgbox)",
   '[a](https://x.test "onmouseover=alert(1)")',
+  '[a](https://x.test "<a href= onmouseover=alert(1) x=")',
+  "[a](https://x.test '<a href=\" autofocus onfocus=alert(1) x=\"')",
   '[a](<https://x.test/" onmouseover="alert(1)>)',
   "![a](https://x.test/pixel.png)",
   '![a" onerror="alert(1)](x)',
@@ -58,6 +60,22 @@ describe("what a model writes", () => {
     expect(link?.getAttribute("href")).toBe("https://example.org/tides");
     expect(link?.target).toBe("_blank");
     expect(link?.rel).toBe("noopener noreferrer");
+  });
+
+  it("opens every link so, in whatever order its attributes are written", () => {
+    const host = document.createElement("div");
+    host.innerHTML = sanitise('<a title="t" href="https://x.test">a</a> <a\nhref="https://x.test">b</a> <a>c</a>');
+    expect([...host.querySelectorAll("a")].map(({ target, rel }) => [target, rel])).toEqual([
+      ["_blank", "noopener noreferrer"],
+      ["_blank", "noopener noreferrer"],
+      ["", ""],
+    ]);
+  });
+
+  it("keeps the title of a link as it was written, whatever it looks like", () => {
+    const title = "<a href= onmouseover=alert(1) x=";
+    const link = render(`[a](https://x.test "${title}")`).querySelector("a");
+    expect([link?.title, link?.target, link?.getAttributeNames().sort()]).toEqual([title, "_blank", ["href", "rel", "target", "title"]]);
   });
 
   it("keeps the boxes of a task list, which nobody can tick", () => {

@@ -80,8 +80,15 @@ export function renderInline(token: Token): string {
   return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));
 }
 
+// On the element and not in the text that comes out: there a title may look like the start of a link.
+DOMPurify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName !== "A" || !node.hasAttribute("href")) return;
+  node.setAttribute("target", "_blank");
+  node.setAttribute("rel", "noopener noreferrer");
+});
+
 export function sanitise(html: string): string {
-  return DOMPurify.sanitize(html, PURIFY).replace(/<a href=/g, '<a target="_blank" rel="noopener noreferrer" href=');
+  return DOMPurify.sanitize(html, PURIFY);
 }
 
 function escapeHtml(text: string): string {

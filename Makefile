@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-neighbour bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -117,6 +117,9 @@ bench-warm: setup .make/dev ## measure chats that come up from Redis while their
 
 bench-tenants: setup .make/dev ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
 	@$(BIN)/python -m bench.tenants $(ARGS)
+
+bench-flood: setup .make/dev ## measure what a flood of one tenant's prompts costs another's prefix hits; JSON and table in bench/results
+	@$(BIN)/python -m bench.flood $(ARGS)
 
 bench-neighbour: setup .make/dev ## measure a tenant alongside a hostile one, an hour; JSON and table in bench/results
 	@$(BIN)/python -m bench.neighbour $(ARGS)

@@ -149,9 +149,14 @@ async def settle(server: EbbServer, seconds: float = 1.0) -> bool:
 
     The bound is the server's own promise for an idle Redis: what is not written by then may be lost by a kill.
     """
+    return await settle_client(server.client, seconds)
+
+
+async def settle_client(client: LoadClient, seconds: float) -> bool:
+    """Wait as `settle` does. client: its key, if the server wants one, is an administrator's."""
     deadline = time.perf_counter() + seconds
     while True:
-        metrics = await server.client.metrics()
+        metrics = await client.metrics()
         settled = not any(metrics.get(name) for name in BACKLOG_METRICS)
         if settled or time.perf_counter() >= deadline:
             return settled

@@ -357,6 +357,7 @@ def open_store(
     """
     if redis_address is None and not keep_in_cpu:
         raise ValueError("no tier to open: the CPU tier and Redis are both off")
+    owners = owners if owners is not None else Owners()
     size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
     shared_pool = SharedPool.named(size) if shared else None
     if shared_pool is not None:
@@ -376,8 +377,8 @@ def open_store(
         # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
-        client = RedisBlockClient(redis_address, seal, options)
-    residents = Residents(partial(make_eviction, eviction), MemoryShares(owners or Owners()))
+        client = RedisBlockClient(redis_address, seal, options, owners)
+    residents = Residents(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(residents_listener(residents))
     room = Room(l1, residents, block_nbytes, client)
     manager = StorageManager(

@@ -15,16 +15,18 @@ was away for as long as its block is in host memory.
 """
 
 import itertools
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
+from cache_tiers.fair_line import FairLine
 from cache_tiers.fetches import Fetches, Window
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
+from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
@@ -122,6 +124,7 @@ class TierManager:
         clock: Callable[[], float],
         rest: float,
         redis: bool,
+        owners: Owners | None = None,
     ) -> None:
         self.store = store
         self.cost = cost
@@ -137,7 +140,7 @@ class TierManager:
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads: list[TransferJob] = []
-        self._unstored: OrderedDict[BlockKey, int] = OrderedDict()
+        self._unstored: FairLine[BlockKey, int] = FairLine(owners if owners is not None else Owners())
         self._erasing: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
         self._retry_at = 0.0
@@ -354,12 +357,12 @@ class TierManager:
     def offer(self, key: BlockKey, block_id: int) -> None:
         """A block is full: take it down, now or when there is room."""
         self._erasing.discard(key)
-        if key not in self._unstored and not self.store.contains(key):
-            self._unstored[key] = block_id
+        if self.has_taken(key) and not self.store.contains(key):
+            self._unstored.add(owner_of(key), key, block_id)
 
     def forget(self, key: BlockKey) -> None:
         """The device block of `key` is about to be overwritten."""
-        if self._unstored.pop(key, None) is not None:
+        if self._unstored.remove(owner_of(key), key) is not None:
             self._untaken.note([key], value=True)
 
     def places_of(self, key: BlockKey) -> tuple[str, ...]:
@@ -369,12 +372,12 @@ class TierManager:
 
     def has_taken(self, key: BlockKey) -> bool:
         """Whether a full block on the device went down, or is on its way, as far as is known without a look-up."""
-        return key not in self._unstored
+        return not self._unstored.has(owner_of(key), key)
 
     @property
     def refuses_stores(self) -> bool:
         """Whether the CPU tier had no room for a block a moment ago, and there is one that waits for it."""
-        return bool(self._unstored) and self._clock() < self._retry_at
+        return len(self._unstored) > 0 and self._clock() < self._retry_at
 
     @property
     def num_unstored(self) -> int:
@@ -398,18 +401,22 @@ class TierManager:
         now = self._clock()
         if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
             return []
-        batch = list(itertools.islice(self._unstored, limit))
-        slots = {slot.key: slot.offset for slot in self.store.reserve(batch)}
-        jobs = []
-        for key in batch:
-            if key in slots:
-                self._untaken.take(key)
-                job = TransferJob(next(self._job_ids), Direction.STORE, self._unstored.pop(key), slots[key])
-                self._store_jobs[job.job_id] = key
-                jobs.append((key, job))
-            elif self.store.contains(key):
-                del self._unstored[key]
-        if len(jobs) < len(batch):
+        jobs: list[tuple[BlockKey, TransferJob]] = []
+        # What follows in a chain is worth nothing without what comes before: an owner that is refused waits.
+        refused: set[Owner] = set()
+        while len(jobs) < limit and (turn := self._unstored.next(refused)) is not None:
+            slots = self.store.reserve([turn.key])
+            if slots:
+                self._unstored.serve(turn)
+                self._untaken.take(turn.key)
+                job = TransferJob(next(self._job_ids), Direction.STORE, turn.value, slots[0].offset)
+                self._store_jobs[job.job_id] = turn.key
+                jobs.append((turn.key, job))
+            elif self.store.contains(turn.key):
+                self._unstored.remove(turn.owner, turn.key)
+            else:
+                refused.add(turn.owner)
+        if refused:
             self._retry_at = now + STORE_RETRY_SECONDS
         return jobs
 
@@ -467,7 +474,7 @@ class TierManager:
     @property
     def has_copies(self) -> bool:
         """Whether a step is wanted just to move blocks, now or after some rest."""
-        return bool(self._ready_loads) or (bool(self._unstored) and self._clock() >= self._retry_at)
+        return bool(self._ready_loads) or (len(self._unstored) > 0 and self._clock() >= self._retry_at)
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""

@@ -276,6 +276,7 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
             clock=clock,
             rest=STORE_REST_SECONDS,
             redis=loaded.tiers.redis,
+            owners=loaded.owners,
         )
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)

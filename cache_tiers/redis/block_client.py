@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cache_tiers.block_key import Owner, owner_of
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import Block
@@ -34,6 +36,7 @@ logger = logging.getLogger(__name__)
 RENEW_EVERY_SECONDS = 60.0
 MOST_KNOWN = 1 << 16
 MOST_RECENT = 1 << 12
+_RENEW_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +86,16 @@ class BlockClientStats:
 class RedisBlockClient:
     """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
 
-    def __init__(self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions) -> None:
+    def __init__(
+        self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions, owners: Owners | None = None
+    ) -> None:
+        owners = owners if owners is not None else Owners()
         self._layout = BlockFormat(seal, options.ttl_seconds, options.num_values)
         self._options = options
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
         self._meter = LinkMeter()
-        self._queue = JobQueue(options.max_write_bytes, options.connections - 2)
+        self._queue = JobQueue(options.max_write_bytes, options.connections - 2, owners)
         self._line = LoadLine()
         self._known = KnownKeys(MOST_KNOWN)
         self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)
@@ -151,10 +157,15 @@ class RedisBlockClient:
             job = PutJob(block, self._layout, settle, is_there=self._known.is_whole)
             if not self._breaker.closed:
                 job.finish()
-            elif not self._queue.put_write(job, block.payload.nbytes):
+            else:
+                self._queue_write(job, block.payload.nbytes, owner_of(block.key))
+
+    def _queue_write(self, job: PutJob | RenewJob, nbytes: int, owner: Owner) -> None:
+        for shed in self._queue.put_write(job, nbytes, owner):
+            if isinstance(shed, PutJob):
                 with self._lock:
                     self._shed += 1
-                job.finish()
+            shed.finish()
 
     @property
     def num_missed(self) -> int:
@@ -187,8 +198,7 @@ class RedisBlockClient:
             with self._lock:
                 self._renewing += 1
             job = RenewJob(due, self._layout, settle)
-            if not self._queue.put_write(job, 0):
-                job.finish()
+            self._queue_write(job, _RENEW_BYTES * len(due), owner_of(due[-1]))
 
     def num_known(self, keys: Sequence[bytes]) -> int:
         """How many of the first keys Redis should hold, as far as is known without asking."""

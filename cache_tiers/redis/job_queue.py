@@ -1,26 +1,33 @@
-"""Work for the worker threads: reads before writes, a worker that is free for reads, a bound of what waits to be
-written."""
+"""Work for the worker threads: reads before writes, a worker that is free for reads, and writes rationed by owner."""
 
 import threading
 from collections import deque
 
+from cache_tiers.block_key import Owner
+from cache_tiers.fair_line import FairLine, Turn
+from cache_tiers.owners import Owners
 from cache_tiers.redis.jobs import Job
+from cache_tiers.shares import MemoryShares
 
 
 class JobQueue:
-    """Thread-safe. Somebody waits for a read, nobody for a write: a write waits behind all reads, and while a far Redis
+    """Thread-safe. A request waits for a read, none for a write: a write waits behind all reads, and while a far Redis
     takes its time to confirm writes, no read waits for that.
 
-    max_writes: that may be under way.
+    Owners take turns to write, by bytes. Those that wait are bounded, and what is too much is shed from the owner that
+    has most of them for its weight.
+
+    max_writes: the number of writes under way, at most.
     """
 
-    def __init__(self, max_write_bytes: int, max_writes: int) -> None:
+    def __init__(self, max_write_bytes: int, max_writes: int, owners: Owners) -> None:
         self._max_write_bytes = max_write_bytes
         self._max_writes = max_writes
         self._writing: set[Job] = set()
         self._write_bytes = 0
         self._reads: deque[Job] = deque()
-        self._writes: deque[tuple[Job, int]] = deque()
+        self._writes: FairLine[Job, int] = FairLine(owners)
+        self._shares = MemoryShares(owners)
         self._condition = threading.Condition()
         self._closed = False
 
@@ -33,15 +40,27 @@ class JobQueue:
             self._condition.notify()
             return True
 
-    def put_write(self, job: Job, nbytes: int) -> bool:
-        """Queue a write of that size; False when the bound is reached (the write is shed) or the queue is closed."""
+    def put_write(self, job: Job, nbytes: int, owner: Owner) -> list[Job]:
+        """Queue a write of that size, which is above 0. Returns the writes that are shed for it, or this one itself."""
         with self._condition:
-            if self._closed or self._write_bytes + nbytes > self._max_write_bytes:
-                return False
+            if self._closed or nbytes > self._max_write_bytes:
+                return [job]
+            self._shares.take(owner, nbytes)
+            shed: list[Job] = []
+            while self._write_bytes + nbytes > self._max_write_bytes:
+                loser = self._shares.first()
+                if loser is None or self._shares.level(loser) <= self._shares.level(owner):
+                    self._shares.give(owner, nbytes)
+                    return [*shed, job]
+                newest = self._writes.newest(loser)
+                self._writes.remove(loser, newest.key)
+                self._write_off(newest)
+                shed.append(newest.key)
             self._write_bytes += nbytes
-            self._writes.append((job, nbytes))
+            self._writes.add(owner, job, nbytes)
+            self._shares.enter(owner)
             self._condition.notify()
-            return True
+            return shed
 
     def take(self) -> Job | None:
         """The next job, waiting for one; None once the queue is closed and empty. `done` has to follow."""
@@ -49,17 +68,30 @@ class JobQueue:
             while True:
                 if self._reads:
                     return self._reads.popleft()
-                if self._writes and (self._closed or len(self._writing) < self._max_writes):
-                    job, nbytes = self._writes.popleft()
-                    self._write_bytes -= nbytes
-                    self._writing.add(job)
-                    return job
+                if self._closed or len(self._writing) < self._max_writes:
+                    job = self._take_write()
+                    if job is not None:
+                        self._writing.add(job)
+                        return job
                 if self._closed:
                     return None
                 self._condition.wait()
 
+    def _take_write(self) -> Job | None:
+        turn = self._writes.next()
+        if turn is None:
+            return None
+        self._writes.serve(turn, turn.value)
+        self._write_off(turn)
+        return turn.key
+
+    def _write_off(self, turn: Turn[Job, int]) -> None:
+        """Take a write that waits no longer from the accounts."""
+        self._write_bytes -= turn.value
+        self._shares.give(turn.owner, turn.value)
+
     def done(self, job: Job) -> None:
-        """What was taken has been tried."""
+        """Note that a job that was taken has been tried."""
         with self._condition:
             if job in self._writing:
                 self._writing.remove(job)

@@ -1,6 +1,8 @@
 import threading
 
+from cache_tiers.block_key import Owner
 from cache_tiers.link_speed import LinkMeter
+from cache_tiers.owners import Owners
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.job_queue import JobQueue
@@ -8,6 +10,7 @@ from cache_tiers.redis.jobs import FindJob, PutJob
 from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
 
 NBYTES = 10
+ME, QUIET, FLOOD = (Owner(name) for name in (b"myself..", b"quiet...", b"flood..."))
 LAYOUT = BlockFormat(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 60)
 
 
@@ -20,30 +23,31 @@ def read() -> FindJob:
 
 
 def test_a_read_that_somebody_waits_for_goes_before_all_writes() -> None:
-    queue = JobQueue(100, 2)
+    queue = JobQueue(100, 2, Owners())
     first, second, urgent = write(b"1"), write(b"2"), read()
-    assert queue.put_write(first, NBYTES)
-    assert queue.put_write(second, NBYTES)
+    assert queue.put_write(first, NBYTES, ME) == []
+    assert queue.put_write(second, NBYTES, ME) == []
     assert queue.put_read(urgent)
     assert [queue.take(), queue.take(), queue.take()] == [urgent, first, second]
 
 
 def test_writes_beyond_the_bound_are_shed_until_there_is_room_again() -> None:
-    queue = JobQueue(25, 2)
-    assert queue.put_write(write(b"1"), NBYTES)
-    assert queue.put_write(write(b"2"), NBYTES)
-    assert not queue.put_write(write(b"3"), NBYTES)
+    queue = JobQueue(25, 2, Owners())
+    assert queue.put_write(write(b"1"), NBYTES, ME) == []
+    assert queue.put_write(write(b"2"), NBYTES, ME) == []
+    third = write(b"3")
+    assert queue.put_write(third, NBYTES, ME) == [third]
     assert queue.put_read(read()), "reads are never shed"
     queue.take()
     queue.take()
-    assert queue.put_write(write(b"4"), NBYTES)
+    assert queue.put_write(write(b"4"), NBYTES, ME) == []
 
 
 def test_a_worker_stays_free_for_reads_while_writes_are_under_way() -> None:
-    queue = JobQueue(100, 2)
+    queue = JobQueue(100, 2, Owners())
     first, second, third, urgent = write(b"1"), write(b"2"), write(b"3"), read()
     for job in (first, second, third):
-        queue.put_write(job, NBYTES)
+        queue.put_write(job, NBYTES, ME)
     assert [queue.take(), queue.take()] == [first, second]
     taken: list[object] = []
     worker = threading.Thread(target=lambda: taken.extend([queue.take(), queue.take()]))
@@ -56,18 +60,19 @@ def test_a_worker_stays_free_for_reads_while_writes_are_under_way() -> None:
 
 
 def test_a_closed_queue_hands_out_what_waits_and_then_ends() -> None:
-    queue = JobQueue(100, 2)
+    queue = JobQueue(100, 2, Owners())
     waiting = write(b"1")
-    queue.put_write(waiting, NBYTES)
+    queue.put_write(waiting, NBYTES, ME)
     queue.close()
-    assert not queue.put_write(write(b"2"), NBYTES)
+    late = write(b"2")
+    assert queue.put_write(late, NBYTES, ME) == [late]
     assert not queue.put_read(read())
     assert queue.take() is waiting
     assert queue.take() is None
 
 
 def test_closing_wakes_every_worker_that_waits() -> None:
-    queue = JobQueue(100, 2)
+    queue = JobQueue(100, 2, Owners())
     workers = [threading.Thread(target=queue.take) for _ in range(3)]
     for worker in workers:
         worker.start()
@@ -75,3 +80,34 @@ def test_closing_wakes_every_worker_that_waits() -> None:
     for worker in workers:
         worker.join(10)
         assert not worker.is_alive()
+
+
+def test_owners_take_turns_to_write() -> None:
+    queue = JobQueue(1000, 20, Owners())
+    flood, quiet = [write(b"%d" % number) for number in range(10)], [write(b"a"), write(b"b")]
+    for job in flood:
+        queue.put_write(job, NBYTES, FLOOD)
+    for job in quiet:
+        queue.put_write(job, NBYTES, QUIET)
+    assert [queue.take() for _ in range(4)] == [flood[0], quiet[0], flood[1], quiet[1]]
+
+
+def test_flood_sheds_its_own_writes_for_neighbour() -> None:
+    queue = JobQueue(4 * NBYTES, 20, Owners())
+    flood = [write(b"%d" % number) for number in range(4)]
+    for job in flood:
+        assert queue.put_write(job, NBYTES, FLOOD) == []
+    first, second, third = write(b"a"), write(b"b"), write(b"c")
+    assert queue.put_write(first, NBYTES, QUIET) == [flood[3]]
+    assert queue.put_write(second, NBYTES, QUIET) == [flood[2]]
+    assert queue.put_write(third, NBYTES, QUIET) == [third], "both have the same share by now"
+    late = write(b"late")
+    assert queue.put_write(late, NBYTES, FLOOD) == [late]
+    assert [queue.take() for _ in range(4)] == [flood[0], first, flood[1], second]
+
+
+def test_write_larger_than_bound_sheds_nothing_else() -> None:
+    queue = JobQueue(2 * NBYTES, 20, Owners())
+    queue.put_write(write(b"1"), NBYTES, FLOOD)
+    large = write(b"2")
+    assert queue.put_write(large, 3 * NBYTES, QUIET) == [large]

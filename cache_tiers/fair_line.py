@@ -1,0 +1,89 @@
+"""A line in which owners take turns by their weights."""
+
+from collections import OrderedDict
+from collections.abc import Collection
+from typing import Generic, NamedTuple, TypeVar
+
+from cache_tiers.block_key import Owner
+from cache_tiers.owners import Owners
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Turn(NamedTuple, Generic[K, V]):
+    """An item that waits."""
+
+    owner: Owner
+    key: K
+    value: V
+
+
+class FairLine(Generic[K, V]):
+    """Items that wait, each with a key, in one line per owner. Not thread-safe.
+
+    Start-time fair queueing, as among the requests of tenants: next is the oldest item of the owner that was served
+    least for its weight. An owner that joins has no credit for the time in which nothing of it waited.
+    """
+
+    def __init__(self, owners: Owners) -> None:
+        self._owners = owners
+        self._lines: dict[Owner, OrderedDict[K, V]] = {}
+        self._served: dict[Owner, float] = {}
+        self._now = 0.0
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def has(self, owner: Owner, key: K) -> bool:
+        """Tell whether the item `key` of `owner` waits."""
+        return key in self._lines.get(owner, ())
+
+    def add(self, owner: Owner, key: K, value: V) -> None:
+        """Put an item last in the line of `owner`, which has none with this key."""
+        line = self._lines.get(owner)
+        if line is None:
+            line = self._lines[owner] = OrderedDict()
+            self._served[owner] = max(self._served.get(owner, 0.0), self._now)
+        assert key not in line
+        line[key] = value
+        self._length += 1
+
+    def next(self, except_for: Collection[Owner] = ()) -> Turn[K, V] | None:
+        """Return the item whose turn it is, of the other owners than these; None if there is none."""
+        waiting = [owner for owner in self._lines if owner not in except_for] if except_for else self._lines
+        owner = min(waiting, key=self._served.__getitem__, default=None)
+        return None if owner is None else Turn(owner, *next(iter(self._lines[owner].items())))
+
+    def newest(self, owner: Owner) -> Turn[K, V]:
+        """Return the last item in the line of `owner`, which has one."""
+        return Turn(owner, *next(reversed(self._lines[owner].items())))
+
+    def serve(self, turn: Turn[K, V], size: float = 1.0) -> None:
+        """Take out an item and charge its owner with `size`."""
+        self._now = max(self._now, self._served[turn.owner])
+        self._served[turn.owner] += size / self._owners.weight(turn.owner)
+        self._take(turn.owner, turn.key)
+
+    def remove(self, owner: Owner, key: K) -> V | None:
+        """Take out an item that is not to be served; None if it does not wait."""
+        return self._take(owner, key) if self.has(owner, key) else None
+
+    def _take(self, owner: Owner, key: K) -> V:
+        line = self._lines[owner]
+        value = line.pop(key)
+        self._length -= 1
+        if not line:
+            del self._lines[owner]
+            self._forget_past()
+        return value
+
+    def _forget_past(self) -> None:
+        """Drop accounts that say nothing about the present: all of them once nothing waits."""
+        if not self._lines:
+            self._served, self._now = {}, 0.0
+        elif len(self._served) > 64 + 2 * len(self._lines):
+            self._served = {
+                owner: served for owner, served in self._served.items() if served > self._now or owner in self._lines
+            }

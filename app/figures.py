@@ -1,7 +1,7 @@
 """The engine's numbers as /metrics, /health and the live stream tell them: counted in one place, so that they agree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.stats import EngineStats
@@ -14,6 +14,7 @@ class TierFigures:
     """Bytes now (capacity_bytes 0: no limit); since the start the rest.
 
     asked_tokens: of prompts, that no tier above had; found_tokens: those of them that were reused from this one.
+    tenants: bytes that the largest tenants hold, and all others together, by name; empty where that is not known.
     bytes_in, bytes_out: of blocks that came into it, and that were copied from it to a neighbour. evicted: blocks that
     made room for others; in Redis values, whoever wrote them.
     """
@@ -25,6 +26,7 @@ class TierFigures:
     bytes_in: int
     bytes_out: int
     evicted: int
+    tenants: Mapping[str, int] = field(default_factory=dict)
 
 
 def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
@@ -41,6 +43,7 @@ def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
             bytes_in=up,
             bytes_out=down,
             evicted=stats.evicted_blocks,
+            tenants=stats.device_tenants,
         )
     }
     if tiers is None:
@@ -55,6 +58,7 @@ def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
             bytes_in=down + loaded,
             bytes_out=up + stored,
             evicted=tiers.cpu_evicted_blocks,
+            tenants=stats.cpu_tenants,
         )
     if tiers.redis_state != "off":
         figures["redis"] = TierFigures(

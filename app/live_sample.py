@@ -62,7 +62,7 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
     }
 
 
-def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> dict[str, float | None]:
+def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> dict[str, Any]:
     return {
         "used_bytes": now.used_bytes,
         "capacity_bytes": now.capacity_bytes,
@@ -70,6 +70,7 @@ def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: 
         "bytes_in_per_second": _rate(now.bytes_in, before.bytes_in, seconds),
         "bytes_out_per_second": _rate(now.bytes_out, before.bytes_out, seconds),
         "evictions_per_second": _rate(now.evicted, before.evicted, seconds),
+        "tenants": dict(now.tenants),
     }
 
 

@@ -177,6 +177,9 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
     moved = CounterMetricFamily(
         "ebb_tier_bytes", "Bytes of blocks copied into a tier, and from it", labels=["tier", "direction"]
     )
+    tenants = GaugeMetricFamily(
+        "ebb_tier_tenant_bytes", "Occupancy by the largest tenants and the others", labels=["tier", "tenant"]
+    )
     for tier, figures in tier_figures(stats).items():
         used.add_metric([tier], figures.used_bytes)
         capacity.add_metric([tier], figures.capacity_bytes)
@@ -185,7 +188,9 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         evicted.add_metric([tier], figures.evicted)
         moved.add_metric([tier, "in"], figures.bytes_in)
         moved.add_metric([tier, "out"], figures.bytes_out)
-    yield from (used, capacity, asked, found, evicted, moved)
+        for tenant, nbytes in figures.tenants.items():
+            tenants.add_metric([tier, tenant], nbytes)
+    yield from (used, capacity, tenants, asked, found, evicted, moved)
     tiers = stats.tiers
     if tiers is not None:
         loads = "Until a request's blocks were brought, by the lowest tier that they came from"

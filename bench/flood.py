@@ -1,8 +1,8 @@
 """`python -m bench.flood`: what a flood of one tenant's prompts costs another tenant's prefix hits.
 
 A well-behaved tenant has a few chats. While they are idle, another tenant sends hundreds of long prompts that share
-nothing, far more than device and CPU memory hold. Then each chat takes a turn. The
-share of cached prompt tokens is compared with that of a turn without a flood before it. One server has no Redis; another has a Redis with room for
+nothing, far more than device and CPU memory hold. Then each chat takes a turn. The share of cached prompt tokens is
+compared with that of a turn without a flood before it. One server has no Redis; another has a Redis with room for
 everything, and there the flood's own prompts are sent again, and no full block of them may be computed.
 
 Tokens are counted, so the machine may be busy. The model is a small one with random weights: its blocks are small.

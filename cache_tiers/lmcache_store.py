@@ -269,7 +269,8 @@ class LMCacheStore:
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
         # What only passes through is no tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
-        return tier_stats(used, capacity, self._room.num_evicted, redis)
+        held = self._room.residents.held if self.keeps_in_cpu else {}
+        return tier_stats(used, capacity, self._room.num_evicted, held, redis)
 
     def check(self) -> None:
         """See KVTierStore. Call it with no prefetch, copy or write under way."""

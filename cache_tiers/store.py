@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 
@@ -63,7 +63,7 @@ class StoreStats:
     as that is known. redis_retry_seconds: while its state is not "ok", until it is tried again. redis_refusal: the
     error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
     blocks it has; redis_store_seconds: of each block written. cpu_evicted_blocks: those that made room for others.
-    redis_evicted_keys: the same, counted by the Redis server, whoever wrote them.
+    redis_evicted_keys: the same, counted by the Redis server, whoever wrote them. cpu_held_blocks: by their owners.
     """
 
     cpu_used_bytes: int
@@ -84,6 +84,7 @@ class StoreStats:
     redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     cpu_evicted_blocks: int = 0
     redis_evicted_keys: int = 0
+    cpu_held_blocks: Mapping[Owner, int] = field(default_factory=dict)
 
     @property
     def redis_rejected_blocks(self) -> int:

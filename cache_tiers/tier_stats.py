@@ -1,11 +1,18 @@
 """Statistics of the tiers from those of their parts."""
 
+from collections.abc import Mapping
+
+from cache_tiers.block_key import Owner
 from cache_tiers.redis.block_client import BlockClientStats
 from cache_tiers.store import StoreStats
 
 
 def tier_stats(
-    cpu_used_bytes: int, cpu_capacity_bytes: int, cpu_evicted_blocks: int, redis: BlockClientStats
+    cpu_used_bytes: int,
+    cpu_capacity_bytes: int,
+    cpu_evicted_blocks: int,
+    cpu_held_blocks: Mapping[Owner, int],
+    redis: BlockClientStats,
 ) -> StoreStats:
     """What a store tells of itself."""
     return StoreStats(
@@ -26,5 +33,6 @@ def tier_stats(
         redis_lookup_seconds=redis.lookup_seconds,
         redis_store_seconds=redis.store_seconds,
         cpu_evicted_blocks=cpu_evicted_blocks,
+        cpu_held_blocks=cpu_held_blocks,
         redis_evicted_keys=redis.evicted_keys,
     )

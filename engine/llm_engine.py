@@ -17,6 +17,7 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import TokenUpdate
 from engine.stats import EngineStats
+from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
@@ -188,6 +189,8 @@ class LLMEngine:
         """A snapshot; cheap."""
         scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
         tiers = scheduler.tiering.tiers if scheduler.tiering is not None else None
+        store = tiers.store.stats() if tiers is not None else None
+        block_nbytes = scheduler.blocks.block_nbytes
         return EngineStats(
             running=scheduler.num_running,
             waiting=scheduler.num_waiting,
@@ -197,7 +200,7 @@ class LLMEngine:
             blocks_total=pool.num_blocks,
             blocks_used=pool.num_used,
             blocks_cached=pool.num_cached,
-            block_nbytes=scheduler.blocks.block_nbytes,
+            block_nbytes=block_nbytes,
             preemptions=scheduler.num_preemptions,
             reclaims=scheduler.num_reclaims,
             requests_finished=dict(self._finished),
@@ -214,7 +217,7 @@ class LLMEngine:
             ttft_seconds=self._ttft,
             queue_seconds=dict(self._queue),
             inter_token_seconds=self._inter_token,
-            tiers=tiers.store.stats() if tiers is not None else None,
+            tiers=store,
             stores_refused=tiers is not None and tiers.refuses_stores,
             asked_tokens=dict(self._asked),
             load_seconds=tiers.load_seconds if tiers is not None else {},
@@ -226,6 +229,8 @@ class LLMEngine:
             evicted_blocks=pool.num_evicted,
             drafted_tokens=scheduler.num_drafted,
             accepted_tokens=scheduler.num_accepted,
+            device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
+            cpu_tenants=tenant_bytes(store.cpu_held_blocks if store is not None else {}, pool.owners, block_nbytes),
             workers=self.core.executor.state,
         )
 

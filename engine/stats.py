@@ -23,7 +23,8 @@ class EngineStats:
     warmed_blocks: that came from Redis into CPU memory before anybody asked.
     evicted_blocks: of the device, that held a prefix until they were needed for something else. checks: how often the
     owners of blocks checked themselves, by outcome: "clean" or "failed". drafted_tokens: computed because they might
-    come (`engine.speculation`); accepted_tokens: those of them that came.
+    come (`engine.speculation`); accepted_tokens: those of them that came. device_tenants, cpu_tenants: bytes that the
+    largest tenants and the others hold of these tiers, by name.
     """
 
     running: int
@@ -63,4 +64,6 @@ class EngineStats:
     evicted_blocks: int = 0
     drafted_tokens: int = 0
     accepted_tokens: int = 0
+    device_tenants: dict[str, int] = field(default_factory=dict)
+    cpu_tenants: dict[str, int] = field(default_factory=dict)
     workers: WorkersState | None = None

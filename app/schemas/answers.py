@@ -6,7 +6,7 @@ answers against this, field by field. Times are Unix seconds, durations millisec
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.figures import Tier
 from app.principal import Scope
@@ -425,7 +425,8 @@ class PromptRates(Answer):
 
 class TierSample(Answer):
     """One tier now; one that is off has its state only. capacity_bytes: 0 for no limit. hit_rate: of the last minute,
-    null where nothing was asked."""
+    null where nothing was asked. tenants: bytes that the largest tenants hold, by name, and `(others)`; empty for
+    Redis."""
 
     state: str
     used_bytes: int = 0
@@ -434,6 +435,7 @@ class TierSample(Answer):
     bytes_in_per_second: float | None = None
     bytes_out_per_second: float | None = None
     evictions_per_second: float | None = None
+    tenants: dict[str, int] = Field(default_factory=dict)
 
 
 class TierSamples(Answer):

@@ -24,6 +24,7 @@ from engine.kv.tail_index import Match, TailIndex
 class BlockPool:
     """Device blocks, shared fairly by their owners (`MemoryShares`).
 
+    owners: whose the blocks may be, and what they weigh.
     on_evict: called with a key when what was found by it is given to a new owner, or forgotten.
     """
 
@@ -41,7 +42,8 @@ class BlockPool:
             self._empty.push_back(block)
         self._unused: dict[Owner, FreeBlockQueue] = {}
         self._num_free = num_blocks
-        self._shares = MemoryShares(owners or Owners(), clock=clock)
+        self.owners = owners if owners is not None else Owners()
+        self._shares = MemoryShares(self.owners, clock=clock)
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
         self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict

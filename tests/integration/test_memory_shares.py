@@ -65,3 +65,13 @@ def test_memory_is_all_of_the_only_tenant(llm: LLM) -> None:
         ask(llm, prompt, "flood")
     found = [ask(llm, prompt, "flood").cached for prompt in FLOOD[:most]]
     assert all(count >= 5 * BLOCK for count in found)
+
+
+def test_stats_tell_what_each_tenant_holds(llm: LLM) -> None:
+    ask(llm, CHATS[0], "quiet")
+    ask(llm, FLOOD[0], "flood")
+    stats = llm.engine.stats()
+    assert stats.device_tenants == {"flood": 6 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
+    assert stats.cpu_tenants == {"flood": 5 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
+    assert stats.tiers is not None
+    assert sum(stats.cpu_tenants.values()) == stats.tiers.cpu_used_bytes

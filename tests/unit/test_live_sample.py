@@ -100,3 +100,12 @@ def test_a_tier_that_is_off_has_its_state_only(engine: FakeEngine) -> None:
     sample = sample_of(engine, stats, now, now, now)
     assert sample["tiers"]["redis"] == {"state": "off: no redis-server"}
     assert sample["breaker"] is None
+
+
+def test_sample_names_tenants_of_device_and_cpu_memory(engine: FakeEngine) -> None:
+    stats = replace(stats_of(engine), device_tenants={"a": 1000}, cpu_tenants={"a": 2000, "(others)": 5})
+    reading = Reading.of(stats, 10.0)
+    tiers = sample_of(engine, stats, reading, reading, reading)["tiers"]
+    assert tiers["device"]["tenants"] == {"a": 1000}
+    assert tiers["cpu"]["tenants"] == {"a": 2000, "(others)": 5}
+    assert tiers["redis"]["tenants"] == {}

@@ -52,6 +52,7 @@ class EngineWithEverything(FakeEngine):
             asked_tokens={"device": 3, "cpu": 2, "redis": 1},
             load_seconds={"cpu": seconds},
             tiers=tiers,
+            device_tenants={"local": 1},
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
         )
 

@@ -14,14 +14,23 @@ EXTENSION = "ebb.direct_writer"
 
 
 class DirectWriter(Protocol):
-    """Of one answer's body. To be used only while nobody is in the answer's `send`: pieces would change places."""
+    """Writer of one answer's body. To be used only while nothing is in the answer's `send`: pieces would change places.
+
+    filler: a piece without meaning that may be written behind any other, to see whether the client is there; b"" for
+    none.
+    """
+
+    filler: bytes
 
     @property
     def ready(self) -> bool:
         """Whether the connection takes a piece now: the head was sent, and the client reads."""
 
     def write(self, piece: bytes) -> None:
-        """A piece of the body, as `send` would write it; only while `ready`."""
+        """Write a piece of the body, as `send` would; only while `ready`."""
+
+    def abort(self) -> None:
+        """Cut the connection, with the answer unfinished."""
 
 
 def direct_writer(scope: Scope) -> DirectWriter | None:

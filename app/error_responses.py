@@ -24,6 +24,13 @@ class BodyTooLargeError(EbbError):
     code = "body_too_large"
 
 
+class UnsupportedEncodingError(EbbError):
+    """415: the body is compressed in a way that this server does not know."""
+
+    status = 415
+    code = "unsupported_encoding"
+
+
 class TooSlowError(EbbError):
     """408: the request did not come in time; its connection is closed."""
 

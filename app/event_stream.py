@@ -47,14 +47,19 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the frames until they end, the client goes, or does not read for PINGS_TO_A_FROZEN_READER pings."""
+        writer = direct_writer(scope)
+        if writer is not None:
+            writer.filler = PING_FRAME
         watch = _Watch(send, self._ping_seconds)
         leaving = asyncio.ensure_future(_client_left(receive))
         leaving.add_done_callback(watch.give_up)
         try:
-            await self._send_frames(self._frames(direct_writer(scope)), send, watch)
+            await self._send_frames(self._frames(writer), send, watch)
         except asyncio.CancelledError:
             if not watch.took_back_its_cancelling():
                 raise
+            if writer is not None:
+                writer.abort()
         finally:
             leaving.remove_done_callback(watch.give_up)
             leaving.cancel()

@@ -39,6 +39,12 @@ from app.limits import (
 )
 from engine.errors import ClientError, EbbError
 
+RESET_POLL_SECONDS = 0.1
+"""Seconds between two looks at a half-closed connection. There are few of them, and a look is a system call."""
+
+TCP_CLOSE = 7
+"""State of a connection that was reset, as in Linux's tcp_states.h."""
+
 REFUSAL = "refusal"
 """Key in the scope's state: the EbbError that the application shall answer with."""
 
@@ -83,6 +89,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._events = 0
         self._fault: EbbError | None = None
         self._refused = False
+        self._answering: RequestResponseCycle | None = None
+        self._half_closed = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """asyncio."""
@@ -94,7 +102,38 @@ class HttpProtocol(HttpToolsProtocol):
         """asyncio."""
         self._expect_nothing()
         self._cancel_write_deadline()
+        # uvicorn tells the newest request only, and another one is being answered where several were pipelined.
+        self.pipeline.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether the connection stays open: a client that sends no more may still read its answer.
+
+        Most clients that send no more have closed the whole connection, which TCP does not tell. Something that every
+        HTTP client must expect is written to find out: a client that has gone answers it with a reset.
+        """
+        if self._refused or not self._answers or self.cycle.more_body or self.scheme == "https":
+            return False
+        self._half_closed = True
+        answering = self._answering
+        assert answering is not None
+        if answering.response_started:
+            writer: _ChunkWriter = answering.scope["extensions"][EXTENSION]  # type: ignore[assignment]
+            if writer.ready and writer.filler:
+                writer.write(writer.filler)
+        elif answering.scope["http_version"] == "1.1":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._look_for_reset()
+        return True
+
+    def on_response_complete(self) -> None:
+        """uvicorn: an answer was sent."""
+        super().on_response_complete()
+        if self._half_closed and not self._answers:
+            self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """asyncio."""
@@ -169,6 +208,7 @@ class HttpProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         # uvicorn's type of a scope knows extensions of dicts only.
         cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
+        self._answering = cycle
         super()._start_asgi_task(cycle, app)
         if cycle.more_body:
             # Whoever reads the body has its own, shorter limits and answers; this is for bodies that nobody reads.
@@ -204,6 +244,16 @@ class HttpProtocol(HttpToolsProtocol):
                 self._expect_progress(until)
 
         self._sending = self.loop.call_later(seconds, look)
+
+    def _look_for_reset(self) -> None:
+        """Abort a half-closed connection once its client has reset it; nothing else reads from it any more."""
+        if self.transport.is_closing():
+            return
+        state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        if state[0] == TCP_CLOSE:
+            self.transport.abort()
+        else:
+            self.loop.call_later(RESET_POLL_SECONDS, self._look_for_reset)
 
     def _cancel_write_deadline(self) -> None:
         if self._sending is not None:
@@ -269,10 +319,11 @@ class HttpProtocol(HttpToolsProtocol):
 class _ChunkWriter:
     """`DirectWriter` of an answer that is sent in chunks."""
 
-    __slots__ = ("_cycle",)
+    __slots__ = ("_cycle", "filler")
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
+        self.filler = b""
 
     @property
     def ready(self) -> bool:
@@ -282,6 +333,11 @@ class _ChunkWriter:
 
     def write(self, piece: bytes) -> None:
         self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    def abort(self) -> None:
+        # Told first, uvicorn does not take the missing end of the answer for a fault of the application.
+        self._cycle.disconnected = True
+        self._cycle.transport.abort()
 
 
 def limit_unsent_bytes(transport: asyncio.Transport) -> None:

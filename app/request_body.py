@@ -8,6 +8,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from app.error_responses import BodyTooLargeError, TooSlowError
+from app.inflating import decompressor
 from app.limits import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from app.schemas.parsing import RequestModel, parse_body
 from app.sizes import format_size
@@ -21,13 +22,18 @@ async def read_body(request: Request, model: type[Model]) -> Model:
     Raises:
         BodyTooLargeError: more than MAX_BODY_BYTES, told by Content-Length or by what came.
         TooSlowError: it was not whole after BODY_SECONDS.
+        UnsupportedEncodingError: the body is compressed in a way other than gzip and deflate.
         InvalidRequestError: the body is not what `model` says.
     """
     return parse_body(model, await read_bytes(request, MAX_BODY_BYTES))
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:
-    """All of the body. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes."""
+    """Return all of the body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
+
+    The limit is that of the compressed and of the decompressed body: a small one may become very large.
+    """
+    inflate = decompressor(request.headers.get("content-encoding", ""))
     stream = request.stream()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -36,7 +42,7 @@ async def read_bytes(request: Request, limit: int) -> bytes:
         raise TooSlowError(f"The body was not whole after {BODY_SECONDS:g} s") from None
     if body is None:
         raise await _too_large(stream, limit)
-    return body
+    return body if inflate is None else await asyncio.to_thread(inflate, body, limit)
 
 
 async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:

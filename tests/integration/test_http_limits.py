@@ -1,9 +1,11 @@
 """What one connection may cost, tried over a real socket by clients that do not behave."""
 
 import asyncio
+import gzip
 import json
 import socket
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app import http_protocol, request_body
-from app.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
+from app.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
 from tests.integration.api_server import RunningServer, running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -364,3 +366,33 @@ async def test_a_number_of_a_million_digits_is_refused_at_once(api: Api) -> None
     body = b'{"model": "fake-1", "prompt": "x", "seed": ' + b"9" * 1_000_000 + b"}"
     async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
         assert response.status == 400
+
+
+def compressed_completion(body: bytes, encoding: bytes = b"gzip") -> bytes:
+    head = b"POST /v1/completions HTTP/1.1\r\n" + HEAD
+    return head + b"Content-Encoding: %b\r\nContent-Length: %d\r\n\r\n%b" % (encoding, len(body), body)
+
+
+@pytest.mark.parametrize(("encoding", "compress"), [(b"gzip", gzip.compress), (b"deflate", zlib.compress)])
+async def test_a_compressed_body_is_read(client: Client, encoding: bytes, compress: Callable[[bytes], bytes]) -> None:
+    body = compress(json.dumps({"model": "fake-1", "prompt": "x"}).encode())
+    client.send(compressed_completion(body, encoding))
+    assert (await client.answer()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status", "words"),
+    [
+        (b"gzip", gzip.compress(bytes(MAX_BODY_BYTES + 1)), 413, "larger than 4 MiB when it is decompressed"),
+        (b"gzip", gzip.compress(b"{}" * 1000)[:-9], 400, "ends in the middle"),
+        (b"gzip", b"{}", 400, "not what its Content-Encoding says"),
+        (b"br", b"{}", 415, "use gzip or deflate"),
+    ],
+)
+async def test_a_bad_compressed_body_is_refused_in_words(
+    client: Client, encoding: bytes, body: bytes, status: int, words: str
+) -> None:
+    client.send(compressed_completion(body, encoding))
+    answer = await client.answer()
+    assert answer.status == status
+    assert words in answer.error["message"]

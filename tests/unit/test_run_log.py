@@ -187,14 +187,18 @@ async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -
 
 
 class Writer:
-    """A connection that takes what is written while `ready`."""
+    """A connection that takes pieces while `ready`."""
 
     def __init__(self) -> None:
         self.ready = True
+        self.filler = b""
         self.written: list[bytes] = []
 
     def write(self, piece: bytes) -> None:
         self.written.append(piece)
+
+    def abort(self) -> None:
+        self.ready = False
 
 
 async def test_what_comes_while_a_follower_waits_is_written_and_what_its_connection_does_not_take_is_yielded() -> None:

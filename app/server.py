@@ -132,8 +132,8 @@ def run_server(
         except Exception:
             logger.exception("the server broke: a defect, please report it")
             _exit_now(RESTART if host.ready_at else 1)
-        if host.holds_threads:
-            # The model is still being loaded, which cannot be interrupted. What must last is closed by now.
+        if host.holds_threads or host.gave_up:
+            # A model that loads, or a step that hangs, cannot be interrupted. What must last is closed by now.
             _exit_now(status)
     return status
 

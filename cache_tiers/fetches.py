@@ -52,6 +52,10 @@ class Fetches:
         """Nobody waits for these any more."""
         self._late += windows
 
+    def adopt(self, handles: Iterable[int]) -> None:
+        """Take over prefetches under way from a predecessor; what they bring stays in host memory for others."""
+        self._late += [Window(0, (), frozenset(), handle, self._clock()) for handle in handles]
+
     @property
     def num_late(self) -> int:
         """Windows under way that nobody waits for."""

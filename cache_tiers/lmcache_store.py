@@ -264,6 +264,14 @@ class LMCacheStore:
             self._client.erase(sorted({*keys}.difference(busy)))
         return busy
 
+    def abandon(self) -> list[int]:
+        """See KVTierStore."""
+        reserved, locked = self._book.take_back()
+        self._l1.finish_write_and_delete([object_key(key) for key in reserved], tag=_WRITER)
+        for key in locked:
+            self._l1.finish_read([object_key(key)])
+        return list(self._prefetches)
+
     def stats(self) -> StoreStats:
         """See KVTierStore."""
         redis = BlockClientStats("off") if self._client is None else self._client.stats()

@@ -152,6 +152,16 @@ class TierManager:
         self.num_copied_up = 0
         self.num_copied_down = 0
 
+    def succeed(self, former: "TierManager") -> None:
+        """Take over the store from a manager whose state is in doubt. No copy may be under way.
+
+        Of the former manager's state, only blocks that must be erased and the counts since the start are kept.
+        """
+        self._fetches.adopt(self.store.abandon())
+        self._erasing |= former._erasing
+        self.load_seconds, self.store_seconds = former.load_seconds, former.store_seconds
+        self.num_copied_up, self.num_copied_down = former.num_copied_up, former.num_copied_down
+
     # What is where
 
     def num_in_cpu(self, keys: Sequence[BlockKey]) -> int:

@@ -163,6 +163,10 @@ class KVTierStore(Protocol):
         """Remove the blocks from host memory, and then from Redis if it is there. Returns those that are being read or
         written just now: in neither tier anything has happened to them."""
 
+    def abandon(self) -> list[int]:
+        """Take back every slot and lock that was given out, from a user whose own records are in doubt. No copy may be
+        under way. Returns the handles of prefetches whose result was not taken; the caller polls them."""
+
     def stats(self) -> StoreStats:
         """Cheap: called once a second, and for every /metrics."""
 

@@ -7,13 +7,16 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from engine.config import EngineConfig
-from engine.core import InFlight
+from engine.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
 from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput, joined
 from engine.request import Request
+from engine.restart_budget import RestartBudget
 from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput
+from engine.scheduling.scheduler import Scheduler
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog
 from engine.stored_prefixes import StoredPrefixes
@@ -26,6 +29,9 @@ CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
 FLUSH_SECONDS = 2.0
+MOST_REBUILDS = 5
+"""New schedulers within `REBUILD_SECONDS`; a defect that comes more often is left to a new process."""
+REBUILD_SECONDS = 600.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
 MOST_MERGED = 64
 """Unread outputs that a reader gets as one."""
@@ -167,9 +173,11 @@ class AsyncLLMEngine:
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self._checked = time.monotonic()
+        self._rebuilds = RestartBudget(MOST_REBUILDS, REBUILD_SECONDS)
+        engine.core.on_doubt = self._wake.set
         self.prefixes = StoredPrefixes(
             engine.processor,
-            engine.core.scheduler,
+            engine.core,
             wake=self._wake.set,
             is_serving=lambda: not (self.is_broken or self._stopping),
         )
@@ -250,7 +258,7 @@ class AsyncLLMEngine:
 
     def requests_of(self, tenant: str) -> list[str]:
         """The ids of a tenant's requests that have not ended."""
-        return self._engine.core.scheduler.ids_of_tenant(tenant)
+        return self._engine.ids_of_tenant(tenant)
 
     async def delete_tenant(self, tenant: str) -> None:
         """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
@@ -264,14 +272,14 @@ class AsyncLLMEngine:
         """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):
-            self._engine.core.scheduler.erase(keys)
+            self._engine.core.erase(keys)
             self._wake.set()
 
     def _watch_deadlines(self) -> None:
         """Wake at the next deadline, whatever the loop's task is waiting for."""
         if self._deadline is not None:
             self._deadline.cancel()
-        delay = self._engine.core.scheduler.seconds_to_deadline()
+        delay = self._engine.core.ask(Scheduler.seconds_to_deadline, otherwise=None)
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(delay, self._expire) if delay is not None else None
 
@@ -338,6 +346,52 @@ class AsyncLLMEngine:
             self._deliver(RequestOutput(request_id, "", (), "abort"))
 
     async def _run(self) -> None:
+        while True:
+            try:
+                await self._serve()
+                return
+            except (EngineError, *FOR_THE_PROCESS):
+                raise
+            except SchedulerInDoubtError:
+                pass
+            except BaseException as error:
+                # Nothing is known of how far the loop came, so its scheduler is in doubt too.
+                self._engine.core.condemn(error)
+            await self._rebuild()
+
+    async def _rebuild(self) -> None:
+        """Continue with a new scheduler. Raises EngineError if that has been done too often."""
+        core, budget = self._engine.core, self._rebuilds
+        cause = core.doubt
+        logger.error("the scheduler failed, please report it; a new one takes its requests over", exc_info=cause)
+        # A step that failed behind another one cannot do so for ever: the first one has ended its requests.
+        if not isinstance(cause, StepBehindFailureError) and not budget.take():
+            raise EngineError(
+                f"its scheduler failed {budget.most + 1} times within {budget.seconds:g} s, the last time with "
+                f"{type(cause).__name__}: {cause}"
+            )
+        for step in core.in_flight:
+            await self._ended(step)
+        try:
+            outputs = self._engine.rebuild()
+        except (EngineError, *FOR_THE_PROCESS):
+            raise
+        except BaseException as error:
+            core.doubt = error
+            return
+        for output in outputs:
+            self._deliver(output)
+        self._watch_deadlines()
+
+    async def _ended(self, step: InFlight) -> None:
+        """Wait until the oldest step has ended. Raises EngineError if it hangs."""
+        ended = asyncio.wrap_future(step.future)
+        ended.add_done_callback(_note_exception)
+        while (await asyncio.wait([ended], timeout=self._engine.core.seconds_to_step_limit()))[1]:
+            if self._engine.core.seconds_to_step_limit() == 0.0:
+                raise EngineError(self._engine.core.hang_in_words())
+
+    async def _serve(self) -> None:
         step: InFlight | None = None
         while True:
             if step is None:
@@ -354,22 +408,28 @@ class AsyncLLMEngine:
             for news in self._engine.finish_step(step):
                 self._deliver(news)
             step = following
-            if self._log.is_due(now := time.monotonic()):
-                logger.info("%s", self._log.line(self._engine.stats(), now))
+            self._log_stats()
+
+    def _log_stats(self) -> None:
+        if not self._log.is_due(now := time.monotonic()):
+            return
+        try:
+            logger.info("%s", self._log.line(self._engine.stats(), now))
+        except Exception:
+            logger.exception("the line of figures could not be written")
 
     async def _follow(self, step: InFlight) -> InFlight | None:
         """Wait for `step`. Shortly before it ends, as far as that is known, the next one is scheduled behind it, so
         that the model does not wait for us; what arrives until then is still in it."""
-        ended = asyncio.wrap_future(step.future)
         delay = self._engine.core.time_to_prepare(step)
         following = None
         if delay is not None:
+            ended = asyncio.wrap_future(step.future)
+            ended.add_done_callback(_note_exception)
             await asyncio.wait([ended], timeout=delay)
             if not ended.done():
                 following = self._engine.core.begin_step()
-        await asyncio.wait([ended])
-        # Whoever finishes the step sees it too; asyncio only has to know that somebody does.
-        ended.exception()
+        await self._ended(step)
         return following
 
     async def _rest(self) -> None:
@@ -401,3 +461,9 @@ class AsyncLLMEngine:
             stream.put(output)
             if output.finished:
                 del self._streams[output.request_id]
+
+
+def _note_exception(ended: asyncio.Future[ModelRunnerOutput]) -> None:
+    """Tell asyncio that the exception is not lost: finishing the step raises it."""
+    if not ended.cancelled():
+        ended.exception()

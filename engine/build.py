@@ -107,7 +107,7 @@ def build_llm_engine(
         encode=partial(loaded.tokenizer.encode, special=False),
         make_mask=grammars.mask,
     )
-    core = EngineCore(_scheduler(config, loaded, clock, trace), loaded.executor, trace)
+    core = EngineCore(partial(_scheduler, config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat(
         _shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking, tokenizer.describe
@@ -142,6 +142,8 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         budget = _budget(config, model, window, progress)
         num_blocks = budget.pool // model.block_nbytes
         redis = finding.result()
+        host_memory = ExitStack()
+        below.callback(_close_unless_hung, executor, host_memory)
         namespace = _namespace(config, model.numerics)
         owners = Owners(config.tenant_weights)
         opening = beside.submit(
@@ -150,7 +152,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             model.block_nbytes,
             redis,
             progress,
-            below,
+            host_memory,
             cpu_bytes=budget.cpu_tier,
             fingerprint=namespace.fingerprint(),
             owners=owners,
@@ -174,6 +176,12 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         namespace,
         owners,
     )
+
+
+def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
+    """Free host memory, unless a thread that hangs may still write to it; then it goes with the process."""
+    if not executor.is_hung:
+        host_memory.close()
 
 
 def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
@@ -267,7 +275,10 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     )
 
 
-def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace) -> Scheduler:
+def _scheduler(
+    config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace, former: Scheduler | None
+) -> Scheduler:
+    """Make a scheduler. former: the one in doubt that it replaces, if any."""
     store, manager = loaded.tiers.store, None
     if store is not None:
         manager = TierManager(
@@ -278,6 +289,8 @@ def _scheduler(config: EngineConfig, loaded: _Loaded, clock: Callable[[], float]
             redis=loaded.tiers.redis,
             owners=loaded.owners,
         )
+        if former is not None and former.tiering is not None:
+            manager.succeed(former.tiering.tiers)
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(

@@ -1,21 +1,22 @@
 """The engine without an event loop: requests in, RequestOutputs out, one `step` at a time."""
 
 import itertools
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
-from engine.core import EngineCore, InFlight, StepFailedError
-from engine.errors import OverloadedError
+from engine.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
+from engine.errors import FOR_THE_PROCESS, OverloadedError
 from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
-from engine.outputs import RequestOutput
+from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.scheduler import TokenUpdate
+from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.stats import EngineStats
 from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
@@ -24,6 +25,9 @@ from engine.urgency import NORMAL, Urgency
 
 QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
 STEP_FAILED = "the model failed on this request; the server's log says why"
+REQUEST_FAILED = "the server failed on this request; its log says why"
+
+logger = logging.getLogger(__name__)
 
 
 class LLMEngine:
@@ -42,6 +46,8 @@ class LLMEngine:
         self._queue: defaultdict[str, Histogram] = defaultdict(Histogram.of_seconds)
         self._inter_token = Histogram.of_seconds()
         self._checks = {"clean": 0, "failed": 0}
+        self._num_rebuilds = 0
+        self._counted_before: Counter[str] = Counter()
 
     def add_request(
         self,
@@ -63,22 +69,35 @@ class LLMEngine:
         request = self.processor.process(
             unique, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
         )
-        self.core.add_request(request)
-        self._outputs.add_request(request)
+        self._queue_request(request)
         return request
 
     def add_fork(self, first_id: str, choice: int) -> Request:
-        """One more answer to the prompt of a request that was just added. Raises OverloadedError."""
-        first = self.core.scheduler.get(first_id)
-        assert first is not None, "what has ended cannot be forked"
+        """Queue one more answer to the prompt of a request that was just added. Raises OverloadedError."""
+        first = self._outputs.get(first_id)
+        assert first is not None, "a request that has ended cannot be forked"
         request = self.processor.fork(first, f"{first_id}-{choice}", choice)
         try:
-            self.core.add_request(request)
+            self._queue_request(request)
         except OverloadedError:
             request.siblings.remove(request)
             raise
-        self._outputs.add_request(request)
         return request
+
+    def _queue_request(self, request: Request) -> None:
+        # Known here before the scheduler knows it, so that a new scheduler has it if this one fails.
+        self._outputs.add_request(request)
+        try:
+            self.core.add_request(request)
+        except OverloadedError:
+            self._outputs.forget(request)
+            raise
+        except SchedulerInDoubtError:
+            return
+
+    def ids_of_tenant(self, tenant: str) -> list[str]:
+        """List a tenant's requests that have not ended."""
+        return [request.request_id for request, _ in self._outputs.unfinished() if request.tenant == tenant]
 
     def text_before(self, request: Request) -> str:
         """The text of the tokens that it was added with, as far as that can no longer change."""
@@ -92,16 +111,39 @@ class LLMEngine:
         """The last output of a request whose answer was whole when it was added; None if it goes on."""
         output = self._outputs.end_if_complete(request)
         if output is not None:
-            self.core.finish_request(request.request_id, output.finish_reason or "stop")
+            self._end_in_scheduler(request, output.finish_reason or "stop")
         return self._count(output)
 
     def abort_request(self, request_id: str) -> RequestOutput | None:
-        """End it now, whatever it is doing. None if it had ended before."""
-        request = self.core.finish_request(request_id, "abort")
-        output = self._outputs.finish(request, "abort") if request is not None else None
-        if output is not None:
-            self._count(output)
-        return output
+        """End a request now, whatever its state. None if it had ended before."""
+        request = self._outputs.get(request_id)
+        if request is None:
+            return None
+        self._end_in_scheduler(request, "abort")
+        return self._finish(request, "abort")
+
+    def _finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
+        """Make the last output of a request that ended outside of a step. None if it had ended before."""
+        if self._outputs.get(request.request_id) is None:
+            return None
+        try:
+            return self._count(self._outputs.finish(request, reason, error))
+        except FOR_THE_PROCESS:
+            raise
+        except BaseException:
+            logger.exception("%s: the end of an answer could not be written", request.request_id)
+            return self._fail(request)
+
+    def _fail(self, request: Request) -> RequestOutput:
+        self._finished["error"] += 1
+        return self._outputs.fail(request, REQUEST_FAILED)
+
+    def _end_in_scheduler(self, request: Request, reason: FinishReason) -> None:
+        """End a request that ends here, so that the next scheduler would not have it."""
+        try:
+            self.core.finish_request(request.request_id, reason)
+        except SchedulerInDoubtError:
+            return
 
     def delete_tenant(self, tenant: str) -> list[RequestOutput]:
         """Nobody finds in any tier what the tenant left, also after a restart; its requests end now.
@@ -114,29 +156,29 @@ class LLMEngine:
 
     def abort_requests_of(self, tenant: str) -> list[RequestOutput]:
         """End all of them now; returns their last outputs."""
-        aborted = [self.abort_request(request_id) for request_id in self.core.scheduler.ids_of_tenant(tenant)]
+        aborted = [self.abort_request(request_id) for request_id in self.ids_of_tenant(tenant)]
         return [output for output in aborted if output is not None]
 
     def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
-        self.core.scheduler.erase(self.processor.keys_of_trails(trails, tenant))
+        self.core.erase(self.processor.keys_of_trails(trails, tenant))
 
     def expire_requests(self) -> list[RequestOutput]:
         """The last outputs of those whose time was over since the last call."""
         outputs = []
-        for request in self.core.scheduler.take_expired():
+        for request in self.core.ask(Scheduler.take_expired, otherwise=()):
             reason = request.finish_reason
             assert reason is not None
-            output = self._count(self._outputs.finish(request, reason))
+            output = self._finish(request, reason)
             if output is not None and reason == "queue_timeout":
-                output = replace(output, error=QUEUE_TIMED_OUT, retry_after=self.core.scheduler.retry_after())
+                output = replace(output, error=QUEUE_TIMED_OUT, retry_after=self.core.ask(Scheduler.retry_after, 1))
             if output is not None:
                 outputs.append(output)
         return outputs
 
     def has_unfinished_requests(self) -> bool:
         """Whether any request has not ended."""
-        return self.core.scheduler.has_unfinished_requests()
+        return self._outputs.has_unfinished
 
     def step(self) -> list[RequestOutput]:
         """One step, waited for in this thread. With nothing to compute yet it gives the tiers a moment."""
@@ -156,16 +198,66 @@ class LLMEngine:
             return [
                 news
                 for request in failure.requests
-                if (news := self._count(self._outputs.finish(request, "error", STEP_FAILED))) is not None
+                if (news := self._finish(request, "error", STEP_FAILED)) is not None
             ]
         with self.core.trace.span(Track.OUTPUT, "outputs"):
             return [output for update in updates if (output := self._process(update)) is not None]
 
     def _process(self, update: TokenUpdate) -> RequestOutput | None:
-        output, stopped = self._outputs.process(update)
+        request = update.request
+        try:
+            output, stopped = self._outputs.process(update)
+        except FOR_THE_PROCESS:
+            raise
+        except BaseException:
+            logger.exception("%s: a token could not be processed; the request ends with an error", request.request_id)
+            self._end_in_scheduler(request, "error")
+            return self._fail(request)
         if stopped:
-            self.core.finish_request(update.request.request_id, "stop")
+            self._end_in_scheduler(request, "stop")
         return self._count(output)
+
+    def rebuild(self) -> list[RequestOutput]:
+        """Replace a scheduler in doubt by a new one that has every unfinished request, to be computed again from its
+        prompt and the tokens that were delivered. Every step in flight must have ended.
+
+        Returns the last outputs of requests that cannot be continued. Raises what `EngineCore.rebuild` raises.
+        """
+        renewed, failed = list[Request](), list[Request]()
+        siblings: defaultdict[int, list[Request]] = defaultdict(list)
+        for request, num_told in self._outputs.unfinished():
+            try:
+                fresh = self.processor.renew(request, num_told)
+            except FOR_THE_PROCESS:
+                raise
+            except BaseException:
+                logger.exception("%s cannot be continued; it ends with an error", request.request_id)
+                failed.append(request)
+                continue
+            if request.siblings:
+                fresh.siblings = siblings[id(request.siblings)]
+                fresh.siblings.append(fresh)
+            renewed.append(fresh)
+        counted = self._counted_by_scheduler()
+        self.core.rebuild(renewed)
+        self._counted_before = counted
+        self._num_rebuilds += 1
+        for request in renewed:
+            self._outputs.renew(request)
+        return [self._fail(request) for request in failed]
+
+    def _counted_by_scheduler(self) -> Counter[str]:
+        """Count what this scheduler and those before it have done, which the next one starts to count at 0."""
+        scheduler = self.core.scheduler
+        return self._counted_before + Counter(
+            preemptions=scheduler.num_preemptions,
+            reclaims=scheduler.num_reclaims,
+            prefilled=scheduler.num_prefilled,
+            drafted=scheduler.num_drafted,
+            accepted=scheduler.num_accepted,
+            evicted=scheduler.blocks.pool.num_evicted,
+            warmed=scheduler.tiering.tiers.num_brought_ahead if scheduler.tiering is not None else 0,
+        )
 
     def _count(self, output: RequestOutput | None) -> RequestOutput | None:
         if output is None:
@@ -191,6 +283,7 @@ class LLMEngine:
         tiers = scheduler.tiering.tiers if scheduler.tiering is not None else None
         store = tiers.store.stats() if tiers is not None else None
         block_nbytes = scheduler.blocks.block_nbytes
+        counted = self._counted_by_scheduler()
         return EngineStats(
             running=scheduler.num_running,
             waiting=scheduler.num_waiting,
@@ -201,8 +294,9 @@ class LLMEngine:
             blocks_used=pool.num_used,
             blocks_cached=pool.num_cached,
             block_nbytes=block_nbytes,
-            preemptions=scheduler.num_preemptions,
-            reclaims=scheduler.num_reclaims,
+            preemptions=counted["preemptions"],
+            reclaims=counted["reclaims"],
+            rebuilds=self._num_rebuilds,
             requests_finished=dict(self._finished),
             generation_tokens=self._tokens["generation"],
             device_tokens=self._tokens["device"],
@@ -222,13 +316,13 @@ class LLMEngine:
             asked_tokens=dict(self._asked),
             load_seconds=tiers.load_seconds if tiers is not None else {},
             cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
-            prefilled_tokens=scheduler.num_prefilled,
+            prefilled_tokens=counted["prefilled"],
             copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
             copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
-            warmed_blocks=tiers.num_brought_ahead if tiers is not None else 0,
-            evicted_blocks=pool.num_evicted,
-            drafted_tokens=scheduler.num_drafted,
-            accepted_tokens=scheduler.num_accepted,
+            warmed_blocks=counted["warmed"],
+            evicted_blocks=counted["evicted"],
+            drafted_tokens=counted["drafted"],
+            accepted_tokens=counted["accepted"],
             device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
             cpu_tenants=tenant_bytes(store.cpu_held_blocks if store is not None else {}, pool.owners, block_nbytes),
             workers=self.core.executor.state,

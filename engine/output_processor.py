@@ -52,6 +52,29 @@ class OutputProcessor:
             else:
                 progress.text_before += said.text
 
+    def get(self, request_id: str) -> Request | None:
+        """Return the request, unless it has ended."""
+        progress = self._progress.get(request_id)
+        return progress.request if progress is not None else None
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether any request has not ended."""
+        return bool(self._progress)
+
+    def unfinished(self) -> list[tuple[Request, int]]:
+        """List the requests that have not ended, in the order of their arrival, each with the number of its tokens that
+        were processed."""
+        return [(progress.request, progress.num_tokens) for progress in self._progress.values()]
+
+    def renew(self, request: Request) -> None:
+        """Continue with `request` in place of the one with the same id."""
+        self._progress[request.request_id].request = request
+
+    def forget(self, request: Request) -> None:
+        """Drop the text state of a request that was refused."""
+        self._progress.pop(request.request_id, None)
+
     def text_before(self, request: Request) -> str:
         """The text of what it had produced when it came, as far as that can no longer change."""
         return self._progress[request.request_id].text_before
@@ -147,6 +170,11 @@ class OutputProcessor:
             error=error,
             stop_string=stop_string,
         )
+
+    def fail(self, request: Request, error: str) -> RequestOutput:
+        """End a request whose own state may be the defect: the last output has neither text nor usage."""
+        self._progress.pop(request.request_id, None)
+        return RequestOutput(request.request_id, "", (), "error", error=error)
 
     def _usage(self, progress: _Progress) -> Usage:
         request, now = progress.request, self._clock()

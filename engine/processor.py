@@ -19,10 +19,12 @@ from engine.errors import InvalidRequestError
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
 from engine.sampling.checks import check_sampling, check_something_may_come
+from engine.sampling.guarded_mask import GuardedMask
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
+from engine.timeline import Phase
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
 
@@ -131,15 +133,33 @@ class Processor:
             start_by=now + self._queue_timeout,
             public=public,
             keeps_kv=keep_kv,
-            mask=self._make_mask(sampling, prompt),
+            mask=self._mask(sampling, prompt),
         )
         for token_id in produced:
             request.append_token(token_id)
         return request
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
-        """A request for answer number `choice` to the prompt of `first`, which is for number 0."""
-        return first.fork(request_id, choice, self._make_mask(first.sampling, first.prompt_token_ids))
+        """Make a request for answer number `choice` to the prompt of `first`, which is for number 0."""
+        return first.fork(request_id, choice, self._mask(first.sampling, first.prompt_token_ids))
+
+    def renew(self, request: Request, num_produced: int) -> Request:
+        """Make a request that continues `request` behind its first `num_produced` tokens.
+
+        Its blocks, counts and mask are in doubt and made again. Its tokens, parameters and measurements are kept.
+        Raises InvalidRequestError if its mask cannot be made again.
+        """
+        prompt, produced = request.prompt_token_ids, request.output_token_ids[:num_produced]
+        keys = self._keys(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
+        renewed = request.renewed(keys, self._mask(request.sampling, prompt))
+        for token_id in produced:
+            renewed.append_token(token_id)
+        renewed.timeline.enter(Phase.QUEUE, self._clock())
+        return renewed
+
+    def _mask(self, sampling: SamplingParams, prompt: Sequence[int]) -> TokenMask | None:
+        mask = self._make_mask(sampling, prompt)
+        return GuardedMask(mask, sampling.eos_token_ids) if mask is not None else None
 
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
         """Keys of the full blocks of a prompt that begins with these tokens. Touches nothing else."""

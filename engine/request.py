@@ -135,6 +135,34 @@ class Request:
         fork.siblings = self.siblings
         return fork
 
+    def renewed(self, block_keys: list[BlockKey], mask: TokenMask | None) -> "Request":
+        """Make a request of the same identity, parameters and measurements that has produced nothing, and that neither
+        a scheduler nor a worker knows. Its siblings are the caller's to set."""
+        renewed = Request(
+            self.request_id,
+            self.tenant,
+            self.prompt_token_ids,
+            self.sampling,
+            self.root_key,
+            block_keys,
+            arrival=self.arrival,
+            priority=self.priority,
+            deadline=self.deadline,
+            # A request that had its turn cannot be too late for it any more.
+            start_by=self.start_by if self.started is None and not self.tiers_asked else inf,
+            cpu_blocks=self.cpu_blocks,
+            redis_blocks=self.redis_blocks,
+            reuse_seconds=self.reuse_seconds,
+            receipt=self.receipt,
+            reuse=self.reuse,
+            started=self.started,
+            public=self.public,
+            keeps_kv=self.keeps_kv,
+            mask=mask,
+        )
+        renewed.timeline = self.timeline
+        return renewed
+
     @property
     def owner(self) -> Owner:
         """Whom its blocks are charged to, but for those of a public prefix."""

@@ -12,7 +12,8 @@ class EngineStats:
     """Now: running, waiting, loading, following, blocks. Since the start: the rest. Times in seconds.
 
     preempted: those of the waiting that ran before. preemptions: running requests that were stopped for lack of blocks;
-    reclaims: waiting ones that lost the blocks that had been restored for them. queue_seconds: by what came
+    reclaims: waiting ones that lost the blocks that had been restored for them. rebuilds: schedulers that failed and
+    were replaced. queue_seconds: by what came
     of the wait, "served" if there was a token, else the finish reason.
     *_tokens: prompt tokens by where their KV came from, counted when their request ends; prefilled_tokens: those that
     were computed, counted as they are. tiers: None if nothing lies below the device.
@@ -54,6 +55,7 @@ class EngineStats:
     inter_token_seconds: Histogram
     tiers: StoreStats | None
     stores_refused: bool = False
+    rebuilds: int = 0
     asked_tokens: dict[str, int] = field(default_factory=dict)
     load_seconds: dict[str, Histogram] = field(default_factory=dict)
     cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)

@@ -34,6 +34,14 @@ class SlotBook:
             raise ValueError("a block was released that is not locked")
         self._locked -= given
 
+    def take_back(self) -> tuple[list[BlockKey], list[BlockKey]]:
+        """End all writes and reads. Returns the keys that were reserved, and those that were locked, one for each
+        lock."""
+        reserved, locked = list(self._reserved), list(self._locked.elements())
+        self._reserved.clear()
+        self._locked.clear()
+        return reserved, locked
+
     def check(self) -> None:
         """Raise AssertionError unless everything came back."""
         assert not self._reserved, f"{len(self._reserved)} slots are reserved and have no writer"

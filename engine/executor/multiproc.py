@@ -15,6 +15,7 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
 from engine.executor.rank_processes import RankProcesses
+from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
@@ -181,6 +182,16 @@ class MultiprocExecutor:
         """Of the processes, by rank; none between two starts."""
         processes = self._processes
         return processes.pids if processes is not None else ()
+
+    @property
+    def step_limit(self) -> StepLimit | None:
+        """None: ranks that hang are ended here."""
+        return None
+
+    @property
+    def is_hung(self) -> bool:
+        """False: ranks that hang are ended here."""
+        return False
 
     @property
     def state(self) -> WorkersState:

@@ -36,8 +36,17 @@ class StepLimit:
         self._last_ended = self._clock()
         self._slowest = max(self._slowest, self._last_ended - began)
 
+    @property
+    def is_passed(self) -> bool:
+        """Whether a step is under way that takes too long."""
+        return bool(self._sent) and self._clock() >= self.passes_at()
+
     def passes_at(self) -> float:
         """When the oldest step takes too long. With none under way: when one that is sent now would, so that whoever
         sleeps until then need not be woken for it."""
-        began = max(self._sent[0], self._last_ended) if self._sent else self._clock()
+        try:
+            began = max(self._sent[0], self._last_ended)
+        except IndexError:
+            # Another thread may take the last one away at any moment.
+            began = self._clock()
         return began + self.seconds

@@ -1,7 +1,7 @@
 """Where every request stands, and each change of its state. Decides nothing."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from engine.kv.block_manager import BlockManager
 from engine.kv.prefix_log import PrefixLog
@@ -72,6 +72,10 @@ class RequestStates:
         """For the step that is being put together."""
         dropped, self._dropped = tuple(self._dropped), []
         return dropped
+
+    def drop_from_worker(self, request_ids: Iterable[str]) -> None:
+        """Have the worker forget these in the next step."""
+        self._dropped += request_ids
 
     def add(self, request: Request) -> None:
         """-> WAITING."""

@@ -5,7 +5,7 @@
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
@@ -105,9 +105,17 @@ class Scheduler:
                 f"{len(self._queue)} requests are already waiting; try again in a moment",
                 retry_after=self.retry_after(),
             )
+        self.readmit(request)
+
+    def readmit(self, request: Request) -> None:
+        """Queue a request that was accepted before, by this scheduler's predecessor."""
         self._states.add(request)
         if self.tiering is not None and not request.is_fork:
             self.tiering.arrived(request)
+
+    def drop_from_worker(self, request_ids: Iterable[str]) -> None:
+        """Make the worker forget, in the next step, requests that it knows from this scheduler's predecessor."""
+        self._states.drop_from_worker(request_ids)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
         """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""

@@ -203,6 +203,32 @@ async def test_call_with_half_a_character_is_text(server: RunningServer[AsyncLLM
     assert "ud83d" in events
 
 
+async def test_streams_survive_defect_in_scheduler(
+    server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with aiohttp.ClientSession(server.url) as session:
+        undisturbed = [await streamed_text(session, index, 60) for index in (1, 2)]
+        begun = asyncio.Event()
+        under_way = [asyncio.create_task(streamed_text(session, index, 60, begun)) for index in (1, 2)]
+        await asyncio.wait_for(begun.wait(), 60)
+        scheduler = server.engine._engine.core.scheduler
+        update, calls = scheduler.update, list[None]()
+
+        def defect(*args: Any) -> Any:
+            updates = update(*args)
+            calls.append(None)
+            if len(calls) == 3:
+                raise Panic("made by the test")
+            return updates
+
+        monkeypatch.setattr(scheduler, "update", defect)
+        assert await asyncio.gather(*under_way) == undisturbed
+    assert server.engine.stats().rebuilds == 1
+    assert server.engine._engine.core.scheduler is not scheduler
+    await idle(server.engine)
+    server.engine.check()
+
+
 async def test_engine_that_gives_up_ends_streams_as_stop_does(
     server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:

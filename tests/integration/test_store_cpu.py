@@ -143,6 +143,21 @@ def test_a_result_is_given_once(rig: Rig) -> None:
     rig.store.release([key(1)])
 
 
+def test_abandoned_slots_locks_and_prefetches_are_taken_back(rig: Rig) -> None:
+    rig.put(keys(range(4)))
+    taken = rig.store.prefetch(keys(range(3)), redis=False)
+    for _ in range(2):
+        rig.store.poll(rig.store.prefetch(keys(range(2)), redis=False))
+    rig.store.reserve(keys(range(4, 8)))
+    assert rig.store.abandon() == [taken]
+    result = rig.store.poll(taken)
+    assert result is not None
+    rig.store.release([slot.key for slot in result.slots])
+    rig.store.check()
+    assert rig.counts(keys(range(8))) == (4, 0)
+    assert rig.put(keys(range(4, 8))) == keys(range(4, 8))
+
+
 def test_check_names_what_has_no_owner(rig: Rig) -> None:
     rig.store.reserve([key(1)])
     with pytest.raises(AssertionError, match="1 slots are reserved"):

@@ -333,6 +333,11 @@ class ToyStore:
                 self.redis.pop(key, None)
         return busy
 
+    def abandon(self) -> list[int]:
+        self.reserved.clear()
+        self.locks.clear()
+        return list(self.pending)
+
     def stats(self) -> StoreStats:
         return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0)
 

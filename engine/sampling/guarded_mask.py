@@ -1,0 +1,68 @@
+"""A mask whose defects concern the answer that it is for, and nothing else."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from engine.errors import FOR_THE_PROCESS
+from engine.sampling.token_mask import TokenMask
+
+FAILED: Final = "its grammar failed; the server's log says why"
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class GuardedMask:
+    """A TokenMask around another one. When that one raises, this one fails: it allows what ends the answer, and the
+    answer ends with an error."""
+
+    def __init__(self, mask: TokenMask, ending_ids: Sequence[int]) -> None:
+        """ending_ids: tokens that end the answer."""
+        self._mask = mask
+        self._ending_ids = ending_ids
+        self._has_failed = False
+
+    def accept(self, token_id: int) -> None:
+        """See TokenMask."""
+        self._ask(lambda: self._mask.accept(token_id), None)
+
+    def begin(self) -> None:
+        """See TokenMask."""
+        self._ask(self._mask.begin, None)
+
+    def words(self) -> bytes:
+        """See TokenMask."""
+        return self._ask(self._mask.words, b"") or self._end_words()
+
+    def forced(self) -> Sequence[int]:
+        """See TokenMask."""
+        return self._ask(self._mask.forced, ())
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `words` answers at once."""
+        return self._ask(lambda: self._mask.is_ready, otherwise=True)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the answer cannot be brought to its end."""
+        failure = self._ask(lambda: self._mask.failure, None)
+        return FAILED if self._has_failed else failure
+
+    def _ask(self, call: Callable[[], T], otherwise: T) -> T:
+        if self._has_failed:
+            return otherwise
+        try:
+            return call()
+        except FOR_THE_PROCESS:
+            raise
+        except BaseException:
+            logger.exception("a mask failed; its answer ends with an error")
+            self._has_failed = True
+            return otherwise
+
+    def _end_words(self) -> bytes:
+        bits = sum(1 << id_ for id_ in set(self._ending_ids))
+        return bits.to_bytes(max(self._ending_ids, default=0) // 32 * 4 + 4, "little")

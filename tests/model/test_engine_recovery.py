@@ -1,0 +1,326 @@
+"""A defect at any place where the engine's loop calls out: requests that it does not concern end with the text that
+they would have had without it, and nothing leaks."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cache_tiers.fetches import Fetches
+from cache_tiers.manager import TierManager
+from engine.answer_text import AnswerText
+from engine.async_llm import MOST_REBUILDS, RequestStream
+from engine.errors import NotReadyError
+from engine.executor import step_limit
+from engine.grammar.form import AnswerForm
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.output_processor import OutputProcessor
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from engine.scheduling.admission import Admission
+from engine.scheduling.chunking import StepCost
+from engine.scheduling.foresight import Foresight
+from engine.scheduling.queue.fair import FairQueue
+from engine.scheduling.request_states import RequestStates
+from engine.scheduling.scheduler import Scheduler
+from engine.scheduling.tiering import Tiering
+from engine.speculation.speculation import Speculation
+from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
+from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
+from tests.sizes import Size
+
+COMMON = (1, 2, 3, 4) * 5
+
+
+class Panic(BaseException):
+    """A panic in native code, which is no Exception."""
+
+
+class Listener:
+    """A listener of one stream."""
+
+    def __init__(self) -> None:
+        self.outputs: list[RequestOutput] = []
+        self.ended = asyncio.Event()
+
+    def hear(self, output: RequestOutput) -> bool:
+        self.outputs.append(output)
+        if output.finished:
+            self.ended.set()
+        return True
+
+
+SCHEDULER: list[tuple[type, str]] = [
+    *((Scheduler, name) for name in ("schedule", "update", "add_request", "finish_request", "seconds_to_deadline")),
+    *((RequestStates, name) for name in ("add", "start", "finish", "loaded")),
+    *((FairQueue, name) for name in ("add", "peek", "start", "charge")),
+    *((BlockManager, name) for name in ("grow", "publish_full", "free")),
+    *((BlockPool, name) for name in ("allocate", "release")),
+    *((Admission, name) for name in ("admit",)),
+    (StepCost, "note"),
+]
+TIERS: list[tuple[type, str]] = [
+    *((Tiering, name) for name in ("arrived", "begin", "take_copies", "poll", "complete", "offer", "computed", "used")),
+    *((TierManager, name) for name in ("begin_load", "poll_loads", "complete", "take_stores", "offer", "used")),
+    *((Fetches, name) for name in ("begin", "poll")),
+    *((ToyStore, name) for name in ("contains", "reserve", "commit", "prefetch", "poll", "release", "look_up")),
+    (Foresight, "forget_lapsed"),
+]
+SPECULATION: list[tuple[type, str]] = [(Speculation, "plan"), (Speculation, "computed"), (HalfRight, "propose")]
+OF_ONE_REQUEST: list[tuple[type, str]] = [
+    (OutputProcessor, "process"),
+    (AnswerText, "push"),
+    (Listener, "hear"),
+    (ToyMask, "accept"),
+    (ToyMask, "words"),
+    (ToyMask, "forced"),
+]
+OF_ONE_STEP: list[tuple[type, str]] = [(ToyWorker, "execute")]
+PLACES = [*SCHEDULER, *TIERS, *SPECULATION, *OF_ONE_REQUEST, *OF_ONE_STEP, (ToyExecutor, "execute")]
+
+
+@dataclass
+class Injector:
+    """Raises at some of the calls of a method: before it is carried out, or behind it. num_raised: how often."""
+
+    owner: type
+    name: str
+    at: set[int]
+    late: bool
+    defect: type[BaseException]
+    num_calls: int = 0
+    num_raised: int = 0
+    original: Callable[..., Any] = field(init=False)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        self.original = getattr(self.owner, self.name)
+        injector = self
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            injector.num_calls += 1
+            is_due = injector.num_calls in injector.at
+            if is_due and not injector.late:
+                injector.fail()
+            result = injector.original(*args, **kwargs)
+            if is_due:
+                injector.fail()
+            return result
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.owner, self.name, call)
+            yield
+
+    def fail(self) -> None:
+        self.num_raised += 1
+        raise self.defect(f"injected into {self.owner.__name__}.{self.name}")
+
+
+@dataclass
+class Asked:
+    """One request of a life. aborted: by its client."""
+
+    stream: RequestStream
+    prompt: list[int]
+    params: SamplingParams
+    listener: Listener
+    aborted: bool = False
+
+    @property
+    def is_masked(self) -> bool:
+        return self.params.form is not None
+
+    def check_text(self) -> None:
+        """Raise AssertionError unless the text is the one computed alone, or a beginning of it if it was aborted."""
+        outputs = self.listener.outputs
+        token_ids = [id_ for output in outputs for id_ in output.token_ids]
+        text = "".join(output.text for output in outputs)
+        assert sum(output.finished for output in outputs) == 1
+        expected = expected_output(self.prompt, self.params, 16, ToyMask() if self.is_masked else None)
+        if self.aborted:
+            assert token_ids == expected[: len(token_ids)]
+        else:
+            assert token_ids == expected
+            assert text == text_of(expected, self.params)
+
+
+class Life:
+    """Random requests of two tenants to a toy engine: prompts with common beginnings, several answers, masks, aborts.
+    The tiers are slow or full now and then."""
+
+    def __init__(self, seed: int, *, speculation: bool) -> None:
+        self.random = random.Random(seed)
+        self.toy = ToyEngine(speculation=speculation)
+        self.asked: list[Asked] = []
+
+    def ask(self, prompt: Sequence[int] = ()) -> None:
+        length = self.random.choice((1, 6, 13, 20, 20))
+        prompt = [*(prompt or (*COMMON[: length - 1], self.random.randrange(5)))]
+        params = SamplingParams(
+            0.0,
+            max_tokens=self.random.randrange(1, 20),
+            seed=0,
+            form=AnswerForm("json", "{}") if self.random.random() < 0.3 else None,
+        )
+        stream = self.toy.engine.generate(prompt, params, tenant=self.random.choice("ab"))
+        self.note(stream, prompt)
+        for choice in range(1, self.random.choice((1, 1, 1, 3))):
+            self.note(self.toy.engine.fork(stream.request_id, choice), prompt)
+
+    def note(self, stream: RequestStream, prompt: list[int]) -> None:
+        listener = Listener()
+        self.asked.append(Asked(stream, prompt, stream.params, listener))
+        stream.listen(lambda output: listener.hear(output))
+
+    async def run(self) -> None:
+        await self.toy.engine.start()
+        await self.fill_tiers()
+        for _ in range(self.random.randrange(4, 12)):
+            self.ask()
+            self.toy.store.latency = self.random.choice((0, 0, 2, 5))
+            self.toy.store.refuses = self.random.random() < 0.2
+            if self.random.random() < 0.8:
+                # Common beginnings are found below the device, and perhaps in Redis alone.
+                self.toy.scheduler.blocks.pool.forget_free()
+                if self.random.random() < 0.5:
+                    self.toy.store.clear_cpu()
+            for _ in range(self.random.randrange(30)):
+                await asyncio.sleep(0)
+            if self.random.random() < 0.2:
+                gone = self.random.choice(self.asked)
+                gone.aborted |= not gone.listener.ended.is_set()
+                self.toy.engine.abort(gone.stream.request_id)
+        self.toy.store.refuses = False
+        async with asyncio.timeout(20):
+            for each in self.asked:
+                await self.end_of(each)
+            # Everything that moves comes to its end before the loop does.
+            await self.toy.engine.stop(20.0)
+
+    async def fill_tiers(self) -> None:
+        """Leave the common beginning in the tiers, and give it time to go down."""
+        self.ask((*COMMON, 0))
+        await self.end_of(self.asked[0])
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    async def end_of(self, asked: Asked) -> None:
+        """Wait for the end, also of a stream whose listener failed: a reader learns of that."""
+        if any(output.finished for output in asked.listener.outputs):
+            return
+        reading = asyncio.ensure_future(anext(asked.stream))
+        ended = asyncio.ensure_future(asked.listener.ended.wait())
+        await asyncio.wait((reading, ended), return_when=asyncio.FIRST_COMPLETED)
+        if reading.done():
+            asked.listener.outputs.append(reading.result())
+        reading.cancel()
+        ended.cancel()
+
+    def check_engine(self) -> None:
+        """Raise AssertionError on whatever was left behind."""
+        assert not self.toy.executor.wrong, self.toy.executor.wrong
+        scheduler = self.toy.scheduler
+        scheduler.check()
+        assert scheduler.blocks.pool.num_used == 0
+        assert scheduler.tiering is not None
+        assert scheduler.tiering.is_quiet
+        self.toy.store.check()
+
+
+def lead(seed: int, owner: type, name: str) -> int:
+    """One life with one injector; returns how often it raised."""
+    rng = random.Random(f"{seed} {owner.__name__} {name}")
+    at = {rng.randrange(1, rng.choice((2, 4, 20, 60))) for _ in range(rng.randrange(1, 3))}
+    late = rng.random() < 0.5 and owner not in (ToyExecutor, ToyMask)
+    injector = Injector(owner, name, at, late, rng.choice((RuntimeError, AssertionError, KeyError, Panic)))
+    if owner is ToyWorker:
+        injector.defect = rng.choice((RuntimeError, Panic))
+    life = Life(seed, speculation=(owner, name) in SPECULATION or rng.random() < 0.2)
+    with injector.active():
+        asyncio.run(life.run())
+    life.check_engine()
+    failed = [each for each in life.asked if each.listener.outputs[-1].finish_reason == "error"]
+    for each in life.asked:
+        if each not in failed:
+            each.check_text()
+    if (owner, name) in OF_ONE_REQUEST:
+        # A client who can cause such a defect must not be able to use the rebuilds up.
+        assert not life.toy.engine.stats().rebuilds
+    if owner is ToyMask:
+        assert all(each.is_masked for each in failed)
+    elif owner is ToyWorker:
+        assert {each.stream.request_id for each in failed} <= life.toy.executor.failed
+    elif (owner, name) in OF_ONE_REQUEST:
+        assert len(failed) <= injector.num_raised
+    else:
+        assert not failed
+    assert not life.toy.engine.is_broken
+    assert all(each.listener.outputs[-1].error for each in failed)
+    return injector.num_raised
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Tracebacks of thousands of injected defects are no news."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=[f"{owner.__name__}.{name}" for owner, name in PLACES])
+def test_defect_harms_only_requests_concerned(owner: type, name: str, size: Size) -> None:
+    raised = sum(lead(seed, owner, name) for seed in range(size.pick(small=6, full=400)))
+    assert raised, "the defect was never injected"
+
+
+def test_lives_without_defect_have_expected_texts(size: Size) -> None:
+    for seed in range(size.pick(small=20, full=1000)):
+        life = Life(seed, speculation=seed % 2 == 0)
+        asyncio.run(life.run())
+        life.check_engine()
+        assert not life.toy.engine.stats().rebuilds
+        for each in life.asked:
+            each.check_text()
+
+
+def test_defect_that_persists_makes_engine_give_up() -> None:
+    async def live() -> ToyEngine:
+        toy = ToyEngine()
+        await toy.engine.start()
+        stream = toy.engine.generate([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0))
+        async with asyncio.timeout(20):
+            assert (await anext(stream)).finish_reason == "abort"
+        with pytest.raises(NotReadyError, match="the server restarts"):
+            toy.engine.generate([1], SamplingParams(0.0, max_tokens=4, seed=0))
+        await toy.engine.stop(1.0)
+        return toy
+
+    with Injector(Scheduler, "schedule", set(range(1, 1000)), late=False, defect=Panic).active():
+        engine = asyncio.run(live()).engine
+    assert engine.is_broken
+    assert f"its scheduler failed {MOST_REBUILDS + 1} times within 600 s" in engine.why_gave_up
+    assert "Panic: injected into Scheduler.schedule" in engine.why_gave_up
+    assert engine.stats().rebuilds == MOST_REBUILDS
+
+
+def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_limit, "LEAST_SECONDS", 0.05)
+
+    async def live() -> ToyEngine:
+        toy = ToyEngine()
+        toy.executor.held = True
+        await toy.engine.start()
+        stream = toy.engine.generate([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0))
+        async with asyncio.timeout(20):
+            assert (await anext(stream)).finish_reason == "abort"
+            await toy.engine.gave_up.wait()
+        return toy
+
+    toy = asyncio.run(live())
+    assert "a step did not end within 0.05 s" in toy.engine.why_gave_up

@@ -1,0 +1,171 @@
+"""The whole engine over the toy worker and the toy tiers, on the event loop of the test."""
+
+import asyncio
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+from cache_tiers.block_key import KeyNamespace
+from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.load_cost import LoadCost
+from cache_tiers.manager import TierManager
+from engine.answer_text import AnswerFormat
+from engine.async_llm import AsyncLLMEngine
+from engine.config import EngineConfig
+from engine.core import EngineCore
+from engine.executor.step_limit import StepLimit
+from engine.executor.workers import WorkersState
+from engine.grammar.grammars import Grammars
+from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
+from engine.llm_engine import LLMEngine
+from engine.output_processor import OutputProcessor
+from engine.processor import ModelLimits, Processor
+from engine.sampling_params import SamplingParams
+from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.queue.policy import make_queue
+from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.tiering import Tiering
+from engine.tenants import TenantSalts
+from models.pangu.chat_format import ChatFormat
+from models.text_tokenizer import TextTokenizer
+from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyStore, ToyWorker
+
+BLOCK = 4
+VOCAB = 16
+EOS = 15
+POOL_BLOCKS = 24
+STEP_SECONDS = 0.002
+HOPS = 8
+"""Turns of the event loop that a step takes, so that the next one is scheduled while it is in flight."""
+
+
+class ToyExecutor:
+    """Runs each step a few turns of the loop after it was submitted. failed: ids of the requests in steps that raised.
+
+    held: a step is begun and never ends.
+    """
+
+    def __init__(self, worker: ToyWorker) -> None:
+        self.worker = worker
+        self.failed: set[str] = set()
+        self.wrong: list[AssertionError] = []
+        self.step_limit: StepLimit | None = StepLimit()
+        self.is_hung = False
+        self.held = False
+        self._before: Future[ModelRunnerOutput] | None = None
+
+    def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
+        future: Future[ModelRunnerOutput] = Future()
+        assert self.step_limit is not None
+        self.step_limit.sent()
+        future.add_done_callback(lambda _: self.step_limit.ended() if self.step_limit is not None else None)
+        if not self.held:
+            self._run_later(output, future, self._before, HOPS)
+        self._before = future
+        return future
+
+    def _run_later(
+        self,
+        output: SchedulerOutput,
+        future: Future[ModelRunnerOutput],
+        before: Future[ModelRunnerOutput] | None,
+        hops: int,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        if hops or (before is not None and not before.done()):
+            loop.call_soon(self._run_later, output, future, before, max(0, hops - 1))
+            return
+        try:
+            result = self.worker.execute(output)
+        except AssertionError as error:
+            # The toy worker checks its steps: this defect was not injected.
+            self.wrong.append(error)
+            future.set_exception(error)
+        except BaseException as error:
+            self.failed.update(output.num_scheduled_tokens)
+            future.set_exception(error)
+        else:
+            now = time.perf_counter()
+            future.set_result(replace(result, started=now - STEP_SECONDS, ended=now, sent=now))
+
+    def restart(self) -> None:
+        pass
+
+    @property
+    def state(self) -> WorkersState | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class ToyEngine:
+    """Everything from the stream to the block pool, real but for the model, the store and the texts."""
+
+    speculation: bool = False
+    cpu_blocks: int = 12
+    store: ToyStore = field(init=False)
+    worker: ToyWorker = field(init=False)
+    executor: ToyExecutor = field(init=False)
+    engine: AsyncLLMEngine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = ToyStore(self.cpu_blocks, max_window=3, speed=LinkSpeed(0.06, 1000.0))
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        self.executor = ToyExecutor(self.worker)
+        window = POOL_BLOCKS * BLOCK
+        processor = Processor(
+            ModelLimits(VOCAB, window, window, BLOCK, (EOS,)),
+            KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b""),
+            TenantSalts(b"secret"),
+            prefix_cache=True,
+            clock=time.monotonic,
+            make_mask=lambda params, _: ToyMask() if params.form is not None else None,
+        )
+        outputs = OutputProcessor(AnswerFormat(lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1)
+        core = EngineCore(self._make_scheduler, self.executor)
+        # Texts come in as tokens here, and the masks are the toys'.
+        tokenizer, chat_format = cast("TextTokenizer", object()), cast("ChatFormat", object())
+        grammars = cast("Grammars", object())
+        self.engine = AsyncLLMEngine(
+            LLMEngine(processor, core, outputs, grammars),
+            config=EngineConfig(Path("toy"), "toy", None, b"secret"),
+            tokenizer=tokenizer,
+            chat_format=chat_format,
+            sampling_defaults={},
+            redis_note="",
+            on_close=lambda _: None,
+        )
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return self.engine._engine.core.scheduler
+
+    def _make_scheduler(self, former: Scheduler | None) -> Scheduler:
+        clock = time.monotonic
+        tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
+        if former is not None and former.tiering is not None:
+            tiers.succeed(former.tiering.tiers)
+        pool = BlockPool(POOL_BLOCKS, on_evict=tiers.forget)
+        blocks = BlockManager(pool, BLOCK, 1, prefix_cache=True)
+        prefill = BelievedCost()
+        prefill.token_seconds = 0.05
+        scheduler = Scheduler(
+            SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9),
+            blocks,
+            Tiering(tiers, blocks, prefill, clock=clock),
+            make_queue("fair", max_waiting=64, max_wait=30.0, weights={}),
+            clock=clock,
+            proposer=HalfRight(VOCAB) if self.speculation else None,
+        )
+        scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        return scheduler
+
+
+def text_of(token_ids: list[int], params: SamplingParams) -> str:
+    """Return the text of an answer, of which the token that ends it is no part."""
+    return "".join(f"{id_} " for id_ in token_ids if id_ not in params.ending_ids)

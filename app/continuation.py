@@ -41,6 +41,7 @@ class Continuation:
             NotReadyError, OverloadedError, LimitReachedError: not now.
         """
         engine = self._host.require()
+        await self._runs.settle()
         answer = await self._store.messages.get(message_id)
         question = await self._question_of(answer)
         conversation = await self._store.conversations.get(answer.conversation_id)

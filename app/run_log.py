@@ -77,6 +77,11 @@ class RunLog:
         return self._closing is not None
 
     @property
+    def refusal(self) -> dict[str, Any] | None:
+        """The error with which the run ended; None while it is open, and if it ended with an answer."""
+        return self._closing[1].get("error") if self._closing is not None else None
+
+    @property
     def text(self) -> str:
         """The answer so far."""
         return self._said.of(0, len(self._numbers), thoughts=False)

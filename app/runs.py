@@ -2,12 +2,14 @@
 
 A run is not a connection. What the engine says is appended to the run's log in the step that brought it; the store gets
 what is new of all runs every SAVE_SECONDS, and the end of one before its closing event is announced (so what a client
-was told is on disk). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on
+was told is on disk). An end that the database refuses is announced as an error, kept in memory, and stored later
+(`app.unstored_ends`). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on
 with it after the next start. Runs that have ended stay for those who come late, up to a bound.
 """
 
 import asyncio
 import logging
+import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,24 +25,35 @@ from app.run_log import RunLog
 from app.stateless import Remember
 from app.storage.runs import MessageEnd, RunProgress, RunStore
 from app.token_history import ID_BYTES, pack_ids
+from app.unstored_ends import REFUSALS, UnstoredEnds
 from app.usage import message_usage
-from engine.errors import FOR_THE_PROCESS, EbbError, EngineError
+from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
 from engine.outputs import RequestOutput, Reuse
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
 SAVE_SECONDS = 0.1
+COMPLAIN_SECONDS = 60.0
+
+NOT_STORED = (
+    "The answer could not be stored yet: the disk is full or the database is locked. The server keeps it in memory and "
+    "stores it as soon as it can"
+)
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """`answer` is what the store holds: in progress until `ended` is set, then final, unless the server's stop
-    interrupted it. tenant: whose it is. abort: None while no engine works on it. saved_*: how much of the log is
-    stored. reuse, failure: set at its end.
+    """One generation and its answer.
 
-    failure: why there is no answer, unless somebody cancelled it. remember: told of the answer before its end is.
+    answer: in progress until `ended` is set, then final, unless the server's stop interrupted it. The store has the
+    same, except for an end that it refused.
+    abort: None while no engine works on the run.
+    saved_ids, saved_deltas: how much of the log is stored.
+    failure: why there is no answer, or none on disk; None for a cancelled run. Set at the end, like `reuse`.
+    remember: called with the answer before its end is announced.
+    is_kept: False for a run that has no row in the store.
     """
 
     id: str
@@ -56,6 +69,7 @@ class Run:
     reuse: Reuse | None = None
     failure: EbbError | None = None
     remember: Remember | None = None
+    is_kept: bool = True
 
     @property
     def answer_so_far(self) -> Message:
@@ -103,6 +117,21 @@ class RunRegistry:
         self._all_ended = asyncio.Event()
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
+        self._unstored = UnstoredEnds(store, self._now_stored)
+        self._progress_complaint = -COMPLAIN_SECONDS
+
+    @property
+    def unstored(self) -> int:
+        """Number of answers that have ended, and whose end the database has refused so far."""
+        return len(self._unstored)
+
+    async def settle(self) -> None:
+        """Store the ends that the database refused, before anything follows them. Raises what it refuses them with."""
+        await self._unstored.store_all()
+
+    async def leave(self) -> None:
+        """Try once more to store what the database refused, and leave the rest to the next process."""
+        await self._unstored.stop()
 
     @property
     def live(self) -> int:
@@ -160,8 +189,9 @@ class RunRegistry:
             run.abort()
 
     def forget(self, run: Run) -> None:
-        """Nobody may come late to this one."""
+        """Drop a run, and an end of it that is not stored."""
         self._runs.pop(run.id, None)
+        self._unstored.drop(run.answer)
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:
         """Cancel what is live in a tenant's conversation."""
@@ -179,7 +209,7 @@ class RunRegistry:
         """End a run that nobody works on, with what it has."""
         end = MessageEnd(run.log.text, status, finish_reason, pack_ids(run.token_ids), reasoning=run.log.reasoning)
         await self._store_end(run, end)
-        run.log.close(*closing_event(run.answer), len(run.token_ids))
+        run.log.close(*_closing_event(run), len(run.token_ids))
         self._has_ended(run)
 
     def forget_prefixes(self, tenant: str) -> None:
@@ -226,23 +256,40 @@ class RunRegistry:
         await self._store_end(run, _message_end(run, last))
         if run.remember is not None and run.failure is None:
             await run.remember(run.token_ids, run.log.text)
-        run.log.close(*closing_event(run.answer), len(run.token_ids))
+        run.log.close(*_closing_event(run), len(run.token_ids))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> None:
+        run.answer = end.of(run.answer)
+        if not run.is_kept:
+            return
         try:
-            run.answer = await self._store.finish(run.answer, end)
+            await self._store.finish(run.answer)
+        except REFUSALS as error:
+            logger.error("%s: the database refused the end of the answer, which is stored later: %s", run.id, error)
+            run.failure = run.failure or NotReadyError(NOT_STORED, code="storage_failed")
+            self._unstored.keep(run.answer)
         except Exception:
             logger.exception("%s: the answer could not be stored", run.id)
             run.failure = EngineError("The answer could not be stored", code="storage_failed")
-            error = error_body(run.failure)
-            run.answer = replace(run.answer, content=end.content, status="failed", error=error)
+            error_end = error_body(run.failure)
+            run.answer = replace(run.answer, status="failed", error=error_end)
+
+    def _now_stored(self, answer: Message) -> None:
+        """Announce an end that the database refused before."""
+        run = self._runs.get(answer.run_id or "")
+        if run is None or run.answer.id != answer.id:
+            return
+        if answer.status != "failed":
+            run.failure = None
+        run.log.close(*closing_event(answer), len(run.token_ids))
+        self._retire(run)
 
     async def _save_progress(self) -> None:
         while self._tasks:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._save_seconds):
                     await self._all_ended.wait()
-            await self._save([run for run in self._runs.values() if not run.ended.is_set()])
+            await self._save([run for run in self._runs.values() if run.is_kept and not run.ended.is_set()])
 
     async def _save(self, runs: list[Run]) -> None:
         async with self._saving:
@@ -251,19 +298,38 @@ class RunRegistry:
                 return
             try:
                 await self._store.save_progress([progress for _, progress in behind])
-            except Exception:
-                logger.exception("the progress of %d runs could not be stored", len(behind))
+            except Exception as error:
+                self._complain(len(behind), error)
                 return
             for run, progress in behind:
                 run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES
                 run.saved_deltas += len(progress.deltas)
 
+    def _complain(self, num_runs: int, error: Exception) -> None:
+        """Log that progress could not be stored, once a minute: the save is tried ten times a second."""
+        now = time.monotonic()
+        if now - self._progress_complaint >= COMPLAIN_SECONDS:
+            self._progress_complaint = now
+            logger.error("the progress of %d runs could not be stored, which is tried again: %s", num_runs, error)
+
     def _has_ended(self, run: Run) -> None:
         run.ended.set()
+        if run.answer not in self._unstored:
+            self._retire(run)
+
+    def _retire(self, run: Run) -> None:
+        """Keep a run whose end is stored for late followers, up to the bounds."""
         asyncio.get_running_loop().call_later(self._keep_seconds, self._runs.pop, run.id, None)
-        ended = [run_id for run_id, kept in self._runs.items() if kept.ended.is_set()]
+        ended = [id_ for id_, kept in self._runs.items() if kept.ended.is_set() and kept.answer not in self._unstored]
         for run_id in ended[: max(0, len(ended) - self._keep_runs)]:
             del self._runs[run_id]
+
+
+def _closing_event(run: Run) -> tuple[str, dict[str, Any]]:
+    """Return the last event of a run: an error where its answer is not on disk."""
+    if run.failure is not None and run.answer.status != "failed":
+        return "error", {"error": error_body(run.failure), "message": run.answer.to_json()}
+    return closing_event(run.answer)
 
 
 def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:

@@ -156,6 +156,7 @@ class Services:
         await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()
+        await self.runs.leave()
         await self.answers.stop()
         await self.ring.stop()
         await self.use_keeper.stop()

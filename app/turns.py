@@ -78,6 +78,7 @@ class Turns:
 
     async def _ask(self, conversation_id: str, fields: NewMessage, expected: Versions) -> Run:
         engine = self._host.require()
+        await self._runs.settle()
         conversation = await self._store.conversations.get(conversation_id)
         parent_id = conversation.head_id if fields.follows_head else fields.parent_id
         path = await self._store.messages.path(parent_id)
@@ -117,6 +118,7 @@ class Turns:
     async def retry(self, message_id: str, fields: RetryFields, expected: Versions = None) -> Run:
         """Start another answer to a question; the same request again gives the same run. `message_id`: the question, or
         an answer to it. Raises as `ask`."""
+        await self._runs.settle()
         message = await self._store.messages.get(message_id)
         before = await self._repeated.run_of_answer(fields.id, message)
         try:
@@ -220,7 +222,7 @@ class Turns:
             raise
         opening = opening_event(conversation, draft.question, answer)
         log = RunLog(run_id, answer, opening)
-        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember)
+        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember, is_kept=draft.is_kept)
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run

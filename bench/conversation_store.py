@@ -127,7 +127,7 @@ async def _turn(store: Store) -> Figure:
         began = time.perf_counter()
         run = RunRecord(answer.id, answer.id, "kv", b"")
         await store.runs.begin(Turn(answer, run, (question,), title="question"))
-        await store.runs.finish(answer, MessageEnd("answer " * 120, "complete", "stop", b""))
+        await store.runs.finish(MessageEnd("answer " * 120, "complete", "stop", b"").of(answer))
         times.append((time.perf_counter() - began) * 1e3)
     return Figure("write a turn", spread(times), len(times), has_target=False)
 

@@ -113,6 +113,10 @@ class ResponseEvents:
         end = {"type": f"response.{kind}", "response": self._response(answer)}
         if status == "failed":
             return _numbered([end], number + 3, after)
+        if (refusal := self._told.log.refusal) is not None:
+            # The answer is whole, but not on disk: nothing may say that it is completed.
+            error = {"type": "error", "code": refusal["code"], "message": refusal["message"], "param": None}
+            return _numbered([error], number + 3, after)
         shift = self._shift
         change, events = self._last_items(answer, number, after)
         return change + _numbered([*events, end], number + self._shift - shift, after)

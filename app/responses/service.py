@@ -82,6 +82,7 @@ class Responses:
         _check_fields(fields)
         engine = self._host.require()
         check_model(engine, fields.model)
+        await self._runs.settle()
         place = await self._place(fields)
         if place.path and place.path[-1].status == "in_progress":
             raise ConflictError("What this is to follow is still being generated", code="conversation_locked")

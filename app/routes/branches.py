@@ -36,7 +36,9 @@ async def choose_head(request: Request) -> Response:
 async def fork(request: Request) -> Response:
     """A new conversation that begins like this one up to a message."""
     chosen = await read_body(request, MessageChoice)
-    return versioned(await services_of(request).store.tree.fork(request.path_params["id"], chosen.message_id), 201)
+    services = services_of(request)
+    await services.runs.settle()
+    return versioned(await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
 
 
 async def delete_message(request: Request) -> Response:

@@ -98,6 +98,7 @@ def _new_items(items: list[Item]) -> list[NewItem]:
 
 
 async def _add(services: Services, conversation_id: str, items: list[NewItem]) -> list[dict[str, Any]]:
+    await services.runs.settle()
     added = await services.store.items.add(conversation_id, items)
     return [item for message in added for item in items_json(message)]
 

@@ -104,6 +104,21 @@ class MessageEnd:
     error: dict[str, Any] | None = None
     reasoning: str | None = None
 
+    def of(self, answer: Message) -> Message:
+        """Return the final form of an answer that ends now."""
+        return replace(
+            answer,
+            content=self.content,
+            status=self.status,
+            finish_reason=self.finish_reason,
+            error=self.error,
+            usage=self.usage,
+            reasoning=self.reasoning,
+            tokens=replace(answer.tokens, ids=self.token_ids),
+            # The clock may have been set back since.
+            completed_at=max(time.time(), answer.created_at),
+        )
+
 
 class RunStore:
     """Every method is one transaction or one read; once it has returned, its effect outlives the process.
@@ -208,41 +223,29 @@ class RunStore:
 
         await self._database.write(insert, durable=False)
 
-    async def finish(self, message: Message, end: MessageEnd) -> Message:
-        """Give an answer its final form, and return it. Writes nothing if its conversation was deleted."""
-        finished = replace(
-            message,
-            content=end.content,
-            status=end.status,
-            finish_reason=end.finish_reason,
-            error=end.error,
-            usage=end.usage,
-            reasoning=end.reasoning,
-            tokens=replace(message.tokens, ids=end.token_ids),
-            completed_at=time.time(),
-        )
+    async def finish(self, answer: Message) -> None:
+        """Store the final form of an answer. Writes nothing if its conversation was removed."""
 
         def update(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
                 "reasoning = ?, completed_at = ? WHERE id = ?",
                 (
-                    end.content,
-                    end.status,
-                    end.finish_reason,
-                    dump_optional(end.error),
-                    dump_optional(end.usage),
-                    end.token_ids,
-                    end.reasoning,
-                    finished.completed_at,
-                    message.id,
+                    answer.content,
+                    answer.status,
+                    answer.finish_reason,
+                    dump_optional(answer.error),
+                    dump_optional(answer.usage),
+                    answer.tokens.ids,
+                    answer.reasoning,
+                    answer.completed_at,
+                    answer.id,
                 ),
             )
-            connection.execute("DELETE FROM run WHERE message_id = ?", (message.id,))
+            connection.execute("DELETE FROM run WHERE message_id = ?", (answer.id,))
 
         # A power cut may take this back. The beginning, which it leaves, leads to the same text again.
         await self._database.write(update, durable=False)
-        return finished
 
     async def unfinished(self) -> list[UnfinishedRun]:
         """What a former process left in progress, of all tenants, in the order in which it was begun."""

@@ -50,7 +50,9 @@ async def answered(
     """A question, and its answer as it ended."""
     question, begun = await turn(store, conversation, content, parent)
     end = MessageEnd(answer, "complete", "stop", pack_ids([7, 8, 9]), usage={"prompt_tokens": 3})
-    return question, await store.runs.finish(begun, end)
+    ended = end.of(begun)
+    await store.runs.finish(ended)
+    return question, ended
 
 
 def imported(source: str, contents: Sequence[str], *, title: str | None = None) -> Imported:

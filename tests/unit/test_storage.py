@@ -99,7 +99,8 @@ async def test_a_finished_answer_keeps_text_usage_and_exact_tokens(store: Store)
     _, answer = await turn(store, conversation, "one")
     ids = pack_ids([7, 8, 49151])
     end = MessageEnd("text ぷ", "complete", "stop", ids, usage={"prompt_tokens": 3}, error=None)
-    finished = await store.runs.finish(answer, end)
+    finished = end.of(answer)
+    await store.runs.finish(finished)
     stored = await store.messages.get(answer.id)
     assert stored == finished
     assert stored.tokens == replace(answer.tokens, ids=ids)
@@ -125,7 +126,7 @@ async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -
     _, answer = await turn(store, conversation, "one")
     progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [Delta(2, "half")])
     await store.runs.save_progress([progress])
-    await store.runs.finish(answer, MessageEnd("whole", "complete", "stop", pack_ids([5, 6])))
+    await store.runs.finish(MessageEnd("whole", "complete", "stop", pack_ids([5, 6])).of(answer))
     await store.runs.save_progress([progress])
     assert await store.runs.unfinished() == []
     assert await store.database.read("SELECT * FROM run_event") == []
@@ -177,7 +178,7 @@ async def test_a_deleted_conversation_takes_its_messages_along_and_gets_no_new_o
             await store.messages.get(gone.id)
     with pytest.raises(NotFoundError):
         await turn(store, conversation, "two", answer)
-    await store.runs.finish(answer, MessageEnd("late", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("late", "complete", "stop", b"").of(answer))
     with pytest.raises(NotFoundError):
         await store.messages.get(answer.id)
 

@@ -114,7 +114,7 @@ async def test_an_answer_is_found_when_it_has_ended(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     assert await found(store, "tide") == []
-    await store.runs.finish(answer, MessageEnd("a whole tide", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("a whole tide", "complete", "stop", b"").of(answer))
     assert await found(store, "tide") == ["a whole tide"]
 
 

@@ -115,7 +115,7 @@ async def test_what_people_do_raises_the_version_and_what_the_server_adds_does_n
 
     question, answer = await turn(store, conversation, "one")
     assert await raised()
-    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     assert not await raised()
     assert await store.conversations.name_by_model(conversation.id, "A title")
     assert not await raised()

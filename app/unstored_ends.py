@@ -1,0 +1,104 @@
+"""Ends of runs that the database refused, kept in memory until it takes them.
+
+A full disk or a foreign lock is a state that passes. Until then the registry of runs answers for these messages. A turn
+that would begin behind one of them stores the ends first (`store_all`), so it meets the same refusal or a finished
+answer, never a stale "in progress". No run begins while an end is unstored, which bounds their number by the runs that
+were live when the database began to refuse.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+
+from app.records import Message
+from app.storage.runs import RunStore
+from engine.errors import ServerError
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 15.0
+
+REFUSALS = (sqlite3.Error, ServerError)
+"""Errors after which the same write may succeed later."""
+
+logger = logging.getLogger(__name__)
+
+
+class UnstoredEnds:
+    """Owner of finished answers that are not in the database, and of the task that stores them."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        on_stored: Callable[[Message], None],
+        *,
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+    ) -> None:
+        """Create an empty collection that calls `on_stored` for each answer that leaves it."""
+        self._store = store
+        self._on_stored = on_stored
+        self._first_pause_seconds = first_pause_seconds
+        self._answers: dict[str, Message] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._storing: asyncio.Task[None] | None = None
+
+    def __contains__(self, answer: Message) -> bool:
+        """Tell whether `answer` waits to be stored."""
+        return answer.id in self._answers
+
+    def __len__(self) -> int:
+        """Return the number of answers that wait to be stored."""
+        return len(self._answers)
+
+    def keep(self, answer: Message) -> None:
+        """Keep a finished answer, and store it as soon as the database takes it."""
+        self._answers[answer.id] = answer
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._retry(), name="store-ends")
+
+    def drop(self, answer: Message) -> None:
+        """Forget an answer whose conversation was removed."""
+        self._answers.pop(answer.id, None)
+
+    async def store_all(self) -> None:
+        """Store all kept answers. Raises what the database refuses them with."""
+        if self._storing is None or self._storing.done():
+            if not self._answers:
+                return
+            self._storing = asyncio.create_task(self._store_all(), name="store-all-ends")
+        # One attempt serves all callers: under a lock each attempt blocks the writer for seconds.
+        await asyncio.shield(self._storing)
+
+    async def stop(self) -> None:
+        """Try once more, then leave the rest to the next process, which resumes these runs from their stored tokens."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        with suppress(*REFUSALS):
+            await self.store_all()
+        if self._answers:
+            logger.error("the ends of %d answers are not stored; the next start resumes them", len(self._answers))
+
+    async def _store_all(self) -> None:
+        for answer in list(self._answers.values()):
+            try:
+                await self._store.finish(answer)
+            except REFUSALS:
+                raise
+            except Exception:
+                # Kept, a row that the database will never take would block every other one.
+                logger.exception("%s: the answer could not be stored and is given up", answer.run_id)
+            if self._answers.pop(answer.id, None) is not None:
+                self._on_stored(answer)
+
+    async def _retry(self) -> None:
+        pause, kept = self._first_pause_seconds, len(self._answers)
+        while self._answers:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            kept = max(kept, len(self._answers))
+            with suppress(*REFUSALS):
+                await self.store_all()
+        logger.info("the ends of %d answers are stored now", kept)

@@ -1,0 +1,194 @@
+"""Ends of runs that a locked or full database refuses: kept, stored later, and never in the way of their chat."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.records import Message
+from app.runs import Run, RunRegistry
+from app.schemas.conversations import NewMessage, RetryFields
+from app.services import Services
+from app.turns import Turns
+from app.unstored_ends import UnstoredEnds
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+
+pytest_plugins = ["tests.services_fixtures"]
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+
+
+async def impatient(services: Services) -> None:
+    """Let refused writes fail at once instead of after five seconds."""
+    await services.store.database.write(lambda connection: connection.execute("PRAGMA busy_timeout = 0"))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the database's write lock from outside."""
+    with closing(sqlite3.connect(path / "conversations.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+async def ended_under_lock(services: Services, engine: FakeEngine, path: Path) -> Run:
+    """Run a question whose end meets a locked database."""
+    await impatient(services)
+    engine.hold()
+    conversation = await services.store.conversations.create({})
+    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
+    with locked(path):
+        engine.allow(None)
+        await run.ended.wait()
+    return run
+
+
+async def stored(services: Services, run: Run) -> Message:
+    return await services.store.messages.get(run.answer.id)
+
+
+async def test_refused_end_is_announced_and_its_text_readable(
+    services: Services, engine: FakeEngine, tmp_path: Path
+) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    frames = [frame async for frame in run.log.follow(0)]
+    assert b"event: error" in frames[-1]
+    assert b"stores it as soon as it can" in frames[-1]
+    conversation = await services.store.conversations.get(run.answer.conversation_id)
+    [_, shown] = await services.turns.shown_path(conversation)
+    assert (shown.status, shown.content) == ("complete", WHOLE_ANSWER)
+    assert (await stored(services, run)).status == "in_progress"
+
+
+async def test_refused_end_is_stored_when_lock_is_gone(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    async with asyncio.timeout(20):
+        while services.runs.unstored:
+            await asyncio.sleep(0.01)
+    assert await stored(services, run) == run.answer
+    assert run.failure is None
+    frames = [frame async for frame in run.log.follow(0)]
+    assert b"event: done" in frames[-1]
+    assert await services.store.runs.unfinished() == []
+
+
+async def limit_pages(services: Services, pages: int | None) -> None:
+    """Let the file grow to so many pages, or with None no further."""
+
+    def limit(connection: sqlite3.Connection) -> None:
+        most = pages if pages is not None else connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {most}")
+
+    await services.store.database.write(limit)
+
+
+async def test_full_disk_keeps_end_until_there_is_room(services: Services, engine: FakeEngine) -> None:
+    engine.hold()
+    conversation = await services.store.conversations.create({})
+    # The page of the question has no room for the end of the answer.
+    run = await services.turns.ask(conversation.id, NewMessage(content="x" * 3900))
+    await limit_pages(services, None)
+    engine.allow(None)
+    await run.ended.wait()
+    assert services.runs.unstored == 1
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        await services.runs.settle()
+    await limit_pages(services, 1 << 20)
+    await services.runs.settle()
+    assert services.runs.unstored == 0
+    assert await stored(services, run) == run.answer
+
+
+async def test_chat_is_usable_before_end_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    next_run = await services.turns.ask(run.answer.conversation_id, NewMessage(content="two"))
+    assert next_run.answer.parent_id is not None
+    await next_run.ended.wait()
+    assert await stored(services, run) == run.answer
+    assert (await stored(services, next_run)).status == "complete"
+
+
+async def test_retry_and_continue_store_the_end_first(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    again = await services.turns.retry(run.answer.id, RetryFields())
+    await again.ended.wait()
+    assert again.answer.parent_id == run.answer.parent_id
+    assert await stored(services, run) == run.answer
+
+
+async def test_cut_answer_continues_after_refused_end(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    await impatient(services)
+    engine.hold()
+    conversation = await services.store.conversations.create({})
+    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
+    engine.allow(3)
+    await engine.until_produced(engine.requests[-1], 3)
+    with locked(tmp_path):
+        cancelled = await services.turns.cancel(run.id)
+    assert cancelled.status == "cancelled"
+    engine.allow(None)
+    continued = await services.continuation.go_on(run.answer.id)
+    await continued.ended.wait()
+    assert continued.answer.content == WHOLE_ANSWER
+
+
+async def test_new_question_is_refused_while_lock_is_held(
+    services: Services, engine: FakeEngine, tmp_path: Path
+) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    asked = len(engine.requests)
+    with locked(tmp_path), pytest.raises(sqlite3.OperationalError, match="locked"):
+        await services.turns.ask(run.answer.conversation_id, NewMessage(content="two"))
+    assert len(engine.requests) == asked
+
+
+async def test_cancel_of_refused_end_returns_the_answer(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    cancelled = await services.turns.cancel(run.id)
+    assert (cancelled.status, cancelled.content) == ("complete", WHOLE_ANSWER)
+
+
+async def test_unstored_end_outlives_keeping_time(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    runs = RunRegistry(services.store.runs, keep_seconds=0, keep_runs=0)
+    hasty = replace(services, runs=runs, turns=Turns(services.host, services.store, runs, services.gates.of("local")))
+    run = await ended_under_lock(hasty, engine, tmp_path)
+    await asyncio.sleep(0)
+    assert runs.get(run.id, "local") is run
+    await runs.settle()
+    await asyncio.sleep(0)
+    assert runs.get(run.id, "local") is None
+
+
+async def test_next_process_resumes_what_was_never_stored(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    await engine.start()
+    host = EngineHost()
+    host.ready(engine, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    run = await ended_under_lock(services, engine, tmp_path)
+    with locked(tmp_path):
+        await engine.stop(0)
+        await services.close()
+    second = FakeEngine()
+    await second.start()
+    host = EngineHost()
+    host.ready(second, "identity")
+    services = await Services.open(tmp_path / "conversations.db", host)
+    resumed = services.runs.get(run.id, "local")
+    assert resumed is not None
+    await resumed.ended.wait()
+    assert resumed.answer.content == WHOLE_ANSWER
+    await second.stop(0)
+    await services.close()
+
+
+async def test_ends_are_stored_by_one_attempt_for_all(services: Services, engine: FakeEngine) -> None:
+    ends = UnstoredEnds(services.store.runs, lambda _: None)
+    await asyncio.gather(*(ends.store_all() for _ in range(5)))
+    assert len(ends) == 0
+    assert engine.running == 0

@@ -173,11 +173,13 @@ class Backend(Protocol):
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
+        on_place: Callable[[], None] | None = None,
     ) -> GenerationStream:
         """Queue a request, or raise an EbbError before any work.
 
         tenant: whose KV it uses and leaves. produced: the beginning of the answer, if there is one; the stream tells
         what follows. keep_kv: False leaves the KV of all tiers as it is.
+        on_place: called when the request gets its place in the batch; neither blocks nor raises.
         """
 
     def fork(self, request_id: str, choice: int) -> GenerationStream:

@@ -205,9 +205,18 @@ class RunRegistry:
             await self.cancel(run)
             self.forget(run)
 
-    async def close(self, run: Run, status: MessageStatus, finish_reason: str | None) -> None:
-        """End a run that nobody works on, with what it has."""
-        end = MessageEnd(run.log.text, status, finish_reason, pack_ids(run.token_ids), reasoning=run.log.reasoning)
+    async def close(
+        self, run: Run, status: MessageStatus, finish_reason: str | None, error: EbbError | None = None
+    ) -> None:
+        """End a run that no engine works on, with the text that it has. error: why it ends."""
+        end = MessageEnd(
+            run.log.text,
+            status,
+            finish_reason,
+            pack_ids(run.token_ids),
+            error=error_body(error) if error is not None else None,
+            reasoning=run.log.reasoning,
+        )
         await self._store_end(run, end)
         run.log.close(*_closing_event(run), len(run.token_ids))
         self._has_ended(run)

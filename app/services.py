@@ -21,6 +21,7 @@ from app.live_feed import LiveFeed
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.next_prefix import NextPrefixes
+from app.place_log import PlaceLog
 from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
@@ -78,7 +79,7 @@ class Services:
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()
         runs = RunRegistry(store.runs)
-        resumption = Resumption(host, store, runs)
+        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
         metrics = Metrics(host, lambda: runs.live)

@@ -28,17 +28,10 @@ logger = logging.getLogger(__name__)
 class UnstoredEnds:
     """Owner of finished answers that are not in the database, and of the task that stores them."""
 
-    def __init__(
-        self,
-        store: RunStore,
-        on_stored: Callable[[Message], None],
-        *,
-        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
-    ) -> None:
+    def __init__(self, store: RunStore, on_stored: Callable[[Message], None]) -> None:
         """Create an empty collection that calls `on_stored` for each answer that leaves it."""
         self._store = store
         self._on_stored = on_stored
-        self._first_pause_seconds = first_pause_seconds
         self._answers: dict[str, Message] = {}
         self._task: asyncio.Task[None] | None = None
         self._storing: asyncio.Task[None] | None = None
@@ -94,7 +87,7 @@ class UnstoredEnds:
                 self._on_stored(answer)
 
     async def _retry(self) -> None:
-        pause, kept = self._first_pause_seconds, len(self._answers)
+        pause, kept = FIRST_PAUSE_SECONDS, len(self._answers)
         while self._answers:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

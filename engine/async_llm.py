@@ -204,11 +204,13 @@ class AsyncLLMEngine:
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
+        on_place: Callable[[], None] | None = None,
     ) -> RequestStream:
         """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once.
 
         produced: the beginning of the answer, as another process produced it; the stream tells what follows.
         keep_kv: False, and it uses the KV that others left, leaves it as it is, and adds nothing.
+        on_place: called when the request gets its place in the batch; neither blocks nor raises.
         """
         if self.is_broken:
             raise NotReadyError(LOOP_BROKE)
@@ -223,6 +225,7 @@ class AsyncLLMEngine:
             produced=produced,
             keep_kv=keep_kv,
         )
+        request.on_place = on_place
         stream = self._stream(request)
         if (last := self._engine.end_if_complete(request)) is not None:
             self._deliver(last)

@@ -1,6 +1,6 @@
 """A request as the scheduler side sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
@@ -105,6 +105,8 @@ class Request:
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
+    on_place: Callable[[], None] | None = field(default=None, repr=False)
+    """Called when the request gets its place in the batch; neither blocks nor raises."""
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:

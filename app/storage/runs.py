@@ -27,6 +27,7 @@ from app.token_history import MessageTokens
 from engine.errors import ConflictError, NotFoundError
 
 _RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless"
+_SHOWN = "EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = run.message_id)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class RunRecord:
     would have.
 
     kv_fingerprint: of the engine that began. prompt_ids: packed. deadline: Unix seconds.
-    epoch: how often another process went on with it; fruitless: how often in a row that brought no token.
+    epoch: how often another process resumed the run.
+    fruitless: how often in a row a process died while the run had a place in the batch and had brought no token.
     """
 
     id: str
@@ -248,33 +250,30 @@ class RunStore:
         await self._database.write(update, durable=False)
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """What a former process left in progress, of all tenants, in the order in which it was begun."""
-        rows = await self._database.read(f"SELECT {_RECORD} FROM run ORDER BY id")
+        """List the runs of all tenants that a former process left in progress, in the order in which they began."""
+        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
-    async def resumed(self, record: RunRecord) -> RunRecord:
-        """Note that this process goes on with a run; returns what is stored of it now."""
-        now = replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + 1)
+    async def resumed(self, records: Iterable[RunRecord]) -> None:
+        """Store the epochs and counts of runs that this process resumes."""
+        counts = [(record.epoch, record.fruitless, record.id) for record in records]
 
         def update(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", (now.epoch, now.fruitless, now.id)
-            )
+            connection.executemany("UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", counts)
 
         await self._database.write(update, durable=False)
-        return now
 
     async def close_unfinished(self) -> int:
-        """Mark answers in progress that nobody goes on with as incomplete: those that were deleted, and those of older
-        versions, which kept no runs. Returns how many there were."""
+        """Mark answers in progress that no process will finish as incomplete, and return how many there were.
+
+        These are deleted answers, and answers of older versions, which kept no runs.
+        """
 
         def update(connection: sqlite3.Connection) -> int:
-            connection.execute(
-                "DELETE FROM run WHERE NOT EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = message_id)"
-            )
+            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN}")
             cursor = connection.execute(
-                "UPDATE message SET status = 'incomplete', completed_at = ? WHERE status = 'in_progress' "
-                "AND NOT EXISTS (SELECT 1 FROM run WHERE message_id = message.id)",
+                "UPDATE message SET status = 'incomplete', completed_at = max(?, created_at) "
+                "WHERE status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM run WHERE message_id = message.id)",
                 (time.time(),),
             )
             return cursor.rowcount

@@ -6,7 +6,7 @@ of a batch does, a step here hands over all of its tokens at one moment, which i
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,6 +121,7 @@ class ReplayEngine:
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
+        on_place: Callable[[], None] | None = None,  # noqa: ARG002
     ) -> RequestStream:
         """Raises what the real engine raises for a request that is wrong."""
         if self._stopping:

@@ -94,6 +94,8 @@ class RequestStates:
         self.queue.start(request, now)
         request.waited = now - request.wait_began
         self.deadlines.begun(request)
+        if request.on_place is not None:
+            request.on_place()
         if request.status is RequestStatus.LOADING:
             request.timeline.enter(Phase.LOAD, now)
             self._loading[request.request_id] = request

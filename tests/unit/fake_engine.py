@@ -122,6 +122,7 @@ class FakeStream:
     text_before: str = ""
     reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
+    on_place: Callable[[], None] | None = None
 
     hear: Callable[[RequestOutput], bool] | None = None
 
@@ -185,11 +186,18 @@ class FakeEngine:
         self.deleted_tenants: list[str] = []
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
+        self.places: int | None = None
         self._steps: int | None = None
         self._wake = asyncio.Event()
         self._change = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+
+    def give_place(self, stream: FakeStream) -> None:
+        """Take a request into the batch, as a step does before it computes."""
+        if stream.on_place is not None:
+            stream.on_place()
+            stream.on_place = None
 
     def hold(self) -> None:
         """Make no step until `allow`."""
@@ -256,6 +264,7 @@ class FakeEngine:
         urgency: Urgency = NORMAL,
         produced: Sequence[int] = (),
         keep_kv: bool = True,
+        on_place: Callable[[], None] | None = None,
     ) -> FakeStream:
         if self._stopping or self.is_broken:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
@@ -269,6 +278,7 @@ class FakeEngine:
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
         request_id = f"{request_id}-{len(self.requests)}"
         stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), tenant, urgency, keep_kv, list(produced))
+        stream.on_place = on_place
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream
@@ -360,7 +370,8 @@ class FakeEngine:
                 continue
             if self._steps is not None:
                 self._steps -= 1
-            for stream in list(self._live.values()):
+            for stream in list(self._live.values())[: self.places]:
+                self.give_place(stream)
                 self._step(stream)
             await asyncio.sleep(0)
 

@@ -1,9 +1,11 @@
 """What one process leaves unfinished, the next one goes on with: the real store, an engine without a model."""
 
 import asyncio
+import shutil
+import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.schemas.responses import ResponseRequest
 from app.services import Services
+from app.storage.database import PRAGMAS
 from app.tool_use import MayCall
 from engine.errors import NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
@@ -125,33 +128,122 @@ async def test_another_model_closes_it_as_incomplete_with_what_it_has(path: Path
         assert third.services.runs.get(run.id, "local") is None
 
 
-async def test_it_is_given_up_after_two_attempts_in_a_row_without_a_token(path: Path) -> None:
+def after_kill(path: Path) -> Path:
+    """Copy what a process that is killed now would leave, for the next process."""
+    folder = path.parent / "killed"
+    folder.mkdir()
+    for file in path.parent.iterdir():
+        if file.is_file():
+            shutil.copy(file, folder)
+    return folder / path.name
+
+
+async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:
+    """Let a process resume the run, give it a place and so many tokens, and die."""
+    async with process(path, ready=False) as dying:
+        dying.engine.hold()
+        dying.ready()
+        await dying.engine.until_running(1)
+        [stream] = dying.engine.requests
+        dying.engine.give_place(stream)
+        if tokens:
+            before = len(stream.produced)
+            dying.engine.allow(tokens)
+            await dying.engine.until_produced(stream, before + tokens)
+            await dying.services.runs._save([dying.run(run.id)])
+        return after_kill(path)
+
+
+async def test_run_is_given_up_after_two_deaths_in_its_place(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(2):
-        async with process(path, ready=False) as fruitless:
-            fruitless.engine.hold()
-            fruitless.ready()
-            await fruitless.engine.until_running(1)
+        path = await killed_in_its_place(path, run)
     async with process(path) as last:
         answer = await end_of(last.run(run.id))
+        assert last.engine.requests == []
     assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
+    assert answer.error is not None
+    assert answer.error["code"] == "not_resumed"
+    assert "died 2 times" in answer.error["message"]
 
 
-async def test_a_token_makes_up_for_the_attempts_before_it(path: Path) -> None:
+async def test_given_up_answer_can_be_continued(path: Path) -> None:
     async with process(path) as first:
-        run = await first.interrupted(1)
-    for attempt in range(6):
-        async with process(path, ready=False) as next_one:
-            next_one.engine.hold()
-            next_one.ready()
-            await next_one.engine.until_running(1)
-            if attempt % 2:
-                next_one.engine.allow(1)
-                await next_one.engine.until_produced(next_one.engine.requests[0], 2 + attempt // 2)
-            await next_one.services.host.stop(0)
+        run = await first.interrupted(4)
+    for _ in range(2):
+        path = await killed_in_its_place(path, run)
+    async with process(path) as last:
+        await end_of(last.run(run.id))
+        continued = await last.services.continuation.go_on(run.answer.id)
+        answer = await end_of(continued)
+    assert (answer.status, answer.content, answer.error) == ("complete", WHOLE_ANSWER, None)
+
+
+async def test_deaths_while_a_run_queues_never_count(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    for _ in range(4):
+        async with process(path, ready=False) as dying:
+            dying.engine.hold()
+            dying.ready()
+            await dying.engine.until_running(1)
+            path = after_kill(path)
     async with process(path) as last:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_stops_that_hand_over_never_count(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    for _ in range(4):
+        async with process(path, ready=False) as stopping:
+            stopping.engine.hold()
+            stopping.ready()
+            await stopping.engine.until_running(1)
+            stopping.engine.give_place(stopping.engine.requests[0])
+    async with process(path) as last:
+        assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_token_makes_up_for_deaths_before_it(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(1)
+    for attempt in range(5):
+        path = await killed_in_its_place(path, run, tokens=attempt % 2)
+    async with process(path) as last:
+        assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_engine_that_broke_counts_like_a_death(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    for _ in range(2):
+        async with process(path, ready=False) as broken:
+            broken.engine.hold()
+            broken.ready()
+            await broken.engine.until_running(1)
+            broken.engine.give_place(broken.engine.requests[0])
+            broken.engine.is_broken = True
+    async with process(path) as last:
+        assert (await end_of(last.run(run.id))).status == "incomplete"
+
+
+async def test_locked_database_at_start_delays_resumption(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.storage.database.PRAGMAS", PRAGMAS.replace("busy_timeout = 5000", "busy_timeout = 0"))
+    monkeypatch.setattr("app.resumption.FIRST_PAUSE_SECONDS", 0.01)
+    async with process(path) as first:
+        run = await first.interrupted(4)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with process(path) as second:
+            frames = second.run(run.id).log.follow(None)
+            assert b"w0 w1 w2 w3" in await anext(frames)
+            assert second.engine.requests == []
+            other.execute("ROLLBACK")
+            answer = await end_of(second.run(run.id))
+            assert await second.services.store.messages.get(run.answer.id) == answer
+    assert (answer.content, answer.status) == (WHOLE_ANSWER, "complete")
 
 
 async def test_the_form_of_an_answer_is_compiled_again_before_it_goes_on(path: Path) -> None:

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 
 from engine.errors import OverloadedError
@@ -35,6 +37,19 @@ def test_never_more_tokens_or_sequences_in_a_step_than_allowed() -> None:
         output, _ = rig.step()
         assert output.total_tokens <= 8
         assert len(output.num_scheduled_tokens) <= 3
+
+
+def test_request_is_notified_in_the_step_that_gives_its_place() -> None:
+    rig = Rig(max_num_seqs=1)
+    first, second = rig.add(range(4), max_tokens=2), rig.add(range(10, 14), max_tokens=2)
+    placed: list[str] = []
+    for request in (first, second):
+        request.on_place = partial(placed.append, request.request_id)
+    rig.step()
+    assert placed == [first.request_id]
+    while rig.scheduler.has_unfinished_requests():
+        rig.step()
+    assert placed == [first.request_id, second.request_id]
 
 
 def test_the_result_of_a_step_may_come_after_the_next_one_was_scheduled() -> None:

@@ -67,9 +67,9 @@ async def test_refused_end_is_announced_and_its_text_readable(
 
 async def test_refused_end_is_stored_when_lock_is_gone(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
-    async with asyncio.timeout(20):
-        while services.runs.unstored:
-            await asyncio.sleep(0.01)
+    retrying = services.runs._unstored._task
+    assert retrying is not None
+    await asyncio.wait_for(retrying, 20)
     assert await stored(services, run) == run.answer
     assert run.failure is None
     frames = [frame async for frame in run.log.follow(0)]

@@ -9,7 +9,6 @@ with it after the next start. Runs that have ended stay for those who come late,
 
 import asyncio
 import logging
-import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,7 +32,6 @@ from engine.outputs import RequestOutput, Reuse
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
 SAVE_SECONDS = 0.1
-COMPLAIN_SECONDS = 60.0
 
 NOT_STORED = (
     "The answer could not be stored yet: the disk is full or the database is locked. The server keeps it in memory and "
@@ -118,7 +116,6 @@ class RunRegistry:
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
         self._unstored = UnstoredEnds(store, self._now_stored)
-        self._progress_complaint = -COMPLAIN_SECONDS
 
     @property
     def unstored(self) -> int:
@@ -308,18 +305,11 @@ class RunRegistry:
             try:
                 await self._store.save_progress([progress for _, progress in behind])
             except Exception as error:
-                self._complain(len(behind), error)
+                logger.error("the progress of %d runs could not be stored; it is tried again: %s", len(behind), error)
                 return
             for run, progress in behind:
                 run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES
                 run.saved_deltas += len(progress.deltas)
-
-    def _complain(self, num_runs: int, error: Exception) -> None:
-        """Log that progress could not be stored, once a minute: the save is tried ten times a second."""
-        now = time.monotonic()
-        if now - self._progress_complaint >= COMPLAIN_SECONDS:
-            self._progress_complaint = now
-            logger.error("the progress of %d runs could not be stored, which is tried again: %s", num_runs, error)
 
     def _has_ended(self, run: Run) -> None:
         run.ended.set()

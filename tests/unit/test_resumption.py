@@ -224,7 +224,7 @@ async def test_engine_that_broke_counts_like_a_death(path: Path) -> None:
             broken.ready()
             await broken.engine.until_running(1)
             broken.engine.give_place(broken.engine.requests[0])
-            broken.engine.is_broken = True
+            broken.engine.give_up("its step hung")
     async with process(path) as last:
         assert (await end_of(last.run(run.id))).status == "incomplete"
 

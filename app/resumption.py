@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from sqlite3 import OperationalError
 
 from app.backend import Backend
 from app.engine_host import EngineHost
@@ -27,7 +26,7 @@ from app.storage.runs import RunRecord, UnfinishedRun
 from app.storage.store import Store
 from app.token_history import ID_BYTES, unpack_ids
 from app.unstored_ends import REFUSALS
-from engine.errors import EbbError, NotReadyError, OverloadedError, ServerError
+from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 from engine.urgency import Urgency
 
 MOST_FRUITLESS = 2
@@ -67,7 +66,7 @@ class Resumption:
         is_closed = True
         try:
             await self._store.runs.close_unfinished()
-        except OperationalError as error:
+        except OutageError as error:
             is_closed = False
             logger.error("the database cannot be written, which is tried again: %s", error)
         had_place = self._places.read()

@@ -19,7 +19,6 @@ from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.schemas.responses import ResponseRequest
 from app.services import Services
-from app.storage.database import PRAGMAS
 from app.tool_use import MayCall
 from engine.errors import NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
@@ -230,7 +229,8 @@ async def test_engine_that_broke_counts_like_a_death(path: Path) -> None:
 
 
 async def test_locked_database_at_start_delays_resumption(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.database.PRAGMAS", PRAGMAS.replace("busy_timeout = 5000", "busy_timeout = 0"))
+    monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
     monkeypatch.setattr("app.resumption.FIRST_PAUSE_SECONDS", 0.01)
     async with process(path) as first:
         run = await first.interrupted(4)

@@ -16,6 +16,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
 from app.turns import Turns
 from app.unstored_ends import UnstoredEnds
+from engine.errors import OutageError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 pytest_plugins = ["tests.services_fixtures"]
@@ -23,9 +24,11 @@ pytest_plugins = ["tests.services_fixtures"]
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
-async def impatient(services: Services) -> None:
-    """Let refused writes fail at once instead of after five seconds."""
-    await services.store.database.write(lambda connection: connection.execute("PRAGMA busy_timeout = 0"))
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let writes under a foreign lock fail at once instead of after five seconds."""
+    monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
 
 
 @contextmanager
@@ -38,7 +41,6 @@ def locked(path: Path) -> Iterator[None]:
 
 async def ended_under_lock(services: Services, engine: FakeEngine, path: Path) -> Run:
     """Run a question whose end meets a locked database."""
-    await impatient(services)
     engine.hold()
     conversation = await services.store.conversations.create({})
     run = await services.turns.ask(conversation.id, NewMessage(content="one"))
@@ -96,7 +98,7 @@ async def test_full_disk_keeps_end_until_there_is_room(services: Services, engin
     engine.allow(None)
     await run.ended.wait()
     assert services.runs.unstored == 1
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(OutageError, match="full"):
         await services.runs.settle()
     await limit_pages(services, 1 << 20)
     await services.runs.settle()
@@ -122,7 +124,6 @@ async def test_retry_and_continue_store_the_end_first(services: Services, engine
 
 
 async def test_cut_answer_continues_after_refused_end(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
-    await impatient(services)
     engine.hold()
     conversation = await services.store.conversations.create({})
     run = await services.turns.ask(conversation.id, NewMessage(content="one"))
@@ -142,7 +143,7 @@ async def test_new_question_is_refused_while_lock_is_held(
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     asked = len(engine.requests)
-    with locked(tmp_path), pytest.raises(sqlite3.OperationalError, match="locked"):
+    with locked(tmp_path), pytest.raises(OutageError, match="lock"):
         await services.turns.ask(run.answer.conversation_id, NewMessage(content="two"))
     assert len(engine.requests) == asked
 

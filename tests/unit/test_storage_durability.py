@@ -45,7 +45,7 @@ async def test_keys_deletions_and_begins_survive_a_power_cut(store: Store) -> No
     levels["conversation"] = await last_synchronous(store)
     question, answer = await turn(store, conversation, "one")
     levels["begin"] = await last_synchronous(store)
-    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     await store.deletions.hide_message(question.id)
     levels["message hidden"] = await last_synchronous(store)
     await store.keys.used([key.id], 1.0)
@@ -62,7 +62,7 @@ async def test_progress_and_uses_do_not_wait_for_the_disk(store: Store) -> None:
     _, answer = await turn(store, conversation, "one")
     await store.runs.save_progress([RunProgress(answer.run_id or "", 0, pack_ids([1]), [])])
     assert await last_synchronous(store) == NORMAL
-    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     assert await last_synchronous(store) == NORMAL
     await store.keys.used(["key"], 1.0)
     assert await last_synchronous(store) == NORMAL

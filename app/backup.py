@@ -2,10 +2,10 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 
 from app.config import Settings
+from app.restoration import complete_restore, is_restore_pending, replace_database
 from app.sizes import format_size
 from app.snapshot import SnapshotError, copied, inspect, is_sqlite, put
 from app.state_lock import lock_state_dir
@@ -15,6 +15,7 @@ def backup(settings: Settings, file: Path) -> int:
     """Copy the conversations to `file`; a server may run and write. An earlier backup of that name is replaced, any
     other file is not. Raises SnapshotError."""
     database = settings.database
+    _wait_for_no_restore(settings)
     if not database.exists():
         raise SnapshotError(
             f"{database} does not exist: there are no conversations yet (--state-dir names another place)"
@@ -24,6 +25,10 @@ def backup(settings: Settings, file: Path) -> int:
             raise SnapshotError(f"{file} exists and is no backup; choose another name")
         if file.samefile(database):
             raise SnapshotError(f"{file} is where the conversations are; choose another name")
+    for log in (file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-journal")):
+        if log.exists() and log.stat().st_size:
+            # SQLite would replay it into the new file.
+            raise SnapshotError(f"{log} exists, so {file} is in use or its last writer was killed; choose another name")
     try:
         with copied(database, file) as (draft, contents):
             size = format_size(draft.stat().st_size)
@@ -47,9 +52,9 @@ def restore(settings: Settings, file: Path) -> int:
             f"a server works in {settings.state_dir}: stop it (Ctrl-C, or SIGTERM), restore, and start it again"
         )
     try:
+        complete_restore(settings.database)
         with copied(file, settings.database) as (draft, contents):
-            kept = _set_aside(settings.database)
-            put(draft, settings.database)
+            kept = replace_database(settings.database, draft)
     except OSError as error:
         raise SnapshotError(f"{settings.database}: {error.strerror or error}") from error
     finally:
@@ -61,28 +66,14 @@ def restore(settings: Settings, file: Path) -> int:
     return 0
 
 
-def _set_aside(database: Path) -> Path | None:
-    """Give the present file a second name; the first one stays until it is replaced, so that it is never missing.
-
-    The log of what a killed server wrote last goes with it. SQLite is not asked to look: it would throw the log of a
-    damaged file away.
-    """
-    aside = _free_name(database)
-    log, index = (database.with_name(database.name + ending) for ending in ("-wal", "-shm"))
-    for part, name in ((database, aside), (log, aside.with_name(f"{aside.name}-wal"))):
-        if part.exists():
-            os.link(part, name)
-    # Before the new file is there: a log beside a file that it is not of would be written into it.
-    log.unlink(missing_ok=True)
-    index.unlink(missing_ok=True)
-    return aside if aside.exists() else None
-
-
-def _free_name(database: Path) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    name = database.with_name(f"{database.name}.before-{stamp}")
-    number = 1
-    while name.exists():
-        number += 1
-        name = database.with_name(f"{database.name}.before-{stamp}-{number}")
-    return name
+def _wait_for_no_restore(settings: Settings) -> None:
+    """Complete the restore of a killed process. Raises SnapshotError while one is under way."""
+    if not is_restore_pending(settings.database):
+        return
+    lock = lock_state_dir(settings.state_dir)
+    if lock is None:
+        raise SnapshotError(f"the conversations in {settings.state_dir} are being restored: try again in a moment")
+    try:
+        complete_restore(settings.database)
+    finally:
+        os.close(lock)

@@ -5,6 +5,7 @@ import importlib
 import os
 import shutil
 import socket
+import sqlite3
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -17,7 +18,9 @@ from app.config import Settings
 from app.finding import Finding
 from app.memory_plan import plan_memory
 from app.npu_checks import check_npu
+from app.restoration import is_restore_pending
 from app.sizes import format_size
+from app.snapshot import quick_check
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
@@ -33,6 +36,9 @@ from models.pangu.config import PanguConfig
 from models.resolve import find_model
 
 STATIC = Path(__file__).parent / "static"
+
+CHECK_SECONDS = 10.0
+"""Longest time for which the file of the conversations is looked through."""
 
 
 def check_python(_settings: Settings) -> Finding:
@@ -180,6 +186,26 @@ def check_state_dir(settings: Settings) -> Finding:
     return _directory("state-dir", settings.state_dir)
 
 
+def check_conversations(settings: Settings) -> Finding:
+    """Look for damage in the file of the conversations, for at most CHECK_SECONDS."""
+    file = settings.database
+    if is_restore_pending(file):
+        return Finding("warn", "chats", f"a restore of {file} was not completed", "start ebb serve, which completes it")
+    if not file.exists():
+        return Finding("ok", "chats", "none yet")
+    try:
+        faults = quick_check(file, CHECK_SECONDS)
+    except sqlite3.Error as error:
+        faults = [str(error)]
+    if faults is None:
+        some = f"no damage found in {CHECK_SECONDS:g} s of looking; the file is too large to be read in that time"
+        return Finding("ok", "chats", some)
+    if faults:
+        advice = "stop the server and put a backup in its place: ebb restore FILE"
+        return Finding("fail", "chats", f"{file} is damaged: {faults[0]}", advice)
+    return Finding("ok", "chats", f"{format_size(file.stat().st_size)}, no damage")
+
+
 def check_cache_dir(settings: Settings) -> Finding:
     """Where models are kept."""
     return _directory("cache-dir", settings.cache_dir)
@@ -230,6 +256,7 @@ CHECKS = (
     check_memory,
     check_web,
     check_state_dir,
+    check_conversations,
     check_cache_dir,
     check_port,
 )

@@ -1,6 +1,11 @@
-"""`ebb keys`: works on the database itself, whether a server runs or not."""
+"""`ebb keys`: works on the database itself, whether a server runs or not.
+
+Only the owner of the state directory's lock changes the schema, creates the file or completes a restore. While a server
+runs, `ebb keys` works on a file of its own schema or not at all.
+"""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -10,7 +15,9 @@ from typing import TypeVar
 from app.api_key import ApiKey
 from app.config import Settings
 from app.principal import Scope
-from app.storage.database import UnusableDatabaseError
+from app.restoration import complete_restore, is_restore_pending
+from app.state_lock import lock_state_dir
+from app.storage.migrating import UnusableDatabaseError, migrations, schema_of
 from app.storage.store import Store
 from app.tenant_limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
 from engine.errors import EbbError
@@ -72,10 +79,32 @@ def _with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
             await store.close()
 
     settings.make_directories()
+    lock = _lock_to_prepare(settings)
     try:
         return asyncio.run(run())
     except UnusableDatabaseError as error:
         raise EbbError(str(error)) from error
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock_to_prepare(settings: Settings) -> int | None:
+    """Lock the state directory where the file is not ready to be opened as it is; None where it is.
+
+    Raises EbbError if a server, or a restore, holds the lock.
+    """
+    pending = is_restore_pending(settings.database)
+    if not pending and schema_of(settings.database) == len(migrations()):
+        return None
+    lock = lock_state_dir(settings.state_dir)
+    if lock is None:
+        raise EbbError(
+            f"A server of another version works in {settings.state_dir}, or one that starts. Use its own ebb, try "
+            "again when it is ready, or stop it first"
+        )
+    complete_restore(settings.database)
+    return lock
 
 
 def _words(key: ApiKey) -> str:

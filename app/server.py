@@ -35,9 +35,11 @@ from app.loopback import is_loopback
 from app.middleware import OriginGuard, cors
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
+from app.restoration import complete_restore
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
+from app.snapshot import remove_drafts
 from app.startup import Build, Startup, engine_builder
 from app.storage.database import UnusableDatabaseError
 from app.supervisor import RESTART, not_ignored
@@ -117,6 +119,9 @@ def run_server(
     build: makes the engine; None makes the one that `settings` describe. drain_seconds: time that answers have to end
     after the signal.
     """
+    if complete_restore(settings.database):
+        logger.warning("completed a restore of the conversations that was killed in the middle")
+    remove_drafts(settings.database)
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
         return 1

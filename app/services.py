@@ -1,6 +1,7 @@
 """What the routes work with: made once at the start, found through the request."""
 
 import asyncio
+import sqlite3
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from app.responses.service import Responses
 from app.resumption import Resumption
 from app.runs import RunRegistry
 from app.stateless import WholePrompts
+from app.storage.database import UnusableDatabaseError
 from app.storage.store import Store
 from app.storage_probe import StorageProbe
 from app.tenancy import tenant_of
@@ -33,6 +35,7 @@ from app.tenant_gate import TenantGates
 from app.title_maker import TitleMaker
 from app.turns import Turns
 from app.use_keeper import UseKeeper
+from engine.errors import OutageError
 
 JOIN_SECONDS = 5.0
 
@@ -73,8 +76,25 @@ class Services:
         cls, database_path: Path, host: EngineHost, *, model_titles: bool = False, demand: Demand = "once made"
     ) -> "Services":
         """Open the conversations, for whoever has no key. Runs that a former process left unfinished can be followed
-        from then on. demand: whether others must show one."""
+        from then on. demand: whether others must show one. Raises UnusableDatabaseError."""
         store = await Store.open(database_path)
+        try:
+            return await cls._over(store, host, database_path, model_titles=model_titles, demand=demand)
+        except (OutageError, sqlite3.Error) as error:
+            await store.close()
+            raise UnusableDatabaseError(
+                f"The conversations in {database_path} cannot be read: {error}. `ebb doctor` says what is damaged; "
+                "`ebb restore` puts a backup in their place"
+            ) from error
+        except BaseException:
+            # Its threads would keep the process alive.
+            await store.close()
+            raise
+
+    @classmethod
+    async def _over(
+        cls, store: Store, host: EngineHost, database_path: Path, *, model_titles: bool, demand: Demand
+    ) -> "Services":
         host.storage = store.database.health
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()

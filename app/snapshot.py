@@ -1,5 +1,6 @@
 """A copy of the conversations' SQLite file that is whole, wherever it comes from and whoever writes meanwhile."""
 
+import fcntl
 import os
 import sqlite3
 import tempfile
@@ -8,6 +9,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.restoration import sync_folder
+from app.storage.damage import find_damage
 from app.storage.database import migrations
 from app.storage.search_words import segmented
 from engine.errors import EbbError
@@ -36,16 +39,19 @@ class Contents:
 
 
 @contextmanager
-def copied(source: Path, beside: Path) -> Iterator[tuple[Path, Contents]]:
-    """A checked copy of the database `source`, in a file of mode 0600 in the folder of `beside`; to be renamed.
+def copied(source: Path, target: Path) -> Iterator[tuple[Path, Contents]]:
+    """Yield a checked copy of the database `source`: a file of mode 0600 alongside `target`, to be renamed to it.
 
-    SQLite's online backup reads one state of the source; its writers neither wait nor end up in it by half. What was
-    deleted in the source is not in the copy. The file is gone at the end if it was not renamed. Raises SnapshotError.
+    SQLite's online backup reads one state of the source; its writers neither wait nor end up in it by half. Pages of
+    deleted text are not in the copy. A copy that was not renamed is removed at the end, or by the next call if this
+    process is killed. Raises SnapshotError.
     """
-    descriptor, name = tempfile.mkstemp(dir=beside.parent, prefix=f".{beside.name}.")
-    os.close(descriptor)
+    remove_drafts(target)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=_draft_prefix(target))
     draft = Path(name)
     try:
+        # Tells this copy from one that a killed process left behind.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         with closing(_open(source)) as original, closing(sqlite3.connect(draft)) as copy:
             original.backup(copy)
             # One file: no journal beside it. And none of the pages that deleted text still lies in.
@@ -57,6 +63,27 @@ def copied(source: Path, beside: Path) -> Iterator[tuple[Path, Contents]]:
         raise SnapshotError(f"{source} cannot be copied: {error}") from error
     finally:
         draft.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def remove_drafts(target: Path) -> None:
+    """Remove the copies that killed processes left alongside `target`."""
+    prefix = _draft_prefix(target)
+    for draft in target.parent.glob(f"{prefix}*"):
+        if draft.name.endswith("-journal"):
+            continue
+        with suppress(OSError):
+            descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                draft.with_name(f"{draft.name}-journal").unlink(missing_ok=True)
+                draft.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _draft_prefix(target: Path) -> str:
+    return f".{target.name}.draft-"
 
 
 def inspect(file: Path) -> Contents:
@@ -83,6 +110,15 @@ def inspect(file: Path) -> Contents:
     return Contents(schema, conversations, messages)
 
 
+def quick_check(file: Path, seconds: float) -> list[str] | None:
+    """List what is damaged in a database, which a server may use; None if that takes longer than `seconds`.
+
+    Raises sqlite3.Error if the file cannot be read at all.
+    """
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return find_damage(connection, seconds)
+
+
 def _names_of(version: int) -> set[str]:
     """The tables, indexes, views and triggers of that schema. (The integrity check of a file with a virtual table does
     not find what is missing.)"""
@@ -107,10 +143,9 @@ def is_sqlite(file: Path) -> bool:
 
 
 def put(draft: Path, target: Path) -> None:
-    """Give `draft` its name, for good: a file that is there is replaced in one step."""
+    """Rename `draft` to `target` for good: a file of that name is replaced in one step."""
     os.replace(draft, target)
-    with suppress(OSError):  # some file systems do not let a folder be synced
-        _sync(target.parent)
+    sync_folder(target.parent)
 
 
 def _open(file: Path) -> sqlite3.Connection:

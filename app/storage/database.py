@@ -20,7 +20,9 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
+from app.storage.damage import START_SECONDS, find_damage
 from app.storage.health import StorageHealth
+from app.storage.identity import FileIdentity
 from app.storage.migrating import SCHEMA, UnusableDatabaseError, migrate, migrations
 from app.storage.readers import Readers
 from app.storage.search_words import segmented
@@ -59,12 +61,14 @@ class Database:
         readers: Readers,
         searchers: Readers,
         key_reader: Readers,
+        identity: FileIdentity,
     ) -> None:
         self._writer = writer
         self._thread = thread
         self._readers = readers
         self._searchers = searchers
         self._key_reader = key_reader
+        self._identity = identity
         self._closed = False
         self.health = StorageHealth()
 
@@ -90,7 +94,7 @@ class Database:
                     "place; --state-dir starts somewhere else"
                 ) from error
             raise
-        return cls(writer, thread, *pools)
+        return cls(writer, thread, *pools, FileIdentity(path))
 
     async def close(self) -> None:
         """Close the connections after the writes that have begun. The file is whole at any time, so nothing is lost
@@ -166,6 +170,7 @@ class Database:
             with suppress(sqlite3.OperationalError):
                 self._writer.execute("ROLLBACK")
             raise
+        self._identity.check()
         return result
 
 
@@ -191,6 +196,8 @@ def _open_writer(path: Path) -> sqlite3.Connection:
         # Called by the triggers that fill the search index.
         writer.create_function("segmented", 1, segmented, deterministic=True)
         migrate(writer, path)
+        if faults := find_damage(writer, START_SECONDS):
+            raise sqlite3.DatabaseError(f"the file is damaged: {faults[0]}")
     except BaseException:
         writer.close()
         raise

@@ -86,4 +86,7 @@ class StorageHealth:
                 raise
             self.fail(outage)
             raise outage from error
+        except OutageError as outage:
+            self.fail(outage)
+            raise
         self._failing = None

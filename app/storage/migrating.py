@@ -4,6 +4,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,15 @@ class UnusableDatabaseError(Exception):
 def migrations() -> list[str]:
     """Read the scripts that make the newest schema, each on top of those before it."""
     return [path.read_text(encoding="utf-8") for path in sorted(SCHEMA.glob("*.sql"))]
+
+
+def schema_of(file: Path) -> int:
+    """Return the number of migrations that made a file; 0 where it is missing, empty or cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error:
+        return 0
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

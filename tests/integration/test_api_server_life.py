@@ -1,6 +1,7 @@
 """How the server starts, stops and dies, as a process."""
 
 import asyncio
+import os
 import re
 import signal
 import sqlite3
@@ -12,8 +13,10 @@ from typing import Any
 
 import aiohttp
 
+from app.state_lock import lock_state_dir
 from app.token_history import ID_BYTES
 from tests.integration.api_server import api_client
+from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.integration.sse_events import all_events, events, text_of
 from tests.unit.fake_engine import ANSWER_WORDS
 
@@ -107,6 +110,30 @@ async def test_conversations_of_a_later_version_are_left_alone(tmp_path: Path) -
         assert await server.exit_code() == 1
         assert "later version of Ebb" in server.log
         assert "Traceback" not in server.log
+
+
+async def test_damaged_page_ends_the_server_with_a_sentence(tmp_path: Path) -> None:
+    await asyncio.to_thread(damaged_conversations, tmp_path)
+    async with process(tmp_path) as server:
+        assert await server.exit_code() == 1
+        assert "cannot be opened" in server.log
+        assert "ebb restore" in server.log
+        assert "Traceback" not in server.log
+    lock = lock_state_dir(tmp_path)
+    assert lock is not None
+    os.close(lock)
+
+
+async def test_server_completes_a_killed_restore(tmp_path: Path) -> None:
+    database = await asyncio.to_thread(stored_conversations, tmp_path)
+    database.rename(tmp_path / ".conversations.db.restored")
+    (tmp_path / ".conversations.db.restoring").write_text('{"aside": "conversations.db.before-x"}')
+    (tmp_path / ".conversations.db.draft-dead").write_bytes(b"half")
+    async with serving(tmp_path) as (server, http):
+        assert "completed a restore" in server.log
+        listed = await (await http.get("/api/conversations")).json()
+        assert len(listed["data"]) == 5
+    assert await asyncio.to_thread(lambda: list(tmp_path.glob(".*"))) == []
 
 
 async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """`ebb backup` and `ebb restore`, on real files, while somebody writes."""
 
 import asyncio
+import fcntl
+import json
 import os
 import shutil
 import sqlite3
@@ -258,3 +260,50 @@ def test_a_backup_can_be_restored_where_there_was_nothing(tmp_path: Path) -> Non
     assert titles(tmp_path / "state/conversations.db") == ["one"]
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "state/conversations.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_restore_killed_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "tests.integration.restore_kills", str(tmp_path))
+    said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True).stdout
+    kills = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    old, new = ["old", "old, in the log"], ["new"]
+    assert len(kills) > 10
+    found = [kill["titles"] for kill in kills]
+    turn = found.index(new)
+    assert found == [old] * turn + [new] * (len(found) - turn)
+    assert [kill["hidden"] for kill in kills] == [[]] * len(kills)
+    # A second restore keeps what it replaces, and the first one's old state stays as it was.
+    assert [kill["kept"] for kill in kills] == [[old]] * turn + [[new, old]] * (len(kills) - turn)
+
+
+def test_copies_of_killed_backups_are_removed_and_live_ones_stay(tmp_path: Path) -> None:
+    state, file = tmp_path / "state", tmp_path / "chats.db"
+    made(state, "one")
+    dead, live = tmp_path / ".chats.db.draft-dead", tmp_path / ".chats.db.draft-live"
+    for draft in (dead, dead.with_name(f"{dead.name}-journal"), live):
+        draft.write_bytes(b"half")
+    (tmp_path / ".chats.db.swp").write_text("an editor's")
+    with live.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert run("backup", file, state) == 0
+    hidden = sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("."))
+    assert hidden == [".chats.db.draft-live", ".chats.db.swp"]
+
+
+def test_backup_in_use_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state, file = tmp_path / "state", tmp_path / "chats.db"
+    made(state, "one")
+    assert run("backup", file, state) == 0
+    (tmp_path / "chats.db-wal").write_bytes(b"a log")
+    assert run("backup", file, state) == 1
+    assert "choose another name" in capsys.readouterr().err
+
+
+def test_set_aside_state_is_no_link_to_the_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state, file = tmp_path / "state", tmp_path / "chats.db"
+    made(state, "one")
+    assert run("backup", file, state) == 0
+    assert run("restore", file, state) == 0
+    kept = Path(capsys.readouterr().err.strip().rpartition(" ")[2])
+    assert kept.stat().st_nlink == 1
+    assert (state / "conversations.db").stat().st_nlink == 1

@@ -16,6 +16,7 @@ from app.cli import main
 from app.config import Settings, load_settings
 from app.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
 from models.errors import ModelNotFoundError
+from tests.integration.damaged import damaged_conversations, stored_conversations
 
 
 @pytest.fixture
@@ -172,3 +173,22 @@ def test_no_compiler_and_no_redis_server_are_warnings_with_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert checks.check_compiler(settings(tmp_path)).level == "warn"
     assert "install g++" in checks.check_compiler(settings(tmp_path)).advice
+
+
+def test_damaged_page_of_the_conversations_is_found(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
+    assert checks.check_conversations(chosen).text == "none yet"
+    damaged_conversations(tmp_path / "state")
+    finding = checks.check_conversations(chosen)
+    assert (finding.level, finding.subject) == ("fail", "chats")
+    assert "is damaged" in finding.text
+    assert "ebb restore" in finding.advice
+
+
+def test_whole_conversations_pass_within_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
+    stored_conversations(tmp_path / "state")
+    assert checks.check_conversations(chosen).level == "ok"
+    monkeypatch.setattr(checks, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr("app.storage.damage.OPCODES_PER_LOOK", 1)
+    assert "too large" in checks.check_conversations(chosen).text

@@ -1,7 +1,10 @@
 """`ebb keys`, and the server that starts with what it left."""
 
 import logging
+import os
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,9 @@ from app.cli import main
 from app.config import Settings
 from app.key_demand import demand_of, keys_required, why_not_to_serve
 from app.server import run_server
+from app.state_lock import lock_state_dir
 from app.storage.keys import count_keys
+from app.storage.migrating import migrations, schema_of
 
 
 def settings(state: Path, host: str = "127.0.0.1", *, without_keys: bool = False) -> Settings:
@@ -95,3 +100,33 @@ def test_a_server_that_nobody_could_use_is_not_started(tmp_path: Path, caplog: p
         assert run_server(settings(tmp_path, "0.0.0.0"), listener) == 1
     assert "ebb keys create" in caplog.text
     assert "--without-keys" in caplog.text
+
+
+def test_keys_never_migrate_under_a_running_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
+    with closing(sqlite3.connect(tmp_path / "conversations.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {len(migrations()) - 1}")
+    lock = lock_state_dir(tmp_path)
+    assert lock is not None
+    status, _, said = ebb(capsys, tmp_path, "list")
+    assert status == 1
+    assert "A server of another version works" in said
+    assert schema_of(tmp_path / "conversations.db") == len(migrations()) - 1
+    os.close(lock)
+
+
+def test_keys_work_alongside_a_server_of_their_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
+    lock = lock_state_dir(tmp_path)
+    assert lock is not None
+    assert ebb(capsys, tmp_path, "create", "bob")[0] == 0
+    os.close(lock)
+
+
+def test_keys_complete_a_killed_restore_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
+    database = tmp_path / "conversations.db"
+    database.rename(tmp_path / ".conversations.db.restored")
+    (tmp_path / ".conversations.db.restoring").write_text('{"aside": "conversations.db.before-x"}')
+    assert "alice" in ebb(capsys, tmp_path, "list")[1]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -49,8 +49,9 @@ class Settings:
     device: "auto" is an NPU where there is one. attention: the name of a backend instead of the first that can serve.
     tensor_parallel_size: processes that compute the model together; kv_memory is of all of them.
     no_decode_graphs, check_operators: of an NPU; for finding faults.
-    itl_target: milliseconds that a step beside running streams may take; 0 means twice a step without prompts.
-    max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: what `EngineConfig` says.
+    itl_target: milliseconds that a step with running streams may take; 0 means 50, or twice a step without prompts
+    where that is more.
+    max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: what `EngineConfig` says.
     public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
@@ -78,6 +79,7 @@ class Settings:
     max_num_seqs: int = 32
     max_num_batched_tokens: int = 512
     itl_target: int = 0
+    max_waiting: int = 256
     decode_passes: int = 4
     max_answers: int = 16
     no_speculation: bool = False
@@ -137,6 +139,7 @@ class Settings:
             max_answers=self.max_answers,
             speculation=not self.no_speculation,
             queue_policy=self.queue_policy,
+            max_waiting=self.max_waiting,
             max_queue_wait=self.max_queue_wait,
             queue_timeout=self.queue_timeout,
             tenant_weights=self.tenant_weights,
@@ -224,11 +227,17 @@ OPTIONS = (
     Option(
         "queue-policy", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
     ),
+    Option("max-waiting", integer(1, 1 << 20), "N", "requests that may wait; more are refused with 429 (default 256)"),
     Option("max-queue-wait", integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
     Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
     Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
     Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
-    Option("itl-target", integer(0, 60_000), "MS", "longest step beside running streams (default: twice a short one)"),
+    Option(
+        "itl-target",
+        integer(0, 60_000),
+        "MS",
+        "longest step with running streams (default 50, more if decodes need it)",
+    ),
     Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
     Option("max-answers", integer(1, MAX_ANSWERS), "N", "most answers to one prompt: n, best_of (default 16)"),
     Option("no-speculation", switch, "", "compute each token behind the one before, also where it can be guessed"),

@@ -27,6 +27,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.owners import Owners
+from cache_tiers.ready_loads import ReadyLoads
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore, PrefetchResult
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
@@ -139,7 +140,7 @@ class TierManager:
         self._loads: dict[str, _Load] = {}
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
         self._store_jobs: dict[int, BlockKey] = {}
-        self._ready_loads: list[TransferJob] = []
+        self._ready_loads = ReadyLoads(cost.block_nbytes)
         self._unstored: FairLine[BlockKey, int] = FairLine(owners if owners is not None else Owners())
         self._erasing: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
@@ -253,8 +254,11 @@ class TierManager:
         self._advance(load)
 
     def cancel_load(self, load_id: str) -> None:
-        """Bring nothing more. The outcome still comes, when the copies that are under way have ended."""
-        self._end(self._loads[load_id], LoadEnd.CANCELLED)
+        """Bring nothing more. The outcome still comes, when the copies that are part of a step have ended."""
+        load = self._loads[load_id]
+        self._end(load, LoadEnd.CANCELLED)
+        for job in self._ready_loads.drop(load_id):
+            self._end_load_job(job.job_id, failed=True)
 
     def poll_loads(self) -> list[LoadOutcome]:
         """Move every load on; returns those that ended."""
@@ -338,7 +342,7 @@ class TierManager:
             job = TransferJob(next(self._job_ids), Direction.LOAD, load.block_ids[index], slot.offset)
             self._load_jobs[job.job_id] = (load, index)
             load.jobs.add(job.job_id)
-            self._ready_loads.append(job)
+            self._ready_loads.add(load.load_id, job)
         load.moved = self._clock()
         load.arrived += len(result.slots)
         warmed = sum(slot.key in load.warmed for slot in result.slots[: result.from_cpu])
@@ -394,10 +398,9 @@ class TierManager:
         """Full blocks on the device that the CPU tier has not taken yet."""
         return len(self._unstored)
 
-    def take_loads(self) -> tuple[TransferJob, ...]:
-        """Copies for the next step."""
-        jobs, self._ready_loads = tuple(self._ready_loads), []
-        return jobs
+    def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
+        """Take the copies for the next step: what should be copied within `seconds`, of each load in turn."""
+        return self._ready_loads.take(seconds)
 
     def computed(self) -> None:
         """A step was computed: rest begins anew."""
@@ -468,13 +471,19 @@ class TierManager:
                 (self.store.commit if wanted else self.store.discard)([key])
                 stored.append(key)
             else:
-                load, index = self._load_jobs.pop(result.job_id)
-                load.jobs.discard(result.job_id)
-                self.store.release([load.keys[index]])
-                self.num_copied_up += result.error is None
-                if result.error is not None:
-                    load.failed_at = index if load.failed_at is None else min(load.failed_at, index)
+                self._end_load_job(result.job_id, failed=result.error is not None)
+                if result.error is None:
+                    self.num_copied_up += 1
+                    self._ready_loads.copied(result.seconds)
         return stored
+
+    def _end_load_job(self, job_id: int, *, failed: bool) -> None:
+        """Let go of the host slot of a copy that has ended, or will not be made."""
+        load, index = self._load_jobs.pop(job_id)
+        load.jobs.discard(job_id)
+        self.store.release([load.keys[index]])
+        if failed:
+            load.failed_at = index if load.failed_at is None else min(load.failed_at, index)
 
     @property
     def num_loading(self) -> int:
@@ -484,7 +493,7 @@ class TierManager:
     @property
     def has_copies(self) -> bool:
         """Whether a step is wanted just to move blocks, now or after some rest."""
-        return bool(self._ready_loads) or (len(self._unstored) > 0 and self._clock() >= self._retry_at)
+        return len(self._ready_loads) > 0 or (len(self._unstored) > 0 and self._clock() >= self._retry_at)
 
     def next_poll_seconds(self) -> float | None:
         """How soon to look again although no request asks for a step; None if nothing is under way."""

@@ -39,7 +39,9 @@ class EngineConfig:
     dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
     kv_memory: bytes of the device's block pool; 0 means what `engine.kv.budget` makes of the memory that is free.
     tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
-    itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts in it.
+    itl_target: seconds that a step with running streams may take; 0 means 50 ms, or twice a step without prompts where
+    that is more.
+    max_waiting: requests in the queue; one that comes when they are so many is refused.
     speculation: decode several tokens of a stream in one pass where they can be guessed (`engine.speculation`).
     decode_passes: most forward passes of one step while everybody decodes and nobody waits; tokens come in such groups.
     queue_policy: whose request is next: "fcfs", "priority", or "fair" between tenants and by priority inside one.

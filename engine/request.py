@@ -38,6 +38,18 @@ class Restored:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why a request could not begin.
+
+    num_blocks: free blocks that it needed. next_key: the key of the first block that the device did not have; None if
+    it has all that can be found.
+    """
+
+    num_blocks: int
+    next_key: BlockKey | None
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
     """Identity and progress of one request. The scheduler alone changes it.
@@ -57,6 +69,7 @@ class Request:
     priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
+    lack: what it lacked when it could not begin for want of room; None: it was not tried.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
     mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
@@ -77,6 +90,7 @@ class Request:
     order: int = 0
     wait_began: float = 0.0
     waited: float = 0.0
+    lack: Lack | None = None
     deadline: float = inf
     start_by: float = inf
     output_token_ids: list[int] = field(default_factory=list)

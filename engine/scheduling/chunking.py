@@ -5,6 +5,8 @@ from engine.scheduling.output import SchedulerOutput
 
 SMALLEST_CHUNK = 16
 LONGEST_TOLD_CHUNK = 64
+AUTO_STEP_SECONDS = 0.05
+"""A reader follows 20 pieces of text a second without noticing steps, and who arrives waits no longer than needed."""
 AUTO_STRETCH = 2.0
 _NEWEST = 0.2
 _LONGER = 0.05
@@ -55,15 +57,15 @@ def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:
 
 
 def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
-    """Prompt tokens that a step with so many decodes in it may hold so that it takes at most `target_seconds`.
+    """Return how many prompt tokens a step with so many decodes may hold, so that it takes at most `target_seconds`.
 
-    target_seconds: 0 means twice a step of decodes alone. Never less than SMALLEST_CHUNK, so that prompts go on, and
-    never more than `room`. Until the costs are known, `room`.
+    target_seconds: 0 means `AUTO_STEP_SECONDS`, or twice a step of decodes alone where that is more. The result is
+    never less than SMALLEST_CHUNK, so that prompts go on, nor more than `room`. Until the costs are known, `room`.
     """
     alone = cost.decode_seconds(decodes)
     if not decodes or alone is None or not cost.token_seconds:
         return room
-    target = target_seconds or AUTO_STRETCH * alone
+    target = target_seconds or max(AUTO_STEP_SECONDS, AUTO_STRETCH * alone)
     return min(room, max(SMALLEST_CHUNK, int((target - alone) / cost.token_seconds)))
 
 
@@ -71,11 +73,6 @@ def longest_chunk(request: Request) -> int:
     """How many tokens of it one step may hold, whatever the time: logits of a whole row are kept for each that is to be
     told of, and a megabyte is soon full of them."""
     return LONGEST_TOLD_CHUNK if request.sampling.prompt_logprobs is not None else request.num_pending_tokens
-
-
-def share_of_running_prompt(prompt_tokens: int, *, others_wait: bool) -> int:
-    """What a prompt that has begun may take, so that a long one does not hold up all short ones behind it."""
-    return -(-prompt_tokens // 2) if others_wait else prompt_tokens
 
 
 def _average(before: float | None, newest: float, weight: float) -> float:

@@ -3,6 +3,7 @@
 Nobody loses by it: alone, a follower would compute the same blocks in the same steps, with half the room each.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -38,6 +39,10 @@ class Followers:
 
     def __len__(self) -> int:
         return len(self._followers)
+
+    def by_tenant(self) -> Counter[str]:
+        """Count followers by tenant."""
+        return Counter(follower.request.tenant for follower in self._followers.values())
 
     def follow(self, request: Request, others: Iterable[Request]) -> bool:
         """Let `request`, whose table holds what the device has of it, wait for a sibling that will have its prompt, or

@@ -11,6 +11,7 @@ from engine.scheduling.deadlines import Deadlines
 from engine.scheduling.followers import Followers
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
+from engine.scheduling.shares import Shares
 from engine.scheduling.siblings import heir_of, take_prompt
 from engine.scheduling.tiering import Tiering
 from engine.timeline import Phase
@@ -19,7 +20,7 @@ from engine.timeline import Phase
 class RequestStates:
     """Owner of all unfinished requests. Each of them is in the queue, following, loading, or running.
 
-    running: in order of rank: what the queue says that they are worth (`level`), then arrival.
+    running: by what the queue says that they are worth (`level`), then arrival: with one tenant, the order of rank.
     dropped: whom the worker has yet to forget.
     """
 
@@ -50,7 +51,7 @@ class RequestStates:
         return self._requests.get(request_id)
 
     def rank(self, request: Request) -> Key:
-        """A request may stop those of larger rank."""
+        """Order requests of one tenant by worth, then arrival; `Shares.rank` orders those of several."""
         return (self.queue.level(request), request.order)
 
     @property
@@ -60,8 +61,16 @@ class RequestStates:
 
     @property
     def num_holding(self) -> int:
-        """Requests that had their turn: running, loading or following."""
-        return len(self.running) + len(self._loading) + len(self.followers)
+        """Requests that have, or will take, a place in the batch: running or loading.
+
+        A follower has none: it holds no blocks, and waits for its turn when it is released.
+        """
+        return len(self.running) + len(self._loading)
+
+    def shares(self, num_places: int) -> Shares:
+        """Return what each tenant holds now: places in the batch, of which there are `num_places`, and blocks."""
+        others, num_blocks = (*self._loading.values(), *self._restored.values()), self._blocks.pool.num_blocks
+        return Shares(self.running, others, self.queue, num_places=num_places, num_blocks=num_blocks)
 
     @property
     def has_dropped(self) -> bool:
@@ -87,6 +96,7 @@ class RequestStates:
     def start(self, request: Request, now: float) -> None:
         """WAITING or PREEMPTED -> RUNNING, or LOADING or FOLLOWING if it was turned to that."""
         self._restored.pop(request.request_id, None)
+        request.lack = None
         if request.status is RequestStatus.FOLLOWING:
             # It has not had its turn: it will stand where it stood.
             self.queue.remove(request)
@@ -123,8 +133,7 @@ class RequestStates:
         """FOLLOWING -> WAITING, for those whose leader has what they waited for, or will not have it."""
         for request in self.followers.take_due():
             request.status = RequestStatus.WAITING
-            had_turn = request.started is not None or request.tiers_asked
-            (self.queue.requeue if had_turn else self.queue.add)(request)
+            self.queue.add(request)
 
     def preempt(self, request: Request, now: float) -> None:
         """RUNNING -> PREEMPTED; its full blocks stay findable until somebody needs their room, and below."""
@@ -208,7 +217,7 @@ class RequestStates:
     def _requeue(self, request: Request, now: float) -> None:
         request.timeline.enter(Phase.QUEUE, now)
         request.wait_began = now - request.waited
-        self.queue.requeue(request)
+        self.queue.add(request)
 
     def _take_blocks(self, request: Request) -> None:
         self._blocks.free(request)

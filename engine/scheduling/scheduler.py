@@ -1,4 +1,4 @@
-"""Chooses the work of each step: decodes first, prompt chunks with what is left of the token budget.
+"""Chooses the work of each step: decodes first, then prompts, among which what is left of the step is divided.
 
 `update` may receive the result of step N after step N + 1 was scheduled: `num_computed_tokens` counts scheduled steps,
 `num_confirmed_tokens` only those whose result came, and only confirmed blocks are published.
@@ -16,7 +16,8 @@ from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import StepCost, longest_chunk, prompt_tokens_beside, share_of_running_prompt
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, StepCost, longest_chunk, prompt_tokens_beside
+from engine.scheduling.division import Claim, divide
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
@@ -24,6 +25,7 @@ from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
+from engine.scheduling.shares import Shares
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
@@ -34,7 +36,7 @@ from engine.speculation.speculation import DraftPlan, Speculation
 class SchedulerLimits:
     """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step.
 
-    itl_target: seconds that a step with running streams may take; 0 means twice a step without prompts.
+    itl_target: seconds that a step with running streams may take; 0 means what `prompt_tokens_beside` says.
     decode_passes: most forward passes of one step while nobody waits.
     """
 
@@ -87,8 +89,9 @@ class Scheduler:
         self._step_ids = itertools.count()
         self._queue = queue
         self._states = RequestStates(queue, blocks, tiering)
-        self._admission = Admission(self._states, blocks, tiering)
-        self._room = Room(self._states, blocks, tiering)
+        self._room = Room(self._states, blocks, tiering, num_places=limits.max_num_seqs)
+        self._admission = Admission(self._states, blocks, tiering, self._room)
+        self._standing: list[Request] = []
         self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
@@ -100,7 +103,7 @@ class Scheduler:
 
     def add_request(self, request: Request) -> None:
         """Queue it. Raises OverloadedError when there is no place for it."""
-        if not self._queue.accepts(request.tenant):
+        if not self._queue.accepts(request.tenant, self._states.followers.by_tenant()):
             raise OverloadedError(
                 f"{len(self._queue)} requests are already waiting; try again in a moment",
                 retry_after=self.retry_after(),
@@ -219,19 +222,21 @@ class Scheduler:
         """The next step's work, or None if there is none to do now."""
         now = self._clock()
         self._expire(now)
-        loads, stores = self._copies()
+        stores = self._stores()
         self._turn_to_tiers(now)
         plan = self._plan_drafts()
         draft = StepDraft(now, self._budget(), 1 if plan.drafts or plan.is_near else self._passes())
-        all_have_room = self._schedule_running(draft, plan.drafts)
         self._collect_loads(now)
         self._states.release_followers()
-        if all_have_room:
-            self._schedule_waiting(draft)
+        self._start_below_share(now)
+        if self._schedule_decodes(draft, plan.drafts):
+            self._start_waiting(now)
+        self._schedule_prompts(draft)
+        loads: tuple[TransferJob, ...] = ()
         if self.tiering is not None:
             if not self.has_unfinished_requests():
                 self.tiering.foresight.lift()
-            loads += self.tiering.tiers.take_loads()
+            loads = self.tiering.tiers.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
         if not (draft.counts or loads or stores or self._states.has_dropped):
             return None
@@ -252,11 +257,19 @@ class Scheduler:
             draft.drafts,
         )
 
-    def _copies(self) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
+    def _stores(self) -> tuple[TransferJob, ...]:
         if self.tiering is None:
-            return (), ()
-        at_rest, others_wait = not self._states.running, len(self._queue) > 0
-        return self.tiering.take_copies(self._last_step_tokens, at_rest=at_rest, others_wait=others_wait)
+            return ()
+        running, others_wait = self._states.running, len(self._queue) > 0
+        prompts = any(not request.output_token_ids for request in running)
+        return self.tiering.take_stores(
+            self._last_step_tokens, at_rest=not running, others_wait=others_wait, prompts=prompts
+        )
+
+    def _load_seconds(self) -> float:
+        """Return how long the copies up of a step may take: half of the target, if requests run that wait for them."""
+        target = self.limits.itl_target or AUTO_STEP_SECONDS
+        return target / 2 if self._states.running else target
 
     def _turn_to_tiers(self, now: float) -> None:
         if self.tiering is not None:
@@ -284,70 +297,132 @@ class Scheduler:
         prompts = prompt_tokens_beside(self.cost, streams, self.limits.itl_target, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
-    def _schedule_running(self, draft: StepDraft, drafts: Mapping[str, tuple[int, ...]]) -> bool:
-        """Decodes, then chunks of prompts that have begun. Whether all found room, and nobody was stopped for it."""
-        preempted_before, all_have_room = self.num_preemptions, True
-        pending = [(request, request.num_pending_tokens) for request in self._states.running]
-        for request, count in sorted(pending, key=lambda each: each[1] > 1):
+    def _schedule_decodes(self, draft: StepDraft, drafts: Mapping[str, tuple[int, ...]]) -> bool:
+        """Schedule a token of every answer; return whether all found room, and none was stopped for it."""
+        preempted_before = self.num_preemptions
+        self._standing = []
+        for request in list(self._states.running):
             if draft.budget.exhausted:
                 break
-            if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
-                continue
-            if not request.may_be_sampled:
-                continue
-            if count > 1:
-                count = min(count, self._tokens_of_prompt(request, draft.budget))
-            if count <= 0:
-                continue
-            num_blocks, speculated = len(request.blocks), drafts.get(request.request_id, ())
-            more = len(speculated) + draft.passes - 1
-            if self._room.grow(request, request.num_computed_tokens + count + more, draft):
-                draft.add_cached(request, count, num_blocks, speculated)
-                self._queue.charge(request, count + draft.passes - 1)
-            else:
-                all_have_room = False
-        return all_have_room and self.num_preemptions == preempted_before
+            if _is_decode(request) and self._num_computable(request):
+                self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
+        return not self._standing and self.num_preemptions == preempted_before
 
-    def _tokens_of_prompt(self, request: Request, budget: SchedulingBudget) -> int:
-        others_wait = len(self._queue) > 0 and self._states.num_holding < self.limits.max_num_seqs
-        share = share_of_running_prompt(budget.prompt_tokens, others_wait=others_wait)
-        return self._until_answer(request, min(budget.tokens, share, longest_chunk(request)))
+    def _schedule_prompts(self, draft: StepDraft) -> None:
+        """Divide what the step has left among the prompts in the batch."""
+        prompts = [request for request in self._states.running if not _is_decode(request)]
+        claims = [
+            (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
+        ]
+        room = min(draft.budget.tokens, draft.budget.prompt_tokens)
+        chunks = divide(room, [claim for _, claim in claims if claim.tokens > 0], self._queue.weight_of)
+        for request, claim in claims:
+            count = chunks.get(claim.request_id, 0)
+            # A prompt before it may have stopped it for its blocks.
+            if count and not draft.budget.exhausted and request.status is RequestStatus.RUNNING:
+                self._schedule(request, count, draft)
+
+    def _claim(self, request: Request, most: int) -> Claim:
+        tokens = self._until_answer(request, min(most, longest_chunk(request)))
+        left, tenant = request.num_pending_tokens, self._queue.tenant_of(request)
+        return Claim(request.request_id, tenant, tokens, left, self._queue.urgency(request), request.order)
+
+    def _num_computable(self, request: Request) -> int:
+        """Return how many tokens of it could be computed now."""
+        if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
+            return 0
+        if request.may_be_sampled:
+            return request.num_pending_tokens
+        # The last token of a prompt waits for its mask, and no other request with it.
+        waits_for_mask = not (request.num_drafted or request.samples_in_flight)
+        return request.num_pending_tokens - 1 if waits_for_mask else 0
+
+    def _schedule(self, request: Request, count: int, draft: StepDraft, speculated: tuple[int, ...] = ()) -> None:
+        """Put `count` tokens of a running request into the step, if it finds room for them."""
+        num_blocks, more = len(request.blocks), len(speculated) + draft.passes - 1
+        if not self._room.grow(request, request.num_computed_tokens + count + more, draft):
+            self._standing.append(request)
+        elif request.known_to_worker:
+            draft.add_cached(request, count, num_blocks, speculated)
+            self._queue.charge(request, count + draft.passes - 1)
+        else:
+            draft.add_new(request, count)
+            self._queue.charge(request, count)
 
     def _until_answer(self, request: Request, count: int) -> int:
         """At most `count`: a long chunk should not be under way when Redis answers that it has the prompt."""
         most = self.tiering.tokens_until_answer(request) if self.tiering is not None else None
         return count if most is None else min(count, most)
 
-    def _schedule_waiting(self, draft: StepDraft) -> None:
-        budget = draft.budget
-        while not budget.exhausted and budget.prompt_tokens and self._states.num_holding < self.limits.max_num_seqs:
-            request = self._queue.peek(draft.now)
-            if request is None or request.steps_in_flight or not self._admit(request):
-                break
-            self._states.start(request, draft.now)
-            if request.status is RequestStatus.FOLLOWING:
-                continue
-            self._pace.note(draft.now, others_wait=len(self._queue) > 0)
-            if request.status is RequestStatus.RUNNING:
-                most = min(budget.tokens, budget.prompt_tokens, longest_chunk(request))
-                count = min(request.num_pending_tokens, most)
-                count = max(1, self._until_answer(request, count))
-                if 1 < count == request.num_pending_tokens and not request.may_be_sampled:
-                    # The last token waits for the mask, and no other request with it.
-                    count -= 1
-                grown = self.blocks.grow(request, request.num_computed_tokens + count)
-                assert grown is not None
-                draft.add_new(request, count)
-                self._queue.charge(request, count)
+    # Waiting requests begin
 
-    def _admit(self, request: Request) -> bool:
-        """While others run, it waits for their blocks; else it takes what others wait with."""
-        running = self._states.running
-        promised = sum(map(self.blocks.num_missing, running))
-        while not self._admission.admit(request, promised):
-            if running or not self._states.reclaim_restored(but=request):
+    def _start_below_share(self, now: float) -> None:
+        """Begin requests of tenants that hold less than their share, at the cost of tenants that hold more.
+
+        To be called before the running requests take blocks and become part of the step.
+        """
+        while (found := self._next_below_share(now)) is not None:
+            request, stoppable = found
+            self._start(request, now)
+            if request.status is not RequestStatus.FOLLOWING and len(self._states.running) > self.limits.max_num_seqs:
+                self._room.stop_one(stoppable, 0, now)
+
+    def _next_below_share(self, now: float) -> tuple[Request, list[Request]] | None:
+        """Return a waiting request for which there is room now, and the requests that may be stopped for its place."""
+        if not len(self._queue):
+            return None
+        shares = self._states.shares(self.limits.max_num_seqs)
+        standing = [shares.rank(request) for request in self._standing if request in self._states.running]
+        for request in self._queue.candidates(now):
+            rank = shares.rank(request)
+            if request.steps_in_flight or (standing and min(standing) < rank):
+                continue
+            stoppable = self._stoppable_for(request, shares)
+            if stoppable and self._admission.admit(request, now, stoppable):
+                return request, stoppable
+        return None
+
+    def _stoppable_for(self, request: Request, shares: Shares) -> list[Request]:
+        num_blocks = self.blocks.num_blocks_for(request.num_tokens)
+        return [other for other in self._states.running if shares.may_begin_before(request, num_blocks, other)]
+
+    def _start_waiting(self, now: float) -> None:
+        """Begin requests in the order of the queue while there are places and blocks that nobody uses."""
+        while self._states.num_holding < self.limits.max_num_seqs:
+            request = self._next_waiting(now)
+            if request is None:
+                return
+            self._start(request, now)
+
+    def _next_waiting(self, now: float) -> Request | None:
+        """Return a waiting request for which there is room; one that is overdue is passed only by those before it in
+        rank."""
+        overdue: Request | None = None
+        for request in self._queue.candidates(now):
+            if overdue is not None and not self._ranks_before(request, overdue):
+                continue
+            if not request.steps_in_flight and self._admit(request, now):
+                return request
+            if self._queue.is_overdue(request, now):
+                overdue = request
+        return None
+
+    def _ranks_before(self, request: Request, other: Request) -> bool:
+        shares = self._states.shares(self.limits.max_num_seqs)
+        return shares.rank(request) < shares.rank(other)
+
+    def _admit(self, request: Request, now: float) -> bool:
+        """Give it room: while others run, it waits for their blocks; else it takes what others wait with."""
+        while not self._admission.admit(request, now):
+            if self._states.running or not self._states.reclaim_restored(but=request):
                 return False
         return True
+
+    def _start(self, request: Request, now: float) -> None:
+        """Let a request begin that was admitted."""
+        self._states.start(request, now)
+        if request.status is not RequestStatus.FOLLOWING:
+            self._pace.note(now, others_wait=len(self._queue) > 0)
 
     def _collect_loads(self, now: float) -> None:
         if self.tiering is not None:
@@ -472,3 +547,8 @@ class Scheduler:
         idle = self.blocks.num_copied == 0 and (self.tiering is None or self.tiering.is_quiet)
         if idle:
             assert len(held) == self.blocks.pool.num_used, "a block is used by no request"
+
+
+def _is_decode(request: Request) -> bool:
+    """Tell whether all that can be computed of it is its next token."""
+    return request.num_pending_tokens == 1 and request.known_to_worker

@@ -23,6 +23,7 @@ from engine.tracing import NO_TRACE, Trace, Track
 MOST_STORES = 16
 MOST_STORES_AT_REST = 4
 MOST_TAILS = 4096
+MOST_HELD_SECONDS = 1.0
 
 
 def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
@@ -100,6 +101,7 @@ class Tiering:
         self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
+        self._held_since: float | None = None
 
     @property
     def num_loading(self) -> int:
@@ -411,13 +413,21 @@ class Tiering:
             self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
             self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
 
-    def take_copies(
-        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool
-    ) -> tuple[tuple[TransferJob, ...], tuple[TransferJob, ...]]:
-        """(loads, stores) for the step that is being put together, before it allocates anything.
+    def take_stores(
+        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool
+    ) -> tuple[TransferJob, ...]:
+        """Take the copies down for the step that is being put together, before it allocates anything.
 
-        at_rest: nobody runs.
+        at_rest: no request runs. prompts: some wait for their first token. Stores stay out of their way, and out of
+        that of loads, for at most `MOST_HELD_SECONDS`: then so much is computed that they would never have their turn.
         """
+        now = self._clock()
+        if not (prompts or self.num_loading):
+            self._held_since = None
+        elif self._held_since is None:
+            self._held_since = now
+        if self._held_since is not None and now - self._held_since < MOST_HELD_SECONDS:
+            return ()
         stores = []
         most = stores_of_step(last_step_tokens, others_wait=others_wait)
         for key, job in self.tiers.take_stores(most, at_rest=at_rest):
@@ -426,7 +436,7 @@ class Tiering:
             assert block.block_id == job.block_id
             self._pinned[key] = block
             stores.append(job)
-        return self.tiers.take_loads(), tuple(stores)
+        return tuple(stores)
 
     def computed(self, step: SchedulerOutput, seconds: float) -> None:
         """A step was computed, in that time."""

@@ -8,22 +8,26 @@ from engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class VictimCandidate:
-    """A running request behind the one that needs room.
+    """A running request that may be stopped.
 
-    level: as its queue says; larger is worth less. lost_tokens: to be computed again, which nothing but a new
-    computation can bring back. freed_blocks: those that nobody else uses.
+    level: as its queue says; larger is worth less.
+    tenant_share: the part of the batch or of the blocks that its tenant holds.
+    lost_tokens: to be computed again, because nothing but a new computation can bring them back.
+    freed_blocks: blocks that no other request uses.
     """
 
     request: Request
     level: float
+    tenant_share: float
     lost_tokens: int
     freed_blocks: int
 
 
 def choose_victim(candidates: Sequence[VictimCandidate], missing_blocks: int) -> Request | None:
-    """Of those that are worth least, one that frees enough; of these the cheapest, of equals the latest arrival.
+    """Choose who is stopped: of those that are worth least, one of the tenant that holds most, which frees enough.
 
-    Who frees nothing at all is stopped last, whatever it is worth. None if there is no candidate.
+    Of these it is the cheapest, and among equals the latest arrival. A request that frees nothing is stopped last,
+    whatever it is worth. None if there is no candidate.
     """
     if not candidates:
         return None
@@ -32,6 +36,7 @@ def choose_victim(candidates: Sequence[VictimCandidate], missing_blocks: int) ->
         key=lambda one: (
             one.freed_blocks > 0,
             one.level,
+            one.tenant_share,
             one.freed_blocks >= missing_blocks,
             -one.lost_tokens,
             one.request.order,

@@ -37,7 +37,6 @@ class QueueLife(RuleBasedStateMachine):
         self.orders = itertools.count()
         self.waiting: dict[int, Request] = {}
         self.begun: list[Request] = []
-        self.returned: set[int] = set()
         self.allowed: dict[object, int] = {}
         self.served: Counter[str] = Counter()
         self.since: dict[str, float] = {}
@@ -67,19 +66,14 @@ class QueueLife(RuleBasedStateMachine):
     def turn(self, tokens: int, seconds: float) -> None:
         self.now += seconds
         self._count_overdue()
-        request = self.queue.peek(self.now)
-        assert request is not None
-        assert self.queue.peek(self.now) is request
+        request = self.queue.candidates(self.now)[0]
+        assert self.queue.candidates(self.now)[0] is request
         if self.policy == "fcfs":
             assert request.order == min(self.waiting)
         self.queue.start(request, self.now)
         request.waited = self.now - request.wait_began
         del self.waiting[request.order]
         self.begun.append(request)
-        came_back = request.order in self.returned
-        self.returned.discard(request.order)
-        if self.policy == "fair" and came_back:
-            return
         self.allowed.pop(request.tenant if self.policy == "fair" else request.order, None)
         for name in self.allowed:
             self.allowed[name] -= 1
@@ -94,9 +88,10 @@ class QueueLife(RuleBasedStateMachine):
     def come_back(self, which: int) -> None:
         request = self.begun.pop(which % len(self.begun))
         request.wait_began = self.now - request.waited
-        self.queue.requeue(request)
+        if request.tenant not in self._in_line():
+            self.since[request.tenant] = request.wait_began + request.waited
+        self.queue.add(request)
         self.waiting[request.order] = request
-        self.returned.add(request.order)
         if self.policy == "priority":
             for order in self.allowed:
                 assert isinstance(order, int)
@@ -108,7 +103,6 @@ class QueueLife(RuleBasedStateMachine):
         order = list(self.waiting)[which % len(self.waiting)]
         request = self.waiting.pop(order)
         self.queue.remove(request)
-        self.returned.discard(order)
         self.allowed.pop(order, None)
         self._leave(request.tenant)
 
@@ -118,7 +112,7 @@ class QueueLife(RuleBasedStateMachine):
             self.since.pop(tenant, None)
 
     def _in_line(self) -> set[str]:
-        return {request.tenant for request in self.waiting.values() if request.order not in self.returned}
+        return {request.tenant for request in self.waiting.values()}
 
     def _count_overdue(self) -> None:
         if self.policy == "priority":

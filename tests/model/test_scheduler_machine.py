@@ -35,6 +35,7 @@ BLOCK = 4
 VOCAB = 7
 WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
+MOST_RUNNING = 4
 ROOTS = {tenant: KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, tenant.encode()).root() for tenant in WEIGHTS}
 
 
@@ -55,6 +56,7 @@ class SchedulerLife(RuleBasedStateMachine):
         drafts=st.booleans(),
     )
     def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool) -> None:
+        self.policy = policy
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(self.cpu_blocks, max_window=3)
@@ -66,7 +68,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.prefill = BelievedCost()
         self.prefill.token_seconds = 0.05
         tiering = Tiering(self.tiers, blocks, self.prefill, clock=self.clock)
-        limits = SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9, decode_passes=passes)
+        limits = SchedulerLimits(max_num_seqs=MOST_RUNNING, max_num_batched_tokens=9, decode_passes=passes)
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock, proposer=proposer)
         # Until it knows that passes take hardly any time, it makes one a step, and no drafts.
@@ -167,12 +169,26 @@ class SchedulerLife(RuleBasedStateMachine):
         self.now += 0.1
         running = [request for request in self.live.values() if request.status is RequestStatus.RUNNING]
         first = min(running, key=self._rank, default=None)
+        oldest = self._oldest_of_tenants(running)
         output = self.scheduler.schedule()
         assert first is None or first.status is not RequestStatus.PREEMPTED, "the first in rank was stopped"
+        for request in oldest:
+            stopped = request.status is RequestStatus.PREEMPTED
+            assert not stopped or any(other.order < request.order for other in oldest), (
+                "a tenant's last one was stopped"
+            )
+        assert self.scheduler.num_running <= MOST_RUNNING
         self._expire()
         if output is not None:
             assert self.live.keys() >= output.num_scheduled_tokens.keys()
             self.in_flight.append((output, self.worker.execute(output)))
+
+    def _oldest_of_tenants(self, running: list[Request]) -> list[Request]:
+        """Under "fair" only a tenant's oldest that came before it may stop the oldest running request of a tenant."""
+        if self.policy != "fair":
+            return []
+        tenants = {request.tenant for request in running}
+        return [min((r for r in running if r.tenant == tenant), key=self._rank) for tenant in tenants]
 
     def _rank(self, request: Request) -> tuple[float, int]:
         return self.queue.level(request), request.order
@@ -185,10 +201,10 @@ class SchedulerLife(RuleBasedStateMachine):
             else:
                 assert request.finish_reason == "queue_timeout"
                 assert request.start_by <= self.now
-                assert request.started is None
+                assert request.receipt is None
         for request in self.live.values():
             assert request.deadline > self.now, "a deadline was not honoured"
-            had_turn = request.started is not None or request.tiers_asked
+            had_turn = request.receipt is not None or request.tiers_asked
             assert had_turn or request.start_by > self.now, "somebody waits longer than the server allows"
         left = self.scheduler.seconds_to_deadline()
         earliest = min((request.deadline for request in self.live.values()), default=inf)

@@ -6,7 +6,6 @@ from engine.scheduling.chunking import (
     SMALLEST_CHUNK,
     StepCost,
     prompt_tokens_beside,
-    share_of_running_prompt,
 )
 from engine.scheduling.output import SchedulerOutput
 
@@ -77,8 +76,11 @@ def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:
     assert prompt_tokens_beside(cost, 8, 0.035, 512) == pytest.approx(250, abs=1)
 
 
-def test_without_a_target_a_step_takes_at_most_twice_as_long(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 8, 0.0, 512) == pytest.approx(100, abs=1)
+def test_default_step_is_50_ms_or_twice_its_decodes(cost: StepCost) -> None:
+    assert prompt_tokens_beside(cost, 8, 0.0, 512) == pytest.approx(400, abs=1)
+    for _ in range(200):
+        cost.note(step(8, 0), 0.040)
+    assert prompt_tokens_beside(cost, 8, 0.0, 1024) == pytest.approx(400, abs=2)
 
 
 def test_a_target_that_cannot_be_kept_lets_prompts_creep_on(cost: StepCost) -> None:
@@ -89,9 +91,3 @@ def test_there_is_never_more_than_room(cost: StepCost) -> None:
     assert prompt_tokens_beside(cost, 0, 0.001, 512) == 512
     assert prompt_tokens_beside(cost, 8, 10.0, 64) == 64
     assert prompt_tokens_beside(StepCost(), 8, 0.001, 64) == 64
-
-
-def test_a_prompt_that_has_begun_leaves_half_to_those_who_wait() -> None:
-    assert share_of_running_prompt(100, others_wait=True) == 50
-    assert share_of_running_prompt(100, others_wait=False) == 100
-    assert share_of_running_prompt(1, others_wait=True) == 1

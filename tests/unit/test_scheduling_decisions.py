@@ -10,8 +10,8 @@ from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 from tests.unit.scheduling_rig import bare_request
 
 
-def candidate(order: int, *, level: float = 0.0, lost: int = 10, freed: int = 5) -> VictimCandidate:
-    return VictimCandidate(bare_request(order), level, lost, freed)
+def candidate(order: int, *, level: float = 0.0, share: float = 0.0, lost: int = 10, freed: int = 5) -> VictimCandidate:
+    return VictimCandidate(bare_request(order), level, share, lost, freed)
 
 
 def chosen(*candidates: VictimCandidate, missing: int = 1) -> int | None:

@@ -1,5 +1,8 @@
 """First come, first served."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 from engine.request import Request
 from engine.scheduling.queue.sorted_requests import SortedRequests, by_arrival
 
@@ -14,21 +17,21 @@ class FcfsQueue:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def accepts(self, tenant: str) -> bool:  # noqa: ARG002
-        """While the queue is not full."""
-        return len(self._requests) < self._max_waiting
+    def accepts(self, tenant: str, following: Counter[str]) -> bool:  # noqa: ARG002
+        """Tell whether the queue has a place left."""
+        return len(self._requests) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:
-        """Last."""
+        """Put it at the place that its arrival gives it."""
         self._requests.add(request)
 
-    def requeue(self, request: Request) -> None:
-        """At its place."""
-        self._requests.add(request)
+    def candidates(self, now: float) -> Sequence[Request]:  # noqa: ARG002
+        """Return the oldest request alone: no other may begin before it."""
+        return () if self._requests.first is None else (self._requests.first,)
 
-    def peek(self, now: float) -> Request | None:  # noqa: ARG002
-        """The oldest."""
-        return self._requests.first
+    def is_overdue(self, request: Request, now: float) -> bool:  # noqa: ARG002
+        """Return False: no order but that of arrival is kept."""
+        return False
 
     def start(self, request: Request, now: float) -> None:  # noqa: ARG002
         """It leaves."""
@@ -44,3 +47,15 @@ class FcfsQueue:
     def level(self, request: Request) -> float:  # noqa: ARG002
         """All are equal."""
         return 0.0
+
+    def urgency(self, request: Request) -> float:
+        """Return the number of its arrival: earlier is more urgent."""
+        return request.order
+
+    def tenant_of(self, request: Request) -> str:  # noqa: ARG002
+        """Return one name for all: nothing is divided between tenants."""
+        return ""
+
+    def weight_of(self, tenant: str) -> float:  # noqa: ARG002
+        """Return 1."""
+        return 1.0

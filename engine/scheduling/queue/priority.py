@@ -1,5 +1,7 @@
 """By priority, as vLLM's requests carry it: smaller is sooner."""
 
+from collections import Counter
+from collections.abc import Sequence
 from math import inf
 
 from engine.request import Request
@@ -21,21 +23,22 @@ class PriorityQueue:
     def __len__(self) -> int:
         return len(self._line)
 
-    def accepts(self, tenant: str) -> bool:  # noqa: ARG002
-        """While the queue is not full."""
-        return len(self._line) < self._max_waiting
+    def accepts(self, tenant: str, following: Counter[str]) -> bool:  # noqa: ARG002
+        """Tell whether the queue has a place left."""
+        return len(self._line) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:
-        """Behind its priority's."""
+        """Put it behind its priority's, or at the place that it had."""
         self._line.add(request)
 
-    def requeue(self, request: Request) -> None:
-        """At its place."""
-        self._line.add(request)
+    def candidates(self, now: float) -> Sequence[Request]:
+        """Return the line's next request alone: no other may begin before it."""
+        request = self._line.peek(now)
+        return () if request is None else (request,)
 
-    def peek(self, now: float) -> Request | None:
-        """The line's next."""
-        return self._line.peek(now)
+    def is_overdue(self, request: Request, now: float) -> bool:
+        """Tell whether `request` has waited longer than the maximum."""
+        return now - request.wait_began > self._max_wait
 
     def start(self, request: Request, now: float) -> None:
         """It leaves."""
@@ -51,3 +54,15 @@ class PriorityQueue:
     def level(self, request: Request) -> float:
         """Its priority, or more than any once it was overdue."""
         return -inf if request.waited > self._max_wait else request.priority
+
+    def urgency(self, request: Request) -> float:
+        """Return its level: smaller is more urgent."""
+        return self.level(request)
+
+    def tenant_of(self, request: Request) -> str:  # noqa: ARG002
+        """Return one name for all: nothing is divided between tenants."""
+        return ""
+
+    def weight_of(self, tenant: str) -> float:  # noqa: ARG002
+        """Return 1."""
+        return 1.0

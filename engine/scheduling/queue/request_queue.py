@@ -1,5 +1,7 @@
 """Who is next: one interface, one small class per policy."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Protocol
 
 from engine.request import Request
@@ -14,17 +16,23 @@ class RequestQueue(Protocol):
     def __len__(self) -> int:
         """How many wait."""
 
-    def accepts(self, tenant: str) -> bool:
-        """Whether one more request of `tenant` may join; those that come back always may."""
+    def accepts(self, tenant: str, following: Counter[str]) -> bool:
+        """Tell whether one more request of `tenant` may join; those that come back always may.
+
+        following: by tenant, how many requests left the queue to wait for another one's computation.
+        """
 
     def add(self, request: Request) -> None:
-        """It waits for its first turn."""
+        """Let it wait for its turn; if it comes back, loaded or preempted, at the place that it had."""
 
-    def requeue(self, request: Request) -> None:
-        """It had its turn and comes back, loaded or preempted: it keeps its place."""
+    def candidates(self, now: float) -> Sequence[Request]:
+        """Return the requests that may begin, the one whose turn it is first. Changes nothing.
 
-    def peek(self, now: float) -> Request | None:
-        """Whose turn it is; nobody else may begin before that one. Changes nothing."""
+        The others may begin if there is no room for those before them.
+        """
+
+    def is_overdue(self, request: Request, now: float) -> bool:
+        """Tell whether a candidate has waited so long that candidates behind it in rank must not pass it."""
 
     def start(self, request: Request, now: float) -> None:
         """It leaves because its turn has come."""
@@ -37,3 +45,12 @@ class RequestQueue(Protocol):
 
     def level(self, request: Request) -> float:
         """What a request that has had its turn is worth against others; a smaller level may take blocks of a larger."""
+
+    def urgency(self, request: Request) -> float:
+        """Return which of a tenant's prompts gets tokens first: the one with the smaller number."""
+
+    def tenant_of(self, request: Request) -> str:
+        """Return the party with which `request` shares its part of the batch, the blocks and each step's tokens."""
+
+    def weight_of(self, tenant: str) -> float:
+        """Return the weight of that part."""

@@ -1,0 +1,200 @@
+"""One tenant's size is not another one's wait: places, blocks and each step's tokens are shared by tenant. In steps."""
+
+import pytest
+
+from engine.request import Request, RequestStatus
+from engine.scheduling.division import Claim, divide, fair_shares
+from tests.model.toys import expected_output
+from tests.unit.scheduling_rig import VOCAB, Rig
+
+
+def prompt(number: int, length: int) -> list[int]:
+    """Prompts of different numbers begin differently."""
+    return [(number * 7 + at * at) % VOCAB for at in range(length)]
+
+
+def steps_to_first_token(rig: Rig, request: Request, most: int = 200) -> int:
+    """Run until `request` has a token; the step that brings it counts."""
+    for steps in range(1, most + 1):
+        rig.step()
+        if request.output_token_ids:
+            return steps
+    raise AssertionError(f"no token within {most} steps")
+
+
+def test_turn_beside_prompt_floods_is_computed_in_one_step() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
+    for number in range(16):
+        rig.add(prompt(number, 295), max_tokens=1, tenant="flood")
+    for _ in range(3):
+        rig.step()
+    turn = rig.add(prompt(99, 10), tenant="calm")
+    assert steps_to_first_token(rig, turn) == 1
+
+
+def test_flood_gets_whole_step_while_nobody_else_asks() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
+    for number in range(16):
+        rig.add(prompt(number, 295), max_tokens=1, tenant="flood")
+    assert [rig.step()[0].total_tokens for _ in range(5)] == [64] * 5
+
+
+def test_turn_beside_sixteen_answers_twice_takes_a_place() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
+    for number in range(32):
+        rig.add(prompt(number, 8), max_tokens=400, tenant="crowd")
+    for _ in range(12):
+        rig.step()
+    assert rig.scheduler.num_running == 32
+    turn = rig.add(prompt(99, 10), tenant="calm")
+    assert steps_to_first_token(rig, turn) == 1
+    assert rig.scheduler.num_preemptions == 1
+
+
+def test_turn_beside_answers_that_fill_memory_takes_blocks() -> None:
+    rig = Rig(pool_blocks=91, max_num_seqs=32, max_tokens_per_step=64, max_waiting=256)
+    for number in range(50):
+        rig.add(prompt(number, 8), max_tokens=90, tenant="crowd")
+    while not rig.scheduler.num_preemptions:
+        rig.step()
+    assert rig.scheduler.num_waiting
+    turn = rig.add(prompt(99, 10), tenant="calm")
+    assert steps_to_first_token(rig, turn) <= 2
+    while turn.finish_reason is None:
+        assert turn.status is not RequestStatus.PREEMPTED
+        rig.step()
+
+
+def test_second_crowd_gets_half_of_places_and_keeps_it() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=16, max_tokens_per_step=64)
+    for tenant in ("first", "second"):
+        for number in range(24):
+            rig.add(prompt(number, 8), max_tokens=40, tenant=tenant)
+        for _ in range(8):
+            rig.step()
+    running = [r.tenant for r in rig.requests if r.status is RequestStatus.RUNNING]
+    assert running.count("first") == running.count("second") == 8
+    assert rig.scheduler.num_preemptions == 8
+    rig.run()
+    # Later one more may move when the two sides end unevenly; they do not stop each other in turns.
+    assert rig.scheduler.num_preemptions <= 12
+    assert all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in rig.requests)
+
+
+def test_blocks_are_shared_too_and_growth_does_not_take_turns() -> None:
+    rig = Rig(pool_blocks=80, max_num_seqs=16, max_tokens_per_step=64)
+    for number in range(8):
+        for tenant in ("first", "second"):
+            rig.add(prompt(number, 8), max_tokens=60, tenant=tenant)
+    rig.run()
+    # Sixteen requests that each grow to 17 blocks in 80: each is stopped about once or twice, not at every block.
+    assert rig.scheduler.num_preemptions <= 2 * len(rig.requests)
+
+
+def test_preempted_requests_do_not_go_before_another_tenant() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=2, max_tokens_per_step=64)
+    for number in range(2):
+        rig.add(prompt(number, 8), max_tokens=60, tenant="first")
+    rig.step()
+    turns = [rig.add(prompt(50 + number, 8), max_tokens=3, tenant="second") for number in range(2)]
+    while not all(turn.finish_reason for turn in turns):
+        rig.step()
+        assert sum(r.status is RequestStatus.RUNNING for r in rig.requests if r.tenant == "first") >= 1
+    assert rig.scheduler.num_preemptions <= 2
+    rig.run()
+
+
+def test_long_prompt_goes_on_beside_short_ones_of_its_tenant() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=16)
+    long = rig.add(prompt(0, 160), max_tokens=1)
+    for number in range(200):
+        if long.finish_reason is not None:
+            break
+        rig.add(prompt(1 + number, 15), max_tokens=1)
+        rig.step()
+    # Half of each step is the oldest prompt's.
+    assert number <= 21
+    rig.run()
+
+
+def test_short_prompt_passes_long_ones_of_its_tenant() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=32)
+    for number in range(4):
+        rig.add(prompt(number, 200), max_tokens=1)
+    rig.step()
+    assert steps_to_first_token(rig, rig.add(prompt(99, 12), max_tokens=1)) == 1
+
+
+def test_followers_hold_no_place() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=4, max_tokens_per_step=16)
+    beginning = prompt(0, 400)
+    for number in range(8):
+        rig.add([*beginning, number], max_tokens=1, tenant="many")
+    rig.step()
+    assert rig.scheduler.num_following == 7
+    assert steps_to_first_token(rig, rig.add(prompt(99, 6), max_tokens=1, tenant="idle")) <= 2
+
+
+def test_followers_count_as_waiting_when_more_arrive() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=4, max_tokens_per_step=16, max_waiting=8)
+    beginning = prompt(0, 400)
+    for number in range(8):
+        rig.add([*beginning, number], max_tokens=1)
+    rig.step()
+    assert rig.scheduler.num_following == 7
+    rig.add(prompt(1, 4))
+    with pytest.raises(Exception, match="already waiting"):
+        rig.add(prompt(2, 4))
+
+
+def test_blocked_request_is_not_matched_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(pool_blocks=40, max_num_seqs=4, max_tokens_per_step=16)
+    rig.add(prompt(0, 8), max_tokens=100)
+    rig.step()
+    matched, match_prefix = list[Request](), rig.blocks.match_prefix
+
+    def count(request: Request) -> int:
+        matched.append(request)
+        return match_prefix(request)
+
+    monkeypatch.setattr(rig.blocks, "match_prefix", count)
+    waiting = rig.add(prompt(1, 150), max_tokens=1)
+    for _ in range(30):
+        rig.step()
+    assert matched == [waiting]
+    rig.run()
+    assert waiting.finish_reason == "length"
+
+
+def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: float = 0.0, order: int = 0) -> Claim:
+    return Claim(name, tenant, tokens, left or tokens, urgency, order)
+
+
+@pytest.mark.parametrize(
+    ("room", "wanted", "shares"),
+    [
+        (100, {"a": 500}, {"a": 100}),
+        (100, {"a": 500, "b": 40}, {"a": 60, "b": 40}),
+        (100, {"a": 500, "b": 500}, {"a": 50, "b": 50}),
+        (80, {"a": 500, "heavy": 500}, {"a": 20, "heavy": 60}),
+        (80, {"a": 500, "heavy": 10}, {"a": 70, "heavy": 10}),
+        (3, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 1, "c": 1}),
+    ],
+)
+def test_fair_shares(room: int, wanted: dict[str, int], shares: dict[str, int]) -> None:
+    assert fair_shares(room, wanted, lambda name: 3.0 if name == "heavy" else 1.0) == shares
+
+
+def test_divide_gives_half_to_oldest_and_rest_to_shortest() -> None:
+    claims = [claim("old", 300, order=0), claim("mid", 200, order=1), claim("short", 20, order=2)]
+    assert divide(100, claims, lambda _: 1.0) == {"old": 50, "mid": 30, "short": 20}
+
+
+def test_divide_respects_urgency_before_length() -> None:
+    claims = [claim("old", 300, order=0), claim("urgent", 200, urgency=-1, order=1), claim("short", 20, order=2)]
+    assert divide(100, claims, lambda _: 1.0) == {"old": 50, "urgent": 50}
+
+
+def test_divide_with_more_tenants_than_tokens_serves_oldest() -> None:
+    claims = [claim(str(order), 9, tenant=str(order), order=order) for order in range(5)]
+    assert divide(3, claims, lambda _: 1.0) == {"0": 1, "1": 1, "2": 1}

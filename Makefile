@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-flood-turns bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -123,6 +123,9 @@ bench-flood: setup .make/dev ## measure what a flood of one tenant's prompts cos
 
 bench-neighbour: setup .make/dev ## measure a tenant alongside a hostile one, an hour; JSON and table in bench/results
 	@$(BIN)/python -m bench.neighbour $(ARGS)
+
+bench-flood-turns: setup .make/dev ## measure how long a tenant's turn waits while another floods the server; prints the ratios
+	@$(BIN)/python -m bench.flood_turns $(ARGS)
 
 bench-stateless: setup .make/dev ## 200 chats of a client that sends all of them each time: what is computed again; JSON and table in bench/results
 	@$(BIN)/python -m bench.stateless $(ARGS)

@@ -1,4 +1,4 @@
-"""Copies up that wait for a step: a few in each step, of every load in turn, so that a long one holds up nobody."""
+"""Copies up that wait for a step: a few in each, of every load in turn, so that a long load does not hold up others."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ class ReadyLoads:
         return tuple(taken)
 
     def drop(self, load_id: str) -> Iterable[TransferJob]:
-        """Remove the jobs of a load and return them: nobody wants its blocks any more."""
+        """Remove the jobs of a load and return them: its blocks are not wanted any more."""
         return self._jobs.pop(load_id, ())
 
     def copied(self, seconds: float) -> None:

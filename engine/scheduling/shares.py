@@ -1,4 +1,4 @@
-"""What each tenant holds of the batch and of the blocks, and with it whose request may take from whom.
+"""The part of the batch and of the blocks that each tenant holds, and whose request may take from whom.
 
 The measure is the dominant share of Ghodsi et al., "Dominant Resource Fairness" (NSDI 2011): of the places in the batch
 and of the device blocks, whichever of the two fractions is larger, over the tenant's weight. A request stands behind

@@ -14,7 +14,7 @@ LONG_CHAT = [(at * at) % 49 for at in range(241)]
 
 
 def rig_with_stored_chat() -> Rig:
-    """A new device, and a CPU tier that has the 60 blocks of `LONG_CHAT`."""
+    """Make a new device, and a CPU tier that has the 60 blocks of `LONG_CHAT`."""
     rig = Rig(pool_blocks=200, max_tokens_per_step=512, store=ToyStore(capacity=200))
     rig.add(LONG_CHAT, max_tokens=1)
     rig.run()

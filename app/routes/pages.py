@@ -1,8 +1,10 @@
 """The page and its files, as the web build left them in `app/static`."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -29,8 +31,26 @@ class ImmutableFiles(StaticFiles):
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
         return response
 
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return the file, or its compressed copy from the web build where the browser accepts that."""
+        compressed = f"{os.fspath(full_path)}.gz"
+        if not _accepts_gzip(Headers(scope=scope)) or not os.path.isfile(compressed):
+            return super().file_response(full_path, stat_result, scope, status_code)
+        # The type is that of the file: of "x.js.gz" it is guessed from "x.js".
+        response = super().file_response(compressed, os.stat(compressed), scope, status_code)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Vary"] = "Accept-Encoding"
+        return response
+
     async def check_config(self) -> None:
         """A folder that is not there (yet) holds no files: that is a 404, not a fault."""
+
+
+def _accepts_gzip(headers: Headers) -> bool:
+    offers = (offer.split(";") for offer in headers.get("accept-encoding", "").lower().split(","))
+    return any(name.strip() == "gzip" and "q=0" not in map(str.strip, more) for name, *more in offers)
 
 
 def page_routes(static: Path = STATIC) -> list[BaseRoute]:

@@ -1,5 +1,6 @@
 """What every route has in common: limits, guards, headers, health, the page."""
 
+import gzip
 import io
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -164,3 +165,24 @@ async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: P
         assert missing.status == 404
         assert "immutable" not in missing.headers.get("Cache-Control", "")
         assert (await http.get("/assets/..%2f..%2fconversations.db")).status == 404
+
+
+async def test_scripts_are_sent_compressed_where_accepted(tmp_path: Path) -> None:
+    assets = tmp_path / "static" / "assets"
+    assets.mkdir(parents=True)
+    for name in ("main-1a2b.js", "old-1a2b.js"):
+        (assets / name).write_text("let a = 1;" * 100)
+    (assets / "main-1a2b.js.gz").write_bytes(gzip.compress((assets / "main-1a2b.js").read_bytes()))
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+        for name, accepted, encoding in (
+            ("main", "gzip, deflate", "gzip"),
+            ("main", "br;q=1.0, gzip;q=0.5", "gzip"),
+            ("main", "identity", None),
+            ("main", "gzip;q=0", None),
+            ("old", "gzip", None),
+        ):
+            script = await http.get(f"/assets/{name}-1a2b.js", headers={"Accept-Encoding": accepted})
+            assert script.headers.get("Content-Encoding") == encoding
+            assert script.content_type == "text/javascript"
+            assert "immutable" in script.headers["Cache-Control"]
+            assert await script.text() == "let a = 1;" * 100

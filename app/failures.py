@@ -11,6 +11,12 @@ class TimeoutPassedError(ClientError):
     code = "timeout"
 
 
+class FormNotMetError(ClientError):
+    """400: the form that the request asks for has no end, or costs too much to follow."""
+
+    code = "form_not_met"
+
+
 def failure_of(last: RequestOutput) -> EbbError | None:
     """The error that a request ended with, from its last output; None if there is an answer, be it cut short."""
     match last.finish_reason:
@@ -26,5 +32,8 @@ def failure_of(last: RequestOutput) -> EbbError | None:
             )
         case "abort":
             return NotReadyError("The server is stopping", code="server_restart")
+        case "error" if last.error_path is not None:
+            path = f"{last.error_path}: " if last.error_path else ""
+            return FormNotMetError(f"{path}{last.error}", param=last.error_path or None)
         case _:
             return EngineError(last.error or "The engine failed")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from app.backend import Backend, GenerationStream
@@ -84,6 +85,8 @@ async def generate(
     """
     try:
         gate.check(engine, num_tokens=len(prompt_ids), answers=answers)
+        if params.form is not None:
+            params = replace(params, form=replace(params.form, path=rename("form")))
         await engine.prepare(params, tenant=gate.tenant)
         return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
     except InvalidRequestError as exc:

@@ -1,6 +1,6 @@
 """The sampling parameters of an answer, as its message keeps them and clients see them."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from engine.grammar.form import AnswerForm
@@ -30,7 +30,7 @@ def params_from_json(stored: dict[str, Any]) -> SamplingParams:
 
 def _as_json(value: object) -> object:
     if isinstance(value, AnswerForm):
-        return asdict(value)
+        return {"kind": value.kind, "text": value.text}
     return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 

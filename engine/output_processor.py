@@ -157,9 +157,11 @@ class OutputProcessor:
         stop_string: str | None = None,
         error: str | None = None,
     ) -> RequestOutput:
-        request = progress.request
+        request, error_path = progress.request, None
         if reason == "stop" and request.mask is not None and (failure := request.mask.failure) is not None:
-            reason, error = "error", f"the answer could not be brought into its form: {failure}"
+            form = request.sampling.form
+            reason, error_path = "error", form.path if form is not None else ""
+            error = f"The answer could not be brought into its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
         return replace(
@@ -168,6 +170,7 @@ class OutputProcessor:
             finish_reason=reason,
             usage=self._usage(progress),
             error=error,
+            error_path=error_path,
             stop_string=stop_string,
         )
 

@@ -140,6 +140,7 @@ class RequestOutput:
     token_ids: every id produced since the last output, also those whose text is held back or cut.
     finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
     and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
+    error_path: with "error", the field of the request that is at fault; None if the engine is at fault.
     stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
     reasoning: what the model thought before it answered, apart from `text`; if an output has both, it comes first.
     logprobs: of each of token_ids, if they were asked for. prompt_logprobs: of each token of the prompt but the first,
@@ -153,6 +154,7 @@ class RequestOutput:
     usage: Usage | None = None
     error: str | None = None
     retry_after: int | None = None
+    error_path: str | None = None
     stop_string: str | None = None
     reasoning: str = ""
     logprobs: tuple[TokenLogprobs, ...] = ()

@@ -1,5 +1,6 @@
 """llguidance behind what the rest of Ebb needs of it: a tokenizer's view, a compiled form, where an answer is in it."""
 
+import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ import llguidance
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from engine.errors import InvalidRequestError
+from engine.grammar.endless import endless_reference
 from engine.grammar.form import AnswerForm
 from models.text_tokenizer import TextTokenizer
 
@@ -18,6 +20,10 @@ COMPACT: "JsonCompileOptions" = {"whitespace_flexible": False, "item_separator":
 
 MAX_CPU_SECONDS = 0.25
 """Of one token's mask. Forms that cost more end their answers."""
+
+NO_TEXT = "no text can follow here, so no answer can have this form. Look for a part that matches nothing"
+TOO_COSTLY = ("too many expressions", "Too many items", "max is", "fuel", "too complex", "TooComplex")
+"""Parts of the library's errors about its limits."""
 
 LIMITS = LLParserLimits(
     step_lexer_fuel=100_000, step_max_items=10_000, max_lexer_states=50_000, max_grammar_size=100_000,
@@ -76,6 +82,9 @@ class Automaton:
     @classmethod
     def compile(cls, form: AnswerForm, tokenizer: LLTokenizer) -> "Automaton":
         """Raises InvalidRequestError, whose param is "form", with what the library says."""
+        if form.kind == "json" and (ref := endless_reference(json.loads(form.text))) is not None:
+            text = f"each value of {ref} contains another one, so none ever ends: make a property optional, or nullable"
+            raise InvalidRequestError(text, param="form")
         try:
             grammar = _grammar(form)
         except ValueError as error:
@@ -83,7 +92,7 @@ class Automaton:
         limits = LARK_LIMITS if form.kind == "lark" else LIMITS
         matcher = LLMatcher(tokenizer, grammar, limits=limits, log_level=0)
         if matcher.is_error():
-            raise InvalidRequestError(_first_lines(matcher.get_error()), param="form")
+            raise InvalidRequestError(_in_words(matcher.get_error()), param="form")
         return cls(matcher)
 
     def copy(self) -> "Automaton":
@@ -98,9 +107,9 @@ class Automaton:
         forced = () if self._matcher.is_stopped() else tuple(self._matcher.compute_ff_tokens())
         # Not every tokenizer writes a text the same in all places.
         forced = forced[: self._matcher.validate_tokens(list(forced))] if forced else ()
-        failure = _first_lines(self._matcher.get_error()) if self._matcher.is_error() else None
+        failure = _in_words(self._matcher.get_error()) if self._matcher.is_error() else None
         if failure is None and not any(words):
-            failure = "nothing can come here"
+            failure = NO_TEXT
         if failure is None and time.thread_time() - began > MAX_CPU_SECONDS:
             failure = "it takes too long to find what may come next"
         return Position(words, forced, failure)
@@ -116,5 +125,11 @@ def _grammar(form: AnswerForm) -> str:
             return LLMatcher.grammar_from_lark(form.text)
 
 
-def _first_lines(error: str) -> str:
-    return error.partition("<non-verbose/>")[0].strip()[:500]
+def _in_words(error: str) -> str:
+    """Return what a person can do about an error of the library, or its first lines."""
+    text = error.partition("<non-verbose/>")[0].strip()[:500]
+    if text.startswith("NoExtension"):
+        return NO_TEXT
+    if any(words in text for words in TOO_COSTLY):
+        return f"it costs too much to find what may come next. Simplify it, or bound its repetitions ({text})"
+    return text

@@ -1,6 +1,6 @@
 """The form that an answer must have. Plain data: it travels with SamplingParams."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 FormKind = Literal["json", "regex", "lark", "calls"]
@@ -17,3 +17,5 @@ class AnswerForm:
 
     kind: FormKind
     text: str
+    path: str = field(default="", compare=False)
+    """Where the client's request has the form, for errors; empty if that is not known."""

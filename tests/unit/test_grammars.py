@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -194,3 +195,28 @@ def test_what_is_hostile_within_the_limits_is_compiled_or_refused_by_the_library
     text = form if isinstance(form, str) else json.dumps(form)
     with suppress(InvalidRequestError):
         assert allowed(mask_of(grammars, kind, text))
+
+
+ENDLESS = '{"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("json", ENDLESS, "each value of # contains another one, so none ever ends"),
+        ("regex", r"[^\s\S]", "no text can follow here, so no answer can have this form"),
+        ("regex", r"a[^\s\S]", "no text can follow here, so no answer can have this form"),
+    ],
+)
+async def test_forms_without_an_end_are_refused_in_words(grammars: Grammars, kind: str, text: str, words: str) -> None:
+    with pytest.raises(InvalidRequestError, match=re.escape(words)) as caught:
+        await grammars.prepare(params(kind, text), "local")
+    assert caught.value.param == "form"
+
+
+def test_a_form_that_becomes_too_costly_is_told_in_words(grammars: Grammars) -> None:
+    mask = mask_of(grammars, "regex", r"(?i)(\w{0,60}\W{0,60}){30}")
+    while mask.failure is None:
+        mask.accept(min(allowed(mask) - {EOS}))
+        mask.words()
+    assert "it costs too much to find what may come next. Simplify it" in mask.failure

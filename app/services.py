@@ -96,6 +96,7 @@ class Services:
         cls, store: Store, host: EngineHost, database_path: Path, *, model_titles: bool, demand: Demand
     ) -> "Services":
         host.storage = store.database.health
+        await store.imports.discard_former()
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()
         runs = RunRegistry(store.runs)

@@ -1,4 +1,4 @@
-"""What was deleted: hidden at once, removed later, and shown again if that is asked for in between."""
+"""Deletions: messages and conversations are hidden at once, removed later, and can be restored in between."""
 
 import sqlite3
 import time
@@ -6,40 +6,34 @@ from dataclasses import dataclass
 
 from app.records import Conversation, Message
 from app.storage.database import Database
-from app.storage.next_prefixes import NEXT_PREFIXES
-from app.storage.rows import message_of, no_conversation, no_message, node_of
+from app.storage.removals import Removal, mark, next_removal, remove
+from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
 from app.token_trails import TokenNode
 from engine.errors import ConflictError
 
-NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
       VALUES (?) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
     UPDATE message SET deleted_at = ?, deleted_with = ? WHERE id IN branch AND deleted_at IS NULL RETURNING run_id
 """
-BRANCH_AND_ABOVE = f"""
-    WITH RECURSIVE branch(id) AS (
-      VALUES (:id) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id),
-    above(id) AS (
-      SELECT parent_id FROM message WHERE id = :id
-      UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
-    SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
-    UNION ALL {NEXT_PREFIXES} WHERE message_id IN branch
-"""
-CONVERSATION_NODES = f"""
-    SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
-    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
-"""
 OWN_MESSAGE = """
     SELECT message.* FROM message JOIN conversation ON conversation.id = conversation_id
     WHERE message.id = ? AND tenant = ?
 """
+# Branches below come before branches above, which take along what is still there.
 OLDEST_BRANCH = """
-    SELECT message.id, tenant FROM message JOIN conversation ON conversation.id = conversation_id
+    SELECT tenant, conversation_id, message.id FROM message JOIN conversation ON conversation.id = conversation_id
     WHERE deleted_with = message.id AND message.deleted_at <= ? ORDER BY message.deleted_at LIMIT 1
 """
+# An import that is being written is hidden as well, and not deleted.
+OLDEST_CONVERSATION = """
+    SELECT tenant, id, NULL FROM conversation
+    WHERE deleted_at <= ? AND id NOT IN (SELECT conversation_id FROM staged) LIMIT 1
+"""
+MARK_BATCH = 500
+"""Conversations of a tenant that one transaction hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +45,10 @@ class Removed:
 
 
 class DeletionStore:
-    """Of a tenant, but for `remove_oldest`. Every method is one transaction; once it has returned, its effect outlives
-    the process."""
+    """The deletions of a tenant; `remove_oldest` is the server's.
+
+    Hiding and restoring are one transaction each. Removals are many: the first one makes them certain.
+    """
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
@@ -71,12 +67,17 @@ class DeletionStore:
         await self._database.write(update)
 
     async def show_conversation(self, conversation_id: str) -> Conversation:
-        """As it was, also if it had not been deleted. Raises NotFoundError: it was never here, or is removed."""
+        """Restore a conversation as it was; one that was not deleted stays as it is.
+
+        Raises NotFoundError: it was never here, or is removed or being removed.
+        """
 
         def update(connection: sqlite3.Connection) -> Conversation:
             connection.execute(
                 "UPDATE conversation SET deleted_at = NULL, version = version + 1 "
-                "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL",
+                "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
+                "AND id NOT IN (SELECT conversation_id FROM staged) "
+                "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)",
                 (conversation_id, self._tenant),
             )
             return about_to_change(connection, self._tenant, conversation_id)
@@ -119,6 +120,8 @@ class DeletionStore:
             conversation = about_to_change(connection, self._tenant, message.conversation_id)
             if deleted_with is None:
                 return conversation
+            if connection.execute("SELECT 1 FROM removal WHERE message_id = ?", (deleted_with,)).fetchall():
+                raise no_message(message_id)
             # What went with a message above it has a parent that did so too.
             if message.parent_id is not None:
                 parent = "SELECT deleted_with FROM message WHERE id = ?"
@@ -134,38 +137,68 @@ class DeletionStore:
         return await self._database.write(update)
 
     async def remove_conversation(self, conversation_id: str) -> list[TokenNode]:
-        """For good, whether it is hidden or not; returns what tokens its messages had. Raises NotFoundError."""
+        """Remove a conversation for good, whether it is hidden or not; returns the tokens of its messages.
 
-        def remove(connection: sqlite3.Connection) -> list[TokenNode]:
-            return _remove_conversation(connection, self._tenant, conversation_id)
+        Raises NotFoundError.
+        """
+        removal = Removal(self._tenant, conversation_id, None)
 
-        return await self._database.write(remove)
+        def begin(connection: sqlite3.Connection) -> None:
+            cursor = connection.execute(
+                "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ? AND tenant = ?",
+                (time.time(), conversation_id, self._tenant),
+            )
+            if not cursor.rowcount:
+                raise no_conversation(conversation_id)
+            mark(connection, removal)
+
+        await self._database.write(begin)
+        return await remove(self._database, removal)
 
     async def remove_all(self) -> int:
-        """Every conversation and draft of the tenant, for good; returns how many conversations there were."""
+        """Remove every conversation and draft of the tenant for good; returns how many conversations there were."""
+        await self._database.write(lambda each: each.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,)))
+        removals = list[Removal]()
+        while found := await self._database.write(self._mark_some):
+            removals += found
+        for removal in removals:
+            await remove(self._database, removal)
+        return len(removals)
 
-        def remove(connection: sqlite3.Connection) -> int:
-            connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
-            cursor = connection.execute("DELETE FROM conversation WHERE tenant = ?", (self._tenant,))
-            return cursor.rowcount
-
-        return await self._database.write(remove)
+    def _mark_some(self, connection: sqlite3.Connection) -> list[Removal]:
+        rows = connection.execute(
+            "SELECT tenant, id, NULL FROM conversation WHERE tenant = ? "
+            "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL) LIMIT ?",
+            (self._tenant, MARK_BATCH),
+        ).fetchall()
+        removals = [Removal(*row) for row in rows]
+        for removal in removals:
+            connection.execute(
+                "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?",
+                (time.time(), removal.conversation_id),
+            )
+            mark(connection, removal)
+        return removals
 
     async def remove_oldest(self, until: float) -> Removed | None:
-        """One of what any tenant hid at that time or before, for good; None if there is nothing to remove."""
+        """Remove one deletion of any tenant for good: one that has begun, or was hidden at that time or before.
 
-        def remove(connection: sqlite3.Connection) -> Removed | None:
-            sql = "SELECT id, tenant FROM conversation WHERE deleted_at <= ? LIMIT 1"
-            for row in connection.execute(sql, (until,)).fetchall():
-                return Removed(row["tenant"], _remove_conversation(connection, row["tenant"], row["id"]))
-            # Those below come before those above, which take along what is still there.
-            for row in connection.execute(OLDEST_BRANCH, (until,)).fetchall():
-                nodes = connection.execute(BRANCH_AND_ABOVE, {"id": row["id"]}).fetchall()
-                connection.execute("DELETE FROM message WHERE id = ?", (row["id"],))
-                return Removed(row["tenant"], [node_of(node) for node in nodes])
+        Returns None if there is nothing to remove.
+        """
+
+        def begin(connection: sqlite3.Connection) -> Removal | None:
+            if (begun := next_removal(connection)) is not None:
+                return begun
+            for sql in (OLDEST_CONVERSATION, OLDEST_BRANCH):
+                for row in connection.execute(sql, (until,)).fetchall():
+                    mark(connection, removal := Removal(*row))
+                    return removal
             return None
 
-        return await self._database.write(remove)
+        removal = await self._database.write(begin)
+        if removal is None:
+            return None
+        return Removed(removal.tenant, await remove(self._database, removal))
 
 
 def _shown_message(connection: sqlite3.Connection, tenant: str, message_id: str) -> Message:
@@ -174,15 +207,6 @@ def _shown_message(connection: sqlite3.Connection, tenant: str, message_id: str)
     if not rows:
         raise no_message(message_id)
     return message_of(rows[0])
-
-
-def _remove_conversation(connection: sqlite3.Connection, tenant: str, conversation_id: str) -> list[TokenNode]:
-    nodes = connection.execute(CONVERSATION_NODES, {"id": conversation_id}).fetchall()
-    sql = "DELETE FROM conversation WHERE id = ? AND tenant = ?"
-    cursor = connection.execute(sql, (conversation_id, tenant))
-    if not cursor.rowcount:
-        raise no_conversation(conversation_id)
-    return [node_of(node) for node in nodes]
 
 
 def _deleted_above(message_id: str) -> ConflictError:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from app.ids import new_id
 from app.records import Message, Role
 from app.storage.database import Database
-from app.storage.deletions import CONVERSATION_NODES
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
+from app.storage.removals import CONVERSATION_NODES
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.token_trails import TokenNode
 from app.tool_use import ToolUse
@@ -89,8 +89,8 @@ class ItemStore:
 def _head_of(connection: sqlite3.Connection, tenant: str, conversation_id: str) -> Row | None:
     rows = list(
         connection.execute(
-            "SELECT message.id, message.status FROM conversation LEFT JOIN message ON message.id = head_id "
-            "WHERE conversation.id = ? AND tenant = ?",
+            "SELECT message.id, message.status FROM shown_conversation LEFT JOIN message ON message.id = head_id "
+            "WHERE shown_conversation.id = ? AND tenant = ?",
             (conversation_id, tenant),
         ).fetchall()
     )

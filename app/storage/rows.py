@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable
 from dataclasses import fields
 from sqlite3 import Row
 from typing import Any
@@ -55,25 +56,22 @@ def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message])
     )
 
 
-def insert_conversation(
-    connection: sqlite3.Connection, tenant: str, made: Conversation, origin: str | None = None
+def insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conversation) -> None:
+    """Insert a conversation, inside the transaction of the caller. Raises LimitReachedError."""
+    check_room(connection, tenant, 1)
+    add_conversation(connection, tenant, made)
+
+
+def add_conversation(
+    connection: sqlite3.Connection, tenant: str, made: Conversation, *, origin: str | None = None, hidden: bool = False
 ) -> None:
-    """Inside the transaction of the caller. origin: its name where it was exported. Raises LimitReachedError."""
-    insert_conversations(connection, tenant, [(made, origin)])
+    """Insert a conversation for which there is room, inside the transaction of the caller.
 
-
-def insert_conversations(
-    connection: sqlite3.Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]]
-) -> None:
-    """All of them or none; otherwise as `insert_conversation`."""
-    check_room(connection, tenant, len(made))
-    for conversation, origin in made:
-        _insert_conversation(connection, tenant, conversation, origin)
-
-
-def _insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conversation, origin: str | None) -> None:
+    origin: its name where it was exported.
+    """
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
     values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
+    values["deleted_at"] = time.time() if hidden else None
     connection.execute(
         f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
     )

@@ -51,9 +51,6 @@ async def test_keys_deletions_and_begins_survive_a_power_cut(store: Store) -> No
     await store.keys.used([key.id], 1.0)
     await store.deletions.hide_conversation(conversation.id)
     levels["conversation hidden"] = await last_synchronous(store)
-    await store.keys.used([key.id], 1.0)
-    await store.deletions.remove_conversation(conversation.id)
-    levels["removal"] = await last_synchronous(store)
     assert levels == dict.fromkeys(levels, FULL)
 
 

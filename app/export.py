@@ -1,14 +1,19 @@
-"""Conversations as files: all of their branches as JSON, which can be imported again, or what is shown as Markdown."""
+"""Conversations as files: all of their branches as JSON, which can be imported again, or the shown path as Markdown."""
 
+import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from app.records import Conversation, Message
+from app.responses.record import ResponseRecord
+from app.tool_use import tool_use_json
 
 FORMAT = "ebb-conversations"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: conversations of the API, tools and responses. Files of version 1 are still imported."""
 
 _CONVERSATION = (
     "title",
@@ -17,6 +22,8 @@ _CONVERSATION = (
     "params",
     "pinned",
     "archived",
+    "source",
+    "metadata",
     "created_at",
     "updated_at",
 )
@@ -37,31 +44,56 @@ _MESSAGE = (
 _SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant"}
 
 
-def file_head() -> dict[str, Any]:
-    """The fields of a JSON file beside its conversations."""
-    return {"format": FORMAT, "format_version": FORMAT_VERSION, "exported_at": time.time()}
+def file_beginning() -> str:
+    """Return the file up to its first conversation."""
+    head = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, "exported_at": time.time()})
+    return f'{head[:-1]}, "conversations": ['
 
 
-def exported(conversation: Conversation, export_id: str, messages: Sequence[Message]) -> dict[str, Any]:
-    """One of the "conversations" of a JSON file. messages: all of it.
+def file_end(next_cursor: str | None = None) -> str:
+    """Return the file behind its last conversation. next_cursor: where the next part of an export begins."""
+    return f'\n], "next_cursor": {json.dumps(next_cursor)}}}\n'
 
-    Token ids stay here: they would let a file say one thing to its reader and another one to the model.
+
+def conversation_text(
+    conversation: Conversation,
+    export_id: str,
+    messages: Sequence[Message],
+    responses: Mapping[str, ResponseRecord],
+) -> str:
+    """Return one of the "conversations" of a JSON file, on one line. messages: all of it. responses: by message id.
+
+    Token ids are left out: they would let a file say one thing to its reader and another one to the model. The text is
+    made message by message, so that other threads run in between.
     """
-    ids = [message.id for message in messages]
-    # It may have been deleted since the conversation was read.
-    head_id = conversation.head_id if conversation.head_id in ids else next(reversed(ids), None)
+    ids = {message.id for message in messages}
+    head_id = conversation.head_id
+    if head_id not in ids:
+        # It may have been deleted since the conversation was read. Responses follow each other without a head.
+        head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
-    return {"id": export_id, **fields, "head_id": head_id, "messages": [_message(message) for message in messages]}
+    head = json.dumps({"id": export_id, **fields, "head_id": head_id}, ensure_ascii=False)
+    texts = [
+        json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
+    ]
+    return f'{head[:-1]}, "messages": [{", ".join(texts)}]}}'
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message, response: ResponseRecord | None, export_id: str) -> dict[str, Any]:
     fields = {name: getattr(message, name) for name in _MESSAGE}
-    # Whoever imports it has no run that could go on.
-    return {**fields, "status": "incomplete"} if message.status == "in_progress" else fields
+    if message.status == "in_progress":
+        # The server that imports it has no run that could continue.
+        fields["status"] = "incomplete"
+    if message.tool_use is not None:
+        fields["tool_use"] = tool_use_json(message.tool_use)
+    if response is not None:
+        named = {"conversation_id": None if response.conversation_id is None else export_id}
+        fields["response"] = asdict(response) | named
+    return fields
 
 
 def markdown(conversation: Conversation, path: Sequence[Message]) -> str:
-    """The messages of a path, under their speakers."""
+    """Return the messages of a path, under their speakers."""
     parts = [f"# {_one_line(conversation.title or 'Untitled')}"]
     if conversation.system_prompt:
         parts.append(f"## System\n\n{conversation.system_prompt}")

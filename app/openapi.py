@@ -165,6 +165,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /api/conversations/{id}/export": Operation(
         query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
     ),
+    "GET /api/export": Operation(query={"parts": _SWITCH, "cursor": _TEXT}, answers=(JSON,)),
     "POST /api/import": Operation(ImportFile, query={"duplicates": _SWITCH}, answer=Imported),
     "GET /api/runs/{id}/events": Operation(
         query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,), events=_RUN

@@ -1,7 +1,9 @@
 """What a stored message has to do with tools."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from models.tool_calls import Parsed, ToolCall, ToolCallParser
 
@@ -40,6 +42,18 @@ ToolUse = MayCall | IsCall | IsResult
 
 _KINDS: dict[str, type[ToolUse]] = {"may_call": MayCall, "call": IsCall, "result": IsResult}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def tool_use_json(tool_use: ToolUse) -> dict[str, Any]:
+    """Return the fields of `tool_use` and its kind, as an export holds them."""
+    return {"kind": _NAMES[type(tool_use)], **asdict(tool_use)}
+
+
+def tool_use_of(fields: Mapping[str, Any] | None) -> ToolUse | None:
+    """Return the tool use of which `tool_use_json` made `fields`."""
+    if fields is None:
+        return None
+    return _KINDS[fields["kind"]](**{name: value for name, value in fields.items() if name != "kind"})
 
 
 def dump_tool_use(tool_use: ToolUse | None) -> str | None:

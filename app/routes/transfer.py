@@ -1,35 +1,36 @@
 """Conversations as files, out and in."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.export import exported, file_head, markdown
-from app.importing import conversations_of
-from app.limits import MAX_IMPORT_BYTES
+from app.export import conversation_text, file_beginning, file_end, markdown
+from app.importing import read_file
+from app.limits import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.query_params import flag
 from app.records import Conversation
 from app.request_body import read_bytes
-from app.schemas.imports import ImportFile
-from app.schemas.parsing import parse_body
 from app.services import Services, services_of
 from engine.errors import InvalidRequestError
 
+PART_BYTES = 32 << 20
+PART_MESSAGES = MAX_IMPORTED // 2
+"""A part of an export ends behind the conversation that reaches either: an import takes twice as much."""
+
 
 async def export_conversation(request: Request) -> Response:
-    """One: all of it as JSON, or what is shown as Markdown."""
+    """One conversation: all of it as JSON, or the shown path as Markdown."""
     services, conversation_id = services_of(request), request.path_params["id"]
     conversation = await services.store.conversations.get(conversation_id)
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            whole = {**file_head(), "conversations": [await _exported(services, conversation, export_id)]}
-            return JSONResponse(whole, headers=_attachment(f"{conversation_id}.json"))
+            text, _ = await _exported(services, conversation, export_id)
+            headers = _attachment(f"{conversation_id}.json")
+            return Response(file_beginning() + text + file_end(), media_type="application/json", headers=headers)
         case "markdown":
             text = markdown(conversation, await services.turns.shown_path(conversation))
             headers = _attachment(f"{conversation_id}.md")
@@ -39,35 +40,45 @@ async def export_conversation(request: Request) -> Response:
 
 
 async def export_all(request: Request) -> Response:
-    """All of them as one JSON file, written while it is read."""
+    """All conversations as one JSON file, or with `parts` a part of them that an import takes."""
+    in_parts, cursor = flag(request, "parts"), request.query_params.get("cursor", "")
+    if cursor and not in_parts:
+        raise InvalidRequestError("cursor needs parts=true", param="cursor")
     headers = _attachment("conversations.json")
-    return StreamingResponse(_file(services_of(request)), media_type="application/json", headers=headers)
+    file = _file(services_of(request), in_parts=in_parts, after=cursor)
+    return StreamingResponse(file, media_type="application/json", headers=headers)
 
 
 async def import_file(request: Request) -> Response:
-    """Take the conversations of an exported file that are not here yet; all of them, or none if one is wrong."""
+    """Import the conversations of an exported file that are not here yet; all of them, or none if one is wrong."""
     store, duplicates = services_of(request).store, flag(request, "duplicates")
     body = await read_bytes(request, MAX_IMPORT_BYTES)
-    given = await asyncio.to_thread(lambda: conversations_of(parse_body(ImportFile, body)))
+    given = await asyncio.to_thread(read_file, body)
     taken = await store.imports.add(given, duplicates=duplicates)
     names = {one.source for one in taken}
     skipped = [one.source for one in given if one.source not in names]
     return JSONResponse({"imported": [one.conversation.id for one in taken], "skipped": skipped})
 
 
-async def _file(services: Services) -> AsyncIterator[str]:
-    head = json.dumps(file_head())
-    yield head[:-1] + ', "conversations": ['
-    separator = "\n"
-    async for conversation, export_id in services.store.conversations.each():
-        yield separator + json.dumps(await _exported(services, conversation, export_id), ensure_ascii=False)
-        separator = ",\n"
-    yield "\n]}\n"
+async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncIterator[str]:
+    yield file_beginning()
+    separator, num_bytes, num_messages = "\n", 0, 0
+    async for conversation, export_id in services.store.conversations.each(after):
+        if in_parts and (num_bytes >= PART_BYTES or num_messages >= PART_MESSAGES):
+            yield file_end(after)
+            return
+        text, count = await _exported(services, conversation, export_id)
+        yield separator + text
+        after = conversation.id
+        separator, num_bytes, num_messages = ",\n", num_bytes + len(text.encode()), num_messages + 1 + count
+    yield file_end()
 
 
-async def _exported(services: Services, conversation: Conversation, export_id: str) -> dict[str, Any]:
-    stored = await services.store.messages.all_of(conversation.id)
-    return exported(conversation, export_id, services.turns.as_they_are(stored))
+async def _exported(services: Services, conversation: Conversation, export_id: str) -> tuple[str, int]:
+    """Return the text of a conversation, and the number of its messages."""
+    stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
+    responses = await services.store.responses.all_of(conversation.id)
+    return await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses), len(stored)
 
 
 def _attachment(name: str) -> dict[str, str]:

@@ -1,17 +1,27 @@
-"""The JSON that `app.export` writes, as it is taken back."""
+"""The JSON that `app.export` writes, as an import reads it."""
 
-from typing import Annotated, Any, Literal
+import json
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from app.limits import MAX_TITLE_LENGTH
-from app.records import TitleSource
+from app.records import ConversationSource, Role, TitleSource
+from app.responses.record import ResponseRecord
+from app.schemas.json_bounds import Bounds
+from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Time = Annotated[float, Field(ge=0, le=1e11)]
 JsonObject = dict[str, Any]
+
+
+Mark = Annotated[str, Field(min_length=1, max_length=128)]
+
+IMPORT_BOUNDS: Final = Bounds(containers=1 << 20, strings=1 << 23, values=1 << 23)
+"""Of a file of 64 MiB, which is parsed message by message: MAX_IMPORTED messages of the size that exports have."""
 
 
 class ErrorFields(RequestModel):
@@ -23,12 +33,80 @@ class ErrorFields(RequestModel):
     code: str | None = None
 
 
+class MayCallFields(RequestModel):
+    """An answer that may call tools between two marks."""
+
+    kind: Literal["may_call"]
+    start: Mark
+    end: Mark
+    parallel: bool
+
+
+class CallFields(RequestModel):
+    """A call that a client sent. arguments: a JSON object."""
+
+    kind: Literal["call"]
+    call_id: Name
+    name: Name
+    arguments: str
+
+    @field_validator("arguments")
+    @classmethod
+    def _is_object(cls, arguments: str) -> str:
+        try:
+            value = json.loads(arguments)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise ValueError("Input should be a JSON object")  # noqa: TRY004 - pydantic takes no other
+        return arguments
+
+
+class ResultFields(RequestModel):
+    """The result of a call."""
+
+    kind: Literal["result"]
+    call_id: Name
+
+
+def _kind(value: Any) -> str:
+    return f"<{value.get('kind')}>" if isinstance(value, dict) else f"<{value.kind}>"
+
+
+ToolUseFields = Annotated[
+    Annotated[MayCallFields, Tag("<may_call>")]
+    | Annotated[CallFields, Tag("<call>")]
+    | Annotated[ResultFields, Tag("<result>")],
+    Discriminator(_kind),
+]
+
+
+class ResponseFields(RequestModel):
+    """The parts of a response that its message does not have."""
+
+    model: str
+    background: bool
+    instructions: str | None
+    previous_response_id: str | None
+    conversation_id: str | None
+    max_output_tokens: int | None
+    metadata: Metadata
+    tools: list[JsonObject]
+    tool_choice: str | JsonObject
+    parallel_tool_calls: bool
+    text_format: JsonObject
+
+    def record(self) -> ResponseRecord:
+        """Return the record that is stored."""
+        return ResponseRecord(**self.model_dump())
+
+
 class MessageFields(RequestModel):
-    """A message. Its id and its parent's are names within the conversation."""
+    """A message. The ids are names within the conversation."""
 
     id: Name
     parent_id: Name | None
-    role: Literal["user", "assistant"]
+    role: Role
     content: str
     reasoning: str | None = None
     status: Literal["complete", "incomplete", "cancelled", "failed"]
@@ -36,6 +114,8 @@ class MessageFields(RequestModel):
     error: ErrorFields | None = None
     usage: JsonObject | None = None
     params: JsonObject | None = None
+    tool_use: ToolUseFields | None = None
+    response: ResponseFields | None = None
     created_at: Time
     completed_at: Time | None = None
 
@@ -50,16 +130,25 @@ class ImportedFields(RequestModel):
     params: ChatParams
     pinned: bool = False
     archived: bool = False
+    source: ConversationSource = "chat"
+    metadata: Metadata = Field(default_factory=dict)
     created_at: Time
     updated_at: Time
     head_id: Name | None
     messages: list[MessageFields]
 
 
-class ImportFile(RequestModel):
-    """The whole file."""
+class ImportHead(RequestModel):
+    """The fields of a file alongside its conversations, which are checked one by one."""
 
     format: Literal["ebb-conversations"]
-    format_version: Literal[1]
+    format_version: Literal[1, 2]
     exported_at: Time | None = None
+    next_cursor: str | None = None
+    conversations: list[Any]
+
+
+class ImportFile(ImportHead):
+    """The whole file, as the API's description shows it."""
+
     conversations: list[ImportedFields]

@@ -1,9 +1,11 @@
-"""How much a JSON body may hold, counted before it is parsed.
+"""Bounds on the number of values in a JSON body, counted before it is parsed.
 
-Parsing is fast, but what it makes of four megabytes of `[],[],[],` holds the event loop for a third of a second, and to
-check each of them takes longer still. Bytes are counted a hundred times as fast as values are made.
+Parsing is fast, but the values of four megabytes of `[],[],[],` hold the event loop for a third of a second, and to
+check each of them takes longer still. Bytes are counted a hundred times as fast as values are made, and in pieces.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from app.limits import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
@@ -11,22 +13,52 @@ from engine.errors import InvalidRequestError
 
 UNCOUNTED_BYTES: Final = 128 << 10
 """A body that is no longer holds no more than the bounds allow, or nearly."""
+PIECE_BYTES: Final = 256 << 10
+"""Bytes that are counted between two moments at which other threads may run."""
 
 
-def check_bounds(body: bytes) -> None:
-    """Raises InvalidRequestError for one of too many lists and objects, strings, or values of any kind.
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The most that a body may hold. strings: names of fields, too. values: of any kind."""
 
-    What is no JSON may be counted wrongly; a parser stops where it begins to be none.
+    containers: int
+    strings: int
+    values: int
+
+
+BODY_BOUNDS: Final = Bounds(MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES)
+
+
+def check_bounds(body: bytes, bounds: Bounds = BODY_BOUNDS) -> None:
+    """Raise InvalidRequestError for a body of too many lists and objects, strings, or values of any kind.
+
+    A body that is no JSON may be counted wrongly; a parser stops where it begins to be none.
     """
     if len(body) <= UNCOUNTED_BYTES:
         return
-    # Outside of strings valid JSON has no backslash, so the quotes that are left begin or end one.
-    plain = body.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in body else body
-    _check(plain.count(b'"') // 2, MAX_STRINGS, "strings")
-    outside = b"".join(plain.split(b'"')[::2])
-    containers = outside.count(b"[") + outside.count(b"{")
-    _check(containers, MAX_CONTAINERS, "lists and objects")
-    _check(containers + outside.count(b","), MAX_VALUES, "values")
+    quotes = containers = commas = 0
+    for piece in _pieces(body):
+        # Outside of strings valid JSON has no backslash, so the quotes that are left begin or end one.
+        plain = piece.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in piece else piece
+        parts = plain.split(b'"')
+        outside = b"".join(parts[quotes % 2 :: 2])
+        quotes += len(parts) - 1
+        containers += outside.count(b"[") + outside.count(b"{")
+        commas += outside.count(b",")
+        _check(quotes // 2, bounds.strings, "strings")
+        _check(containers, bounds.containers, "lists and objects")
+        _check(containers + commas, bounds.values, "values")
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Yield the body in pieces, none of which ends within an escape."""
+    begin = 0
+    while begin < len(body):
+        end = min(begin + PIECE_BYTES, len(body))
+        while end < len(body) and body[end - 1] == ord("\\"):
+            end += 1
+        yield body[begin:end]
+        begin = end
 
 
 def _check(count: int, most: int, what: str) -> None:

@@ -77,12 +77,13 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     return parse_object(model, _json_object(body))
 
 
-def parse_object(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """Check `fields` against `model`; raises as `parse_body` does."""
+def parse_object(model: type[Model], fields: Mapping[str, Any], at: tuple[int | str, ...] = ()) -> Model:
+    """Check `fields` against `model`; raises as `parse_body` does. at: where in the body they are."""
     try:
-        return model.model_validate(supported_fields(model, fields, ""))
+        return model.model_validate(supported_fields(model, fields, f"{field_path(at)}." if at else ""))
     except ValidationError as exc:
-        raise _as_invalid_request(exc.errors(include_url=False, include_input=False)[0]) from None
+        error = exc.errors(include_url=False, include_input=False)[0]
+        raise _as_invalid_request({**error, "loc": (*at, *error["loc"])}) from None
 
 
 def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path: str) -> dict[str, Any]:

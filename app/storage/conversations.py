@@ -61,12 +61,15 @@ class ConversationStore:
         last = found[-1] if len(rows) > limit else None
         return Page(found, (last.pinned, last.updated_at, last.id) if last is not None else None)
 
-    async def each(self) -> AsyncIterator[tuple[Conversation, str]]:
-        """All of the page's own, each with its name in exports; what changes meanwhile may be as before or after."""
-        seen = ""
+    async def each(self, after: str = "") -> AsyncIterator[tuple[Conversation, str]]:
+        """Yield all conversations in the order of their ids, each with its name in exports.
+
+        A conversation that is changed while this runs may be as before or after. after: an id seen before.
+        """
+        seen = after
         while rows := await self._database.read(
             "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation "
-            "WHERE tenant = ? AND source = 'chat' AND id > ? ORDER BY id LIMIT 100",
+            "WHERE tenant = ? AND id > ? ORDER BY id LIMIT 100",
             (self._tenant, seen),
             tenant=self._tenant,
         ):

@@ -5,14 +5,16 @@ transaction shows them. An import that fails, or ends with the process, leaves i
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from app.ids import new_id
 from app.records import Conversation, Message
+from app.responses.record import ResponseRecord
 from app.storage.database import Database
 from app.storage.limits import check_room
+from app.storage.responses import insert_response
 from app.storage.rows import add_conversation, insert_messages
 
 BATCH_MESSAGES = 100
@@ -22,11 +24,17 @@ BATCH_CHARACTERS = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A conversation of a file. source: its name there. messages: each after the one that it follows."""
+    """A conversation of a file.
+
+    source: its name there.
+    messages: each after the one that it follows.
+    responses: the records of messages that are responses, by message id.
+    """
 
     source: str
     conversation: Conversation
     messages: Sequence[Message]
+    responses: Mapping[str, ResponseRecord] = field(default_factory=dict)
 
 
 class ImportStore:
@@ -81,6 +89,9 @@ class ImportStore:
                     (piece.of.conversation.id, import_id),
                 )
             insert_messages(connection, piece.messages)
+            for message in piece.messages:
+                if (response := piece.of.responses.get(message.id)) is not None:
+                    insert_response(connection, message.id, response)
 
     def _show(self, connection: sqlite3.Connection, import_id: str) -> set[str]:
         """Show what was staged, without conversations that another import has brought by now; returns their ids."""

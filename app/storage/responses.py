@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import fields
 from sqlite3 import Row
 
 from app.responses.record import ResponseRecord, message_id_of
@@ -50,7 +51,7 @@ class ResponseStore:
         self._tenant = tenant
 
     async def get(self, response_id: str) -> ResponseRecord:
-        """Raises NotFoundError."""
+        """Return the record of a response. Raises NotFoundError."""
         rows = await self._database.read(
             f"SELECT * FROM response WHERE {OWN}",
             {"id": message_id_of(response_id), "tenant": self._tenant},
@@ -58,11 +59,18 @@ class ResponseStore:
         )
         if not rows:
             raise no_response(response_id)
-        fields = dict(rows[0])
-        del fields["message_id"]
-        fields |= {name: json.loads(fields[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
-        fields |= {name: bool(fields[name]) for name in ("background", "parallel_tool_calls")}
-        return ResponseRecord(**fields)
+        return _record_of(rows[0])
+
+    async def all_of(self, conversation_id: str) -> dict[str, ResponseRecord]:
+        """Return the records of a conversation's responses, by message id."""
+        pairs = await self._database.read_as(
+            lambda row: (row["message_id"], _record_of(row)),
+            "SELECT response.* FROM shown_message JOIN response ON message_id = shown_message.id "
+            "WHERE shown_message.conversation_id = ? AND tenant = ?",
+            (conversation_id, self._tenant),
+            tenant=self._tenant,
+        )
+        return dict(pairs)
 
     async def delete(self, response_id: str) -> list[TokenNode]:
         """Remove it, and its messages as far as nothing follows them and no conversation shows them.
@@ -82,6 +90,13 @@ class ResponseStore:
             return [*path, *ahead] if path and _prune(connection, path) else []
 
         return [node_of(row) for row in await self._database.write(remove)]
+
+
+def _record_of(row: Row) -> ResponseRecord:
+    values = {each.name: row[each.name] for each in fields(ResponseRecord)}
+    values |= {name: json.loads(values[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
+    values |= {name: bool(values[name]) for name in ("background", "parallel_tool_calls")}
+    return ResponseRecord(**values)
 
 
 def _prune(connection: sqlite3.Connection, path: list[Row]) -> bool:

@@ -49,7 +49,7 @@ async def test_what_comes_in_is_what_went_out(http: aiohttp.ClientSession, tmp_p
     await said(http, await created(http), "other 日本 🌊")
     await created(http)
     whole = await exported(http)
-    assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 1, 3)
+    assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 2, 3)
     (tmp_path / "elsewhere").mkdir()
     async with running_server(tmp_path / "elsewhere", FakeEngine()) as other, api_client(other.url) as there:
         response = await there.post("/api/import", json=whole)
@@ -95,7 +95,7 @@ async def test_a_second_import_adds_nothing_unless_it_is_asked_for(http: aiohttp
 
 WRONG: list[tuple[str, Any]] = [
     ("format", "something else"),
-    ("format_version", 2),
+    ("format_version", 3),
     ("conversations", None),
     ("conversations[0].id", ""),
     ("conversations[0].title", "x" * 201),
@@ -105,8 +105,7 @@ WRONG: list[tuple[str, Any]] = [
     ("conversations[0].head_id", None),
     ("conversations[0].created_at", "yesterday"),
     ("conversations[0].messages[1].parent_id", "msg_none"),
-    ("conversations[0].messages[1].role", "system"),
-    ("conversations[0].messages[1].role", "user"),
+    ("conversations[0].messages[1].role", "developer"),
     ("conversations[0].messages[1].status", "in_progress"),
     ("conversations[0].messages[1].content", 5),
     ("conversations[0].messages[1].usage", "much"),
@@ -186,3 +185,21 @@ async def test_an_export_of_many_conversations_holds_all_of_them(http: aiohttp.C
     made = {await created(http, title=str(index)) for index in range(205)}
     assert {each["id"] for each in (await exported(http))["conversations"]} == made
     assert (await shown(http, next(iter(made))))["messages"] == []
+
+
+async def test_export_in_parts_holds_everything_once(
+    http: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.routes.transfer.PART_MESSAGES", 2)
+    made = {await created(http, title=str(index)) for index in range(5)}
+    seen = list[str]()
+    cursor: str | None = ""
+    while cursor is not None:
+        part = await exported(http, f"/api/export?parts=true&cursor={cursor}")
+        assert len(part["conversations"]) <= 2
+        assert (await http.post("/api/import", json=part)).status == 200
+        seen += [each["id"] for each in part["conversations"]]
+        cursor = part["next_cursor"]
+    assert len(seen) == 5
+    assert set(seen) == made
+    assert (await error_of(await http.get("/api/export?cursor=conv_1"), 400))["param"] == "cursor"

@@ -225,7 +225,7 @@ class Life:
         error = {"message": text, "type": "server_error", "param": None, "code": "x"} if kind == "fail" else None
         status, reason = ("failed", "error") if kind == "fail" else ("complete", "stop")
         end = MessageEnd(text, status, reason, b"", usage={"n": 1}, error=error, reasoning=text or None)  # type: ignore[arg-type]
-        await self.store.runs.finish(new, end)
+        await self.store.runs.finish(end.of(new))
 
 
 def test_export_of_any_state_comes_back_equal(size: Size, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -17,11 +18,12 @@ from engine.cpu.weights import PackedModel
 from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import NewRequestData
+from engine.worker.input_batch import ScheduledRequest
 from engine.worker.worker import Worker
 from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
 from tests.integration.worker_driver import GREEDY, WorkerDriver
-from tests.native_rig import KernelsFor, load_bfloat16
+from tests.native_rig import ROW, KernelsFor, NativeRig, load_bfloat16
 from tests.tiny_models import make_tiny_model
 from tests.waiting import until
 
@@ -271,3 +273,25 @@ def test_a_runner_that_is_dropped_ends_its_threads(model: Path, kernels: Kernels
     assert len(started) == 4
     del runner
     until(lambda: not started & threads())
+
+
+def test_two_threads_wait_for_two_steps(kernels: KernelsFor, model: Path) -> None:
+    rig = NativeRig(kernels("auto"), model, num_blocks=40)
+    runner = rig.runners[1]
+    for _ in range(20):
+        streams = [rig.start(PROMPT) for _ in range(4)]
+        long, short = [
+            runner.start([ScheduledRequest(str(i), s.tokens, 0, s.blocks, (ROW,)) for i, s in enumerate(part)])
+            for part in (streams[:3], streams[3:])
+        ]
+        # Each thread begins to wait while the first step is computed.
+        waiting = [Thread(target=runner.wait, args=(step,), daemon=True) for step in (long, short)]
+        for thread in waiting:
+            thread.start()
+        for thread in waiting:
+            thread.join(20.0)
+            assert not thread.is_alive(), "a thread was never woken"
+        for step in (long, short):
+            runner.finish(step)
+        for stream in streams:
+            rig.end(stream)

@@ -4,10 +4,12 @@
 // the next in here, and who submitted it learns of them beside its computation.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "engine.h"
 
@@ -37,11 +39,12 @@ public:
         submitted_.notify_one();
     }
 
-    // Steps end in the order in which they were submitted. One thread waits at a time.
+    // Steps end in the order in which they were submitted. Any number of threads may wait.
     void wait(const StepInput* step) {
         std::unique_lock lock(mutex_);
-        awaited_ = step;
+        awaited_.push_back(step);
         ended_.wait(lock, [step] { return step->done != 0; });
+        awaited_.erase(std::find(awaited_.begin(), awaited_.end(), step));
     }
 
 private:
@@ -78,16 +81,16 @@ private:
         {
             const std::lock_guard lock(mutex_);
             step->done = 1;
-            awaited = step == awaited_;
+            awaited = std::find(awaited_.begin(), awaited_.end(), step) != awaited_.end();
         }
-        if (awaited) ended_.notify_one();
+        if (awaited) ended_.notify_all();
     }
 
     Engine engine_;
     std::mutex mutex_;
     std::condition_variable submitted_, ended_;
     std::deque<StepInput*> steps_;
-    const StepInput* awaited_ = nullptr;
+    std::vector<const StepInput*> awaited_;  // once for each thread that waits
     bool closed_ = false;
     std::thread thread_;  // the last member: it uses the others
 };

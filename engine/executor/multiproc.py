@@ -128,10 +128,13 @@ class MultiprocExecutor:
             self._lose(str(error))
 
     def _lose(self, how: str) -> None:
-        if self._processes is not None:
-            # Before anybody hears of it: their blocks in host memory are somebody else's then.
-            self._processes.close()
-            self._processes = None
+        with self._lock:
+            processes, self._processes = self._processes, None
+            # Steps that come while the processes end are never sent, and fail with the others.
+            self._unsent = deque()
+        if processes is not None:
+            # Before any step fails: the ranks' blocks in host memory are free for others then.
+            processes.close()
         if not self._closing.is_set():
             logger.error("%s; the requests under way will be computed again", how)
         with self._lock:

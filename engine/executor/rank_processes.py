@@ -15,6 +15,7 @@ from typing import Final
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.frame_sender import FrameSender
 from engine.executor.messages import (
     Answer,
     Call,
@@ -66,19 +67,15 @@ class RankProcesses:
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
+        self._sender = FrameSender(self._pipes)
         self.pids: Final = tuple(process.pid or 0 for process in self._processes)
 
     def send(self, message: Down) -> None:
-        """To every rank; a rank that has died is noticed when its answer is read."""
+        """Send `message` to every rank without waiting; a rank that has died is noticed when its answer is read."""
         frame = encode(message)
         if isinstance(message, Step):
-            # Before it is sent: the pipe of a rank that hangs takes nothing once it is full.
             self._limit.sent()
-        for pipe in self._pipes:
-            try:
-                pipe.send_bytes(frame)
-            except OSError:
-                return
+        self._sender.send(frame)
 
     def call(self, call: Call) -> list[LoadedModel | None]:
         """On every rank at once; returns what they answered. Raises EngineError with what the first of them raised, and
@@ -129,6 +126,7 @@ class RankProcesses:
         for process in self._processes:
             process.join()
             process.close()
+        self._sender.close()
         for pipe in self._pipes:
             pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,5 +1,6 @@
 """How often ranks are started again: three times within ten minutes, then there is no use in it."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,9 +9,12 @@ import pytest
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor import multiproc
+from engine.executor.messages import Call, StepEnded
 from engine.executor.multiproc import MOST_RESTARTS, MultiprocExecutor
+from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
 from engine.scheduling.output import SchedulerOutput
+from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 
 
@@ -45,6 +49,45 @@ def test_ranks_that_end_again_and_again_are_given_up_with_what_became_of_them(ex
         executor.restart()
     assert (executor.state.state, executor.state.pids) == ("failed", (None, None))
     assert executor.state.restarts == MOST_RESTARTS
+
+
+class DyingRanks:
+    """Ranks of which one dies at once. `close` waits, as for processes that take their time to end."""
+
+    pids = (1, 2)
+
+    def __init__(self, *_: object) -> None:
+        self.is_closing = threading.Event()
+        self.may_close = threading.Event()
+
+    def call(self, _call: Call) -> list[LoadedModel | None]:
+        return [LoadedModel(10, 10, 1, 1, "toy")] * 2
+
+    def steps(self) -> Iterator[list[StepEnded]]:
+        raise RankDiedError("a rank died")
+
+    def send(self, message: object) -> None:
+        raise AssertionError("a step was sent to ranks that end")
+
+    def end(self) -> None:
+        self.may_close.set()
+
+    def close(self) -> None:
+        self.is_closing.set()
+        assert self.may_close.wait(10.0)
+
+
+def test_step_during_loss_fails_with_the_others(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = DyingRanks()
+    monkeypatch.setattr(multiproc, "RankProcesses", lambda *_: ranks)
+    executor.load()
+    executor.begin()
+    assert ranks.is_closing.wait(10.0)
+    step = executor.execute(SchedulerOutput(1))
+    assert not step.done()
+    ranks.may_close.set()
+    with pytest.raises(WorkersLostError, match="a rank died"):
+        step.result(10.0)
 
 
 def test_restarts_are_forgotten_after_a_while(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
         CounterMetricFamily("ebb_preemptions", "Requests that lost their blocks, by when", labels=["state"]),
         {"running": stats.preemptions, "waiting": stats.reclaims},
     )
+    yield CounterMetricFamily("ebb_scheduler_rebuilds", "Schedulers that failed and were replaced", stats.rebuilds)
     yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
     yield _histograms("ebb_queue_seconds", "From arrival to the first step, by outcome", "outcome", stats.queue_seconds)
     yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)

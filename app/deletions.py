@@ -3,8 +3,9 @@
 hidden --restore--> shown
    \\--UNDO_SECONDS later--> removed; then its KV goes, but for what something else begins with (app/kv_erasure.py)
 
-What waits to be removed is in the store, so another process goes on where one has stopped. Nothing is removed without
-an engine, which is what can erase the KV.
+UNDO_SECONDS have to pass on the system's clock and in the time that servers serve: a clock that is set forward empties
+no trash. What waits to be removed is in the store, so another process continues where one has stopped. Nothing is
+removed without an engine, which is what can erase the KV.
 """
 
 import asyncio
@@ -91,10 +92,13 @@ class Deletions:
             self._erasure.begin(removed.nodes, removed.tenant)
 
     async def _remove_in_time(self) -> None:
+        ticked = time.monotonic()
         await self._host.until_ready()
         while True:
+            elapsed, ticked = time.monotonic() - ticked, time.monotonic()
             try:
-                await self.remove(time.time() - UNDO_SECONDS)
+                passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
+                await self.remove(min(passed, time.time() - UNDO_SECONDS))
             except Exception:
                 logger.exception("what was deleted could not be removed; it is tried again")
             await asyncio.sleep(LOOK_SECONDS)

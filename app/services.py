@@ -1,6 +1,7 @@
 """What the routes work with: made once at the start, found through the request."""
 
 import asyncio
+import logging
 import sqlite3
 import time
 from contextlib import suppress
@@ -38,6 +39,8 @@ from app.use_keeper import UseKeeper
 from engine.errors import OutageError
 
 JOIN_SECONDS = 5.0
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,13 @@ class Services:
         cls, store: Store, host: EngineHost, database_path: Path, *, model_titles: bool, demand: Demand
     ) -> "Services":
         host.storage = store.database.health
-        await store.imports.discard_former()
+        if host.storage.lost is not None:
+            logger.error("%s", host.storage.lost)
+        try:
+            await store.imports.discard_former()
+        except OutageError as error:
+            # Those conversations stay hidden until the next start.
+            logger.error("what an interrupted import left is not removed: %s", error)
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()
         runs = RunRegistry(store.runs)

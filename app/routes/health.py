@@ -66,10 +66,10 @@ def _workers(engine: Backend) -> dict[str, Any] | None:
 
 
 def _reason(host: EngineHost) -> str | None:
-    """Return why requests are not served, or not all of them; None if all are."""
+    """Return why not all requests are served, or what was lost before the start; None if all is well."""
     match host.status:
         case "ok":
-            return None
+            return host.storage.lost
         case "starting":
             return f"The server is starting: {host.progress}"
         case "stopping":

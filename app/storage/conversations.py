@@ -10,6 +10,7 @@ from app.ids import new_id
 from app.records import Conversation
 from app.storage.database import Database
 from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
+from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
@@ -42,8 +43,13 @@ class ConversationStore:
         source = given.get("source", "chat")
         empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
         conversation = _changed(empty, given)
-        await self._database.write(lambda connection: insert_conversation(connection, self._tenant, conversation))
-        return conversation
+
+        def insert(connection: sqlite3.Connection) -> Conversation:
+            made = replace(conversation, updated_at=act_at(connection, now))
+            insert_conversation(connection, self._tenant, made)
+            return made
+
+        return await self._database.write(insert)
 
     async def page(self, *, archived: bool = False, limit: int = 100, after: Place | None = None) -> Page:
         """Of the page's own, either the archived ones or the others: pinned ones first, then the newest.
@@ -112,7 +118,7 @@ class ConversationStore:
             after = _changed(before, given)
             if after == before:
                 return before
-            now = before.updated_at if given.keys() <= MARKS else time.time()
+            now = before.updated_at if given.keys() <= MARKS else act_at(connection, time.time())
             after = replace(after, version=before.version + 1, updated_at=now)
             connection.execute(
                 "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "

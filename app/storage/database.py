@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from app.storage.damage import START_SECONDS, find_damage
 from app.storage.health import StorageHealth
 from app.storage.identity import FileIdentity
+from app.storage.mark import Mark
 from app.storage.migrating import SCHEMA, UnusableDatabaseError, migrate, migrations
 from app.storage.readers import Readers
 from app.storage.search_words import segmented
@@ -62,6 +63,7 @@ class Database:
         searchers: Readers,
         key_reader: Readers,
         identity: FileIdentity,
+        mark: Mark,
     ) -> None:
         self._writer = writer
         self._thread = thread
@@ -69,6 +71,7 @@ class Database:
         self._searchers = searchers
         self._key_reader = key_reader
         self._identity = identity
+        self._mark = mark
         self._closed = False
         self.health = StorageHealth()
 
@@ -94,7 +97,9 @@ class Database:
                     "place; --state-dir starts somewhere else"
                 ) from error
             raise
-        return cls(writer, thread, *pools, FileIdentity(path))
+        database = cls(writer, thread, *pools, FileIdentity(path), Mark(path))
+        database.health.lost = database._mark.missing(_newest_act(writer))
+        return database
 
     async def close(self) -> None:
         """Close the connections after the writes that have begun. The file is whole at any time, so nothing is lost
@@ -105,6 +110,7 @@ class Database:
         for readers in (self._readers, self._searchers, self._key_reader):
             await readers.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.close)
+        self._mark.close()
         self._thread.shutdown()
 
     async def read(self, sql: str, parameters: Iterable[Any] = (), *, tenant: str = SERVER) -> list[Row]:
@@ -171,6 +177,7 @@ class Database:
                 self._writer.execute("ROLLBACK")
             raise
         self._identity.check()
+        self._mark.note(_newest_act(self._writer))
         return result
 
 
@@ -185,6 +192,10 @@ def _open_readers(path: Path) -> tuple[Readers, Readers, Readers]:
         Readers.open(path, SEARCHERS, most_of_one=1),
         Readers.open(path, 1, most_of_one=1),
     )
+
+
+def _newest_act(writer: sqlite3.Connection) -> float:
+    return float(writer.execute("SELECT newest FROM server_clock").fetchone()[0])
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:

@@ -61,6 +61,8 @@ class StorageHealth:
 
     def __init__(self) -> None:
         self._failing: OutageError | None = None
+        self.lost: str | None = None
+        """A sentence if the file had lost committed acts when it was opened."""
 
     @property
     def reason(self) -> str | None:

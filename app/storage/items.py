@@ -14,6 +14,7 @@ from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.removals import CONVERSATION_NODES
 from app.storage.rows import insert_message, no_conversation, node_of
+from app.storage.server_clock import act_at
 from app.token_trails import TokenNode
 from app.tool_use import ToolUse
 from engine.errors import ConflictError, NotFoundError
@@ -102,8 +103,9 @@ def _head_of(connection: sqlite3.Connection, tenant: str, conversation_id: str) 
 
 
 def _move_head(connection: sqlite3.Connection, conversation_id: str, message_id: str | None) -> None:
+    at = act_at(connection, time.time())
     connection.execute(
-        "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, time.time(), conversation_id)
+        "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, at, conversation_id)
     )
 
 

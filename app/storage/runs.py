@@ -22,6 +22,7 @@ from app.storage.rows import (
     message_of,
     no_message,
 )
+from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from app.token_history import MessageTokens
 from engine.errors import ConflictError, NotFoundError
@@ -170,7 +171,7 @@ class RunStore:
                     turn.answer.id,
                     turn.title,
                     turn.title,
-                    turn.answer.created_at,
+                    act_at(connection, turn.answer.created_at),
                     turn.answer.conversation_id,
                 ),
             ).fetchall()
@@ -206,7 +207,7 @@ class RunStore:
             changed: Row
             (changed,) = connection.execute(
                 "UPDATE conversation SET version = version + 1, updated_at = ? WHERE id = ? RETURNING *",
-                (time.time(), answer.conversation_id),
+                (act_at(connection, time.time()), answer.conversation_id),
             ).fetchall()
             return changed
 

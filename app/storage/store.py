@@ -19,6 +19,7 @@ from app.storage.owed_use import OwedUseStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
+from app.storage.server_clock import ServedTime
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -49,6 +50,7 @@ class Store:
     owed_use: OwedUseStore
     answers: AnswerStore
     next_prefixes: NextPrefixStore
+    served: ServedTime
     upkeep: Upkeep
 
     @classmethod
@@ -83,6 +85,7 @@ class Store:
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
+            served=ServedTime(database),
             upkeep=upkeep,
         )
 

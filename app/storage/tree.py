@@ -11,6 +11,7 @@ from app.records import Conversation, Message, MessageStatus, Role
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.rows import insert_conversation, insert_messages, message_of, no_message
+from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError
 
@@ -104,7 +105,7 @@ class TreeStore:
             path = _path_within(connection, self._tenant, conversation_id, message_id)
             if path[-1].status == "in_progress":
                 raise ConflictError("This answer is still being generated", code="run_in_progress")
-            now = time.time()
+            now = act_at(connection, time.time())
             made = replace(
                 source, id=new_id("conv"), created_at=now, updated_at=now, pinned=False, archived=False, version=1
             )

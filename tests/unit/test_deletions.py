@@ -96,6 +96,8 @@ async def test_another_process_removes_what_this_one_had_no_time_for(tmp_path: P
         await services.store.database.write(
             lambda connection: connection.execute("UPDATE conversation SET deleted_at = ?", (long_ago,))
         )
+        await services.store.served.tick(0, long_ago, window=UNDO_SECONDS)
+        await services.store.served.tick(UNDO_SECONDS, time.time(), window=UNDO_SECONDS)
     engine = FakeEngine()
     async with serving(tmp_path, engine) as services:
         services.begin()
@@ -103,6 +105,38 @@ async def test_another_process_removes_what_this_one_had_no_time_for(tmp_path: P
         assert trail.token_ids == ids
         with pytest.raises(NotFoundError):
             await services.deletions.restore_conversation(conversation)
+
+
+async def served(services: Services, seconds: float, wall: float) -> None:
+    """Serve for some time, at whose end the clock shows `wall`, and remove what is due."""
+    passed = await services.store.served.tick(seconds, wall, window=UNDO_SECONDS)
+    await services.deletions.remove(min(passed, wall - UNDO_SECONDS))
+
+
+@pytest.mark.parametrize("jump", [3600.0, 10 * 365 * 86_400.0])
+async def test_clock_set_forward_empties_no_trash(services: Services, engine: FakeEngine, jump: float) -> None:
+    conversation, _ = await chat(services, "one")
+    now = time.time()
+    await served(services, 0, now - UNDO_SECONDS)
+    await served(services, UNDO_SECONDS, now)
+    await services.deletions.delete_conversation(conversation)
+    await served(services, 15, now + jump)
+    await served(services, UNDO_SECONDS - 30, now + jump + UNDO_SECONDS)
+    assert (await services.deletions.restore_conversation(conversation)).id == conversation
+    await services.deletions.delete_conversation(conversation)
+    await served(services, 15, now + jump + UNDO_SECONDS + 15)
+    await served(services, UNDO_SECONDS, now + jump + 2 * UNDO_SECONDS + 15)
+    assert len(await engine.until_erased(1)) == 1
+
+
+async def test_clock_set_back_removes_nothing_early(services: Services) -> None:
+    conversation, _ = await chat(services, "one")
+    now = time.time()
+    await served(services, 0, now - UNDO_SECONDS)
+    await services.deletions.delete_conversation(conversation)
+    for minute in range(12):
+        await served(services, 60, now - 86_400 + 60 * minute)
+    assert (await services.deletions.restore_conversation(conversation)).id == conversation
 
 
 async def test_nothing_is_removed_before_there_is_an_engine_that_can_erase(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -263,3 +264,18 @@ async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_
         await store.responses.get(response_id)
     restored = await store.deletions.show_message(question.id)
     assert restored.head_id == answer.id
+
+
+async def test_new_act_is_listed_first_when_clock_was_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier = await store.conversations.create({"title": "earlier"})
+    later = await store.conversations.create({"title": "later"})
+    yesterday = time.time() - 86_400
+    monkeypatch.setattr(time, "time", lambda: yesterday)
+    _, answer = await turn(store, earlier, "one")
+    listed = (await store.conversations.page()).conversations
+    assert [each.id for each in listed] == [earlier.id, later.id]
+    new = await store.conversations.create({"title": "new"})
+    listed = (await store.conversations.page()).conversations
+    assert [each.id for each in listed] == [new.id, earlier.id, later.id]
+    ended = MessageEnd("Yes.", "complete", "stop", b"").of(replace(answer, created_at=yesterday + 86_400))
+    assert ended.completed_at == yesterday + 86_400

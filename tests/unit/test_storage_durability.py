@@ -74,7 +74,7 @@ async def test_files_are_their_owners_alone(tmp_path: Path) -> None:
         await store.close()
     finally:
         os.umask(before)
-    assert modes == {f"conversations.db{end}": 0o600 for end in ("", "-wal", "-shm")}
+    assert modes == {f"conversations.db{end}": 0o600 for end in ("", "-wal", "-shm", "-mark")}
 
 
 async def test_mode_of_an_existing_file_is_mended(tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""Two clocks that no change of the system's clock can mislead.
+
+- `act_at`: the time of a person's act, a little after that of any act before it. Chats are listed by it, so a clock
+  that was set back does not put a new question below old ones.
+- `ServedTime`: the time for which servers have served. A deletion is final when its time has passed on the system's
+  clock and in served time, whichever is later.
+"""
+
+import math
+import sqlite3
+
+from app.storage.database import Database
+
+STEP_SECONDS = 1e-6
+
+
+def act_at(connection: sqlite3.Connection, now: float) -> float:
+    """Return the time of an act at `now`, inside the transaction of the caller."""
+    [[newest]] = connection.execute(
+        "UPDATE server_clock SET newest = max(newest + ?, ?) RETURNING newest", (STEP_SECONDS, now)
+    ).fetchall()
+    return float(newest)
+
+
+class ServedTime:
+    """The log of what the system's clock showed while servers served."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def tick(self, elapsed: float, wall: float, *, window: float) -> float:
+        """Note that `elapsed` more seconds were served and that the clock shows `wall`.
+
+        Return a time of the system's clock: all that happened by then happened before the last `window` seconds of
+        serving, even if the clock was set forward since.
+        """
+
+        def note(connection: sqlite3.Connection) -> float:
+            [[first, last]] = connection.execute("SELECT min(served), max(served) FROM served_tick").fetchall()
+            served = (last or 0.0) + elapsed
+            connection.execute("INSERT OR REPLACE INTO served_tick(served, wall) VALUES (?, ?)", (served, wall))
+            if first is None or served - first < window:
+                return -math.inf
+            # The last one before the window began stays: an event just behind it has a later time.
+            [[begin]] = connection.execute(
+                "SELECT max(served) FROM served_tick WHERE served <= ?", (served - window,)
+            ).fetchall()
+            connection.execute("DELETE FROM served_tick WHERE served < ?", (begin,))
+            [[earliest]] = connection.execute("SELECT min(wall) FROM served_tick").fetchall()
+            return float(earliest)
+
+        return await self._database.write(note, durable=False)

@@ -1,0 +1,120 @@
+"""Whatever becomes of the database while answers are written: no text is wrong, and none is lost.
+
+Each case asks questions, breaks the database while they are answered, mends it, and reads everything back, in this
+process and in the next one.
+"""
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.engine_host import EngineHost
+from app.runs import Run
+from app.schemas.conversations import NewMessage
+from app.services import Services
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+
+QUESTIONS = 16
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
+LOCKED_SECONDS = 6.0
+"""Longer than a write waits for a lock."""
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[tuple[Services, FakeEngine]]:
+    """Serve the conversations of `folder` with an engine that needs no model."""
+    engine, host = FakeEngine(), EngineHost()
+    services = await Services.open(folder / "conversations.db", host)
+    await engine.start()
+    host.ready(engine, "identity")
+    yield services, engine
+    await engine.stop(0)
+    await services.close()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the write lock from outside."""
+    with closing(sqlite3.connect(folder / "conversations.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+async def lock_held(services: Services, folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
+    """Hold a lock for longer than any write waits, while all answers end."""
+    with locked(folder):
+        go()
+        await asyncio.gather(*(run.ended.wait() for run in runs))
+        await asyncio.sleep(LOCKED_SECONDS)
+    await services.runs.settle()
+
+
+async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
+    """Let the file grow no further while all answers end."""
+
+    def limit(connection: sqlite3.Connection, pages: int | None = None) -> None:
+        most = pages or connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {most}")
+
+    await services.store.database.write(limit)
+    go()
+    await asyncio.gather(*(run.ended.wait() for run in runs))
+    await services.store.database.apart(lambda connection: limit(connection, 1 << 20))
+    await services.runs.settle()
+
+
+async def stopped_while_locked(services: Services, folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
+    """Stop the server while the lock is held: no end is stored, and the next process resumes all."""
+    with locked(folder):
+        go()
+        await asyncio.gather(*(run.ended.wait() for run in runs))
+        await services.host.stop(0)
+        await services.close()
+
+
+Break = Callable[[Services, Path, list[Run], Callable[[], None]], Awaitable[None]]
+
+
+@pytest.mark.parametrize(
+    ("name", "hurt"),
+    [
+        ("database locked while answers end", lock_held),
+        ("disk full while answers end", disk_full),
+        ("server stopped while the database is locked", stopped_while_locked),
+    ],
+)
+async def test_fault_of_the_database_loses_nothing(tmp_path: Path, name: str, hurt: Break) -> None:
+    async with serving(tmp_path) as (services, engine):
+        engine.hold()
+        runs = []
+        for number in range(QUESTIONS):
+            conversation = await services.store.conversations.create({})
+            # The page of the question has little room for the end of the answer.
+            runs.append(await services.turns.ask(conversation.id, NewMessage(content=f"{number}" + "x" * 3800)))
+        await hurt(services, tmp_path, runs, lambda: engine.allow(None))
+    async with serving(tmp_path) as (services, _):
+        for run in runs:
+            if (resumed := services.runs.get(run.id, "local")) is not None:
+                await resumed.ended.wait()
+        answers = [await services.store.messages.get(run.answer.id) for run in runs]
+    lost = sum(answer.status != "complete" for answer in answers)
+    wrong = sum(answer.content != WHOLE_ANSWER for answer in answers) - lost
+    print(f"\n| {name} | {QUESTIONS} answers | {wrong} wrong | {lost} lost |")
+    assert (wrong, lost) == (0, 0)
+
+
+def test_restore_killed_at_each_step_loses_nothing(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "tests.integration.restore_kills", str(tmp_path))
+    said = subprocess.run(command, check=True, timeout=300, capture_output=True, text=True).stdout
+    kills = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    old, new = ["old", "old, in the log"], ["new"]
+    lost = sum(kill["titles"] not in (old, new) for kill in kills)
+    print(f"\n| restore killed before each step on files | {len(kills)} kills | 0 wrong | {lost} lost |")
+    assert lost == 0

@@ -19,6 +19,7 @@ from app.load.answer import Answer, RequestFailedError, StreamBrokenError
 from app.load.client import Generation, LoadClient
 from app.load.words import plain_words
 from app.options import SettingsError
+from app.tls import own_certificate
 from app.version import VERSION
 
 SAMPLE_WORDS = (16, 128)
@@ -31,7 +32,7 @@ def bench(settings: Settings, plan: BenchPlan) -> int:
         raise SettingsError(f"--json {plan.json}: there is no such folder", param="json")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            result = runner.run(_bench(plan.url or settings.client_url, plan))
+            result = runner.run(_bench(settings, plan))
         except (RequestFailedError, StreamBrokenError) as error:
             print(f"ebb: {error}", file=sys.stderr)
             return 1
@@ -40,8 +41,10 @@ def bench(settings: Settings, plan: BenchPlan) -> int:
     return 0
 
 
-async def _bench(url: str, plan: BenchPlan) -> dict[str, object]:
-    async with LoadClient(url, api_key=plan.api_key, concurrency=max(plan.streams)) as client:
+async def _bench(settings: Settings, plan: BenchPlan) -> dict[str, object]:
+    url = plan.url or settings.client_url
+    tls = None if plan.url else own_certificate(settings)
+    async with LoadClient(url, api_key=plan.api_key, concurrency=max(plan.streams), tls=tls) as client:
         try:
             model = await client.model()
         except (aiohttp.ClientError, TimeoutError) as error:

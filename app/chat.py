@@ -9,6 +9,7 @@ from typing import Any
 from app.chat_answer import AnswerView
 from app.chat_client import ChatClient, NoServerError, RefusedError
 from app.config import Settings
+from app.tls import own_certificate
 
 POLL_SECONDS = 0.5
 THOUGHTS = "/thoughts"
@@ -18,7 +19,7 @@ THOUGHTS = "/thoughts"
 def chat(settings: Settings, api_key: str | None = None) -> int:
     """Read messages from standard input until its end (Ctrl-D), print the answers as they come. Exit status."""
     with asyncio.Runner() as runner:
-        client = runner.run(_open(settings.client_url, api_key))
+        client = runner.run(_open(settings, api_key))
         try:
             return _converse(runner, client)
         except NoServerError as error:
@@ -28,9 +29,9 @@ def chat(settings: Settings, api_key: str | None = None) -> int:
             runner.run(client.__aexit__())
 
 
-async def _open(url: str, api_key: str | None) -> ChatClient:
+async def _open(settings: Settings, api_key: str | None) -> ChatClient:
     # Inside the loop: a session belongs to the loop that it was made in.
-    return ChatClient(url, api_key)
+    return ChatClient(settings.client_url, api_key, own_certificate(settings))
 
 
 def _converse(runner: asyncio.Runner, client: ChatClient) -> int:

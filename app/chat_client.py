@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -40,11 +41,14 @@ class Event:
 class ChatClient:
     """One conversation at a time with the server at `url`. Use as an async context manager."""
 
-    def __init__(self, url: str, api_key: str | None = None) -> None:
+    def __init__(self, url: str, api_key: str | None = None, tls: ssl.SSLContext | None = None) -> None:
+        """Prepare to ask the server. tls: None trusts the system's authorities."""
         self.url = url
         headers = {"Authorization": f"Bearer {api_key}"} if api_key is not None else {}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
-        self._session = aiohttp.ClientSession(url, timeout=timeout, headers=headers)
+        self._session = aiohttp.ClientSession(
+            url, timeout=timeout, headers=headers, connector=aiohttp.TCPConnector(ssl=tls if tls is not None else True)
+        )
 
     async def __aenter__(self) -> "ChatClient":
         return self

@@ -21,6 +21,8 @@ from app.npu_checks import check_npu
 from app.restoration import is_restore_pending
 from app.sizes import format_size
 from app.snapshot import quick_check
+from app.tls import own_certificate
+from app.tls_checks import check_tls
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
@@ -229,15 +231,15 @@ def check_port(settings: Settings) -> Finding:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(target)
     except OSError as error:
-        if asyncio.run(_is_ebb(f"http://{address}")):
+        if asyncio.run(_is_ebb(settings)):
             return Finding("ok", "port", f"{address} is served by Ebb already")
         advice = "stop what listens there, or choose another --port"
         return Finding("fail", "port", f"{address}: {error.strerror or error}", advice)
     return Finding("ok", "port", f"{address} is free")
 
 
-async def _is_ebb(url: str) -> bool:
-    async with ChatClient(url) as client:
+async def _is_ebb(settings: Settings) -> bool:
+    async with ChatClient(settings.client_url, tls=own_certificate(settings)) as client:
         try:
             return "tiers" in await client.health()
         except NoServerError:
@@ -259,4 +261,5 @@ CHECKS = (
     check_conversations,
     check_cache_dir,
     check_port,
+    check_tls,
 )

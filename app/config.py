@@ -56,6 +56,8 @@ class Settings:
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
+    tls_certificate, tls_key: PEM files with which the server speaks TLS; None for plain HTTP.
+    max_connections, max_connections_per_address: 0 derives them from the number of files that may be open.
     public_url: the origin under which a proxy makes the server known, empty without one.
     otlp_endpoint: URL that traces are sent to; empty without tracing.
     without_keys: nobody has to show a key, wherever the server listens.
@@ -95,6 +97,10 @@ class Settings:
     redis_memory: int = 2 << 30
     chat_titles: str = "model"
     no_prefix_cache: bool = False
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    max_connections: int = 0
+    max_connections_per_address: int = 0
     public_url: str = ""
     cors_origins: tuple[str, ...] = ()
     log_format: LogFormat = "text"
@@ -157,7 +163,8 @@ class Settings:
     def client_url(self) -> str:
         """Where a client on this machine finds the server."""
         host = "127.0.0.1" if self.host in UNSPECIFIED_ADDRESSES else self.host
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        scheme = "http" if self.tls_certificate is None else "https"
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
     def make_directories(self) -> None:
         """Make the state and cache directories, readable by their owner alone; mend the mode of a state directory.
@@ -248,6 +255,10 @@ OPTIONS = (
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
+    Option("tls-certificate", any_path, "FILE", "chain of certificates (PEM) to speak TLS with (default: plain HTTP)"),
+    Option("tls-key", any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"),
+    Option("max-connections", integer(0, 1 << 20), "N", "open connections (default 0: by ulimit -n, at most 8192)"),
+    Option("max-connections-per-address", integer(0, 1 << 20), "N", "of one address (default 0: a quarter of them)"),
     Option("public-url", parse_public_url, "URL", "where people open it, if a proxy keeps that name (default: none)"),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
     Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),

@@ -8,7 +8,7 @@ closes a connection that says nothing. Here every wait for a client has a deadli
 
 Time in which the server itself does not read (it answers an earlier request of the connection) does not count. What
 is refused here is answered by the application, so that it has headers, a name, a line in the log and a count like all
-else; where that cannot be, in the middle of an answer, the connection is cut.
+else; where that cannot be, in the middle of an answer, the connection is cut. `Connections` bounds their number.
 
 Made for uvicorn 0.54: it overrides what the parser and the transport call, and `_start_asgi_task`.
 """
@@ -24,6 +24,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from app.connections import Connections
 from app.direct_writer import EXTENSION
 from app.error_responses import TooSlowError
 from app.limits import (
@@ -37,6 +38,7 @@ from app.limits import (
     MAX_URL_BYTES,
     WRITE_SECONDS,
 )
+from app.request_log import PROBES
 from engine.errors import ClientError, EbbError
 
 RESET_POLL_SECONDS = 0.1
@@ -78,8 +80,11 @@ class HttpProtocol(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        connections: Connections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._connections = connections
         self._receiving: asyncio.TimerHandle | None = None
         self._sending: asyncio.TimerHandle | None = None
         self._head_begun = False
@@ -96,6 +101,7 @@ class HttpProtocol(HttpToolsProtocol):
         """asyncio."""
         super().connection_made(transport)
         limit_unsent_bytes(transport)
+        self._connections.opened(self)
         self._expect(HEAD_SECONDS, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -107,6 +113,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
             self._answering.message_event.set()
+        self._connections.closed(self)
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]
@@ -128,12 +135,6 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._look_for_reset()
         return True
-
-    def on_response_complete(self) -> None:
-        """uvicorn: an answer was sent."""
-        super().on_response_complete()
-        if self._half_closed and not self._answers:
-            self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """asyncio."""
@@ -209,10 +210,31 @@ class HttpProtocol(HttpToolsProtocol):
         # uvicorn's type of a scope knows extensions of dicts only.
         cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
         self._answering = cycle
+        refusal = self._connections.asked(self)
+        if refusal is not None and cycle.scope["path"] not in PROBES:
+            cycle.scope["state"][REFUSAL] = refusal
+            cycle.keep_alive = False
         super()._start_asgi_task(cycle, app)
         if cycle.more_body:
             # Whoever reads the body has its own, shorter limits and answers; this is for bodies that nobody reads.
             self._expect(BODY_SECONDS + DISCARD_SECONDS, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Start the next request of the connection, wait for one, or close it (uvicorn)."""
+        super().on_response_complete()
+        if not self._answers:
+            self._connections.answered(self)
+            if self._half_closed:
+                self.transport.close()
+
+    @property
+    def peer(self) -> str | None:
+        """Address of the other end; None if it has none."""
+        return self.client[0] if self.client is not None else None
+
+    def cut(self) -> None:
+        """Close the connection at once, whatever is still to be sent."""
+        self.transport.abort()
 
     @property
     def _answers(self) -> bool:

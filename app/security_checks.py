@@ -15,6 +15,7 @@ from app.finding import Finding
 from app.key_demand import keys_required
 from app.loopback import is_loopback
 from app.storage.keys import count_keys
+from app.tls_checks import check_tls
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
 
@@ -27,7 +28,9 @@ def check_address(settings: Settings) -> Finding:
     where = f"{settings.host}:{settings.port}"
     if is_loopback(settings.host):
         return Finding("ok", "address", f"{where}: this machine only")
-    advice = "listen on 127.0.0.1 (--host) behind a proxy that speaks TLS"
+    if settings.tls_certificate is not None:
+        return Finding("ok", "address", f"{where}: reached from other machines, over TLS")
+    advice = "give --tls-certificate and --tls-key, or listen on 127.0.0.1 (--host) behind a proxy that speaks TLS"
     return Finding("warn", "address", f"{where}: whoever reaches this machine, and all of it unencrypted", advice)
 
 
@@ -167,6 +170,7 @@ def _is_local(origin: str) -> bool:
 
 SECURITY_CHECKS: tuple[Callable[[Settings], Finding], ...] = (
     check_address,
+    check_tls,
     check_keys,
     check_cors,
     check_state_dir,

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import uvicorn
 import uvloop
@@ -24,6 +25,7 @@ from starlette.responses import Response
 from app import openapi
 from app.authentication import Authentication
 from app.config import Settings
+from app.connections import Connections, connection_limits
 from app.engine_host import EngineHost
 from app.error_responses import on_ebb_error, on_http_error
 from app.faults import Faults
@@ -44,6 +46,8 @@ from app.startup import Build, Startup, engine_builder
 from app.storage.database import UnusableDatabaseError
 from app.supervisor import RESTART, not_ignored
 from app.tenant_limits import LimitReachedError
+from app.tls import TlsContext, certificate_files
+from app.tls_door import TlsDoor
 from engine.errors import EbbError
 
 if TYPE_CHECKING:
@@ -152,11 +156,15 @@ def _exit_now(status: int) -> NoReturn:
 async def _serve(
     settings: Settings, listener: socket.socket, host: EngineHost, build: Build, drain_seconds: float
 ) -> int:
+    files = certificate_files(settings)
+    tls = TlsContext(files) if files is not None else None
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
     services = await Services.open(
         settings.database, host, model_titles=settings.chat_titles == "model", demand=demand_of(settings)
     )
     services.begin()
+    if tls is not None:
+        tls.begin()
     server = DrainingServer(
         uvicorn.Config(
             make_app(
@@ -167,7 +175,7 @@ async def _serve(
                 log_messages=settings.log_messages,
                 begin_trace=tracing.begin if tracing is not None else None,
             ),
-            http=HttpProtocol,
+            http=http_protocol(Connections(connection_limits(settings)), tls),
             ws="none",
             lifespan="off",
             access_log=False,
@@ -181,18 +189,33 @@ async def _serve(
     )
     startup = Startup(build, host, on_failure=server.close_now)
     address = listener.getsockname()
-    logger.info("http://%s:%d answers; the model is being made ready", _printable(settings.host), address[1])
+    where = f"{'https' if tls is not None else 'http'}://{_printable(settings.host)}:{address[1]}"
+    opened_at = f", opened at {settings.public_url}" if settings.public_url else ""
+    logger.info("%s%s answers; the model is being made ready", where, opened_at)
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
     await server.serve(sockets=[listener])
     await server.drained()
     watching.cancel()
+    if tls is not None:
+        await tls.stop()
     await services.close()
     if tracing is not None:
         await asyncio.to_thread(tracing.close)
     if host.gave_up:
         return RESTART
     return 1 if host.failed else 0
+
+
+def http_protocol(connections: Connections, tls: TlsContext | None = None) -> type[asyncio.Protocol]:
+    """Make the factory of protocols that uvicorn calls with each new connection."""
+    factory = (
+        partial(HttpProtocol, connections=connections)
+        if tls is None
+        else partial(TlsDoor, connections=connections, tls=tls)
+    )
+    # uvicorn calls what it is given, and names its type a class.
+    return cast("type[asyncio.Protocol]", factory)
 
 
 def _tracing(endpoint: str, host: EngineHost) -> "Tracing":

@@ -1,6 +1,7 @@
 """A certificate authority of our own and a certificate for localhost."""
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +30,12 @@ class TlsFiles:
         ]
 
 
-def make_tls_files(folder: Path) -> TlsFiles:
-    """New keys and certificates in `folder`, good for a day."""
+def make_tls_files(folder: Path, *, names: Sequence[str] = ("localhost",), days: float = 1) -> TlsFiles:
+    """Make new keys and certificates in `folder`. days: from now until they expire; negative if they have."""
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority_name, server_name = _name("Test authority"), _name("localhost")
-    authority = _certificate(authority_name, authority_name, authority_key.public_key(), authority_key, authority=True)
-    server = _certificate(server_name, authority_name, server_key.public_key(), authority_key, authority=False)
+    authority = _certificate(authority_name, authority_name, authority_key.public_key(), authority_key, (), 1)
+    server = _certificate(server_name, authority_name, server_key.public_key(), authority_key, names, days)
     files = TlsFiles(folder / "ca.pem", folder / "server.pem", folder / "server.key")
     files.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
     files.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
@@ -55,19 +56,22 @@ def _certificate(
     issuer: x509.Name,
     public_key: ec.EllipticCurvePublicKey,
     signing_key: ec.EllipticCurvePrivateKey,
-    *,
-    authority: bool,
+    names: Sequence[str],
+    days: float,
 ) -> x509.Certificate:
+    """Sign a certificate; it is an authority's if it has no names."""
     now = datetime.datetime.now(datetime.UTC)
-    return (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(signing_key, hashes.SHA256())
+        .not_valid_before(now - datetime.timedelta(days=30))
+        .not_valid_after(now + datetime.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=not names, path_length=None), critical=True)
     )
+    if names:
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        builder = builder.add_extension(alternatives, critical=False)
+    return builder.sign(signing_key, hashes.SHA256())

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -65,17 +66,21 @@ class LoadClient:
         api_key: str | None = None,
         concurrency: int = 64,
         stall_seconds: float = 120.0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        """Prepare to ask the server. tls: None trusts the system's authorities."""
         self.base_url = base_url.rstrip("/")
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._slots = asyncio.Semaphore(concurrency)
         self._stall_seconds = stall_seconds
+        self._tls = tls
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
-        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
+        connector = aiohttp.TCPConnector(ssl=self._tls if self._tls is not None else True)
+        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers, connector=connector)
         return self
 
     async def __aexit__(
@@ -118,7 +123,9 @@ class LoadClient:
         """Nothing is parsed while the stream runs: that would delay the streams beside it, and the server."""
         sent = time.perf_counter()
         try:
-            status, pieces = await post_stream(self.base_url + path, body, self._headers, self._stall_seconds)
+            status, pieces = await post_stream(
+                self.base_url + path, body, self._headers, self._stall_seconds, self._tls
+            )
         except TimeoutError as error:
             raise StreamBrokenError(f"no event for {self._stall_seconds:g} s") from error
         except (OSError, ValueError) as error:

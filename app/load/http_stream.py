@@ -46,10 +46,15 @@ class _Arrivals(asyncio.Protocol):
 
 
 async def post_stream(
-    url: str, body: Mapping[str, object], headers: Mapping[str, str], stall_seconds: float
+    url: str,
+    body: Mapping[str, object],
+    headers: Mapping[str, str],
+    stall_seconds: float,
+    tls: ssl.SSLContext | None = None,
 ) -> tuple[int, list[Piece]]:
-    """The status and the body's pieces, on a connection of its own that the server closes.
+    """Read the status and the body's pieces, on a connection of its own that the server closes.
 
+    tls: of https; None trusts the system's authorities.
     Raises TimeoutError when no event comes for `stall_seconds` (comments are none), OSError if the connection fails,
     and ValueError if what comes is not HTTP, or `url` names no host.
     """
@@ -57,7 +62,7 @@ async def post_stream(
     if parts.hostname is None:
         raise ValueError(f"{url!r} names no host")
     arrivals = _Arrivals(_request(parts.path, parts.netloc, body, headers))
-    secure = ssl.create_default_context() if parts.scheme == "https" else None
+    secure = tls or ssl.create_default_context() if parts.scheme == "https" else None
     port = parts.port or (443 if secure else 80)
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(stall_seconds):

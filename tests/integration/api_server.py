@@ -1,6 +1,7 @@
 """A real server on a free port, in this process: uvicorn, the whole application, an engine of the test's choice."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,18 +14,21 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from app.backend import Backend
+from app.connections import ConnectionLimits, Connections
 from app.engine_host import EngineHost
-from app.http_protocol import HttpProtocol
 from app.key_demand import Demand
 from app.limits import KEEP_ALIVE_SECONDS
 from app.request_context import BeginTrace
-from app.server import make_app
+from app.server import http_protocol, make_app
 from app.services import Services
+from app.tls import TlsContext
 from tests.integration.described import hold_to_description
 
 
 @asynccontextmanager
-async def api_client(url: str, key: str | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+async def api_client(
+    url: str, key: str | None = None, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[aiohttp.ClientSession]:
     """A client of the server at `url`, where paths count from, with a key of it if it demands one. It holds answers to
     their description, and closes the responses that a test does not read."""
     responses: list[aiohttp.ClientResponse] = []
@@ -38,7 +42,12 @@ async def api_client(url: str, key: str | None = None) -> AsyncIterator[aiohttp.
     # As browsers do, also of a server without a name.
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(
-        url, trace_configs=[trace], middlewares=[hold_to_description], headers=headers, cookie_jar=jar
+        url,
+        trace_configs=[trace],
+        middlewares=[hold_to_description],
+        headers=headers,
+        cookie_jar=jar,
+        connector=aiohttp.TCPConnector(ssl=tls if tls is not None else True),
     ) as session:
         yield session
         for response in responses:
@@ -54,9 +63,11 @@ class RunningServer(Generic[E]):
     app: Starlette
     services: Services
     engine: E
+    connections: Connections
 
 
 STOP_SECONDS = 5.0
+ROOMY = ConnectionLimits(total=1000, per_address=250)
 
 
 class _Server(uvicorn.Server):
@@ -98,6 +109,8 @@ async def running_server(
     bound_host: str = "127.0.0.1",
     public_url: str = "",
     demand: Demand = "once made",
+    limits: ConnectionLimits = ROOMY,
+    tls: TlsContext | None = None,
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
@@ -124,7 +137,7 @@ async def running_server(
     config = uvicorn.Config(
         app,
         port=0,
-        http=HttpProtocol,
+        http=http_protocol(connections := Connections(limits), tls),
         ws="none",
         lifespan="off",
         access_log=False,
@@ -137,7 +150,9 @@ async def running_server(
     await server.is_up.wait()
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield RunningServer(f"http://127.0.0.1:{port}", app, services, engine)
+        scheme, name = ("http", "127.0.0.1") if tls is None else ("https", "localhost")
+        yield RunningServer(f"{scheme}://{name}:{port}", app, services, engine, connections)
+        connections.check()
     finally:
         await engine.stop(0)
         server.stopping.set()

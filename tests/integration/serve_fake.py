@@ -1,6 +1,6 @@
 """`ebb serve` in a process of its own, with an engine that needs no model and obeys its standard input.
 
-    python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS
+    python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS [CERTIFICATE KEY]
 
 Lines: "build" lets the start continue, "fail" lets it fail. Then "hold", "allow N" and "give-up WHY" are those of
 FakeEngine, and each of them is logged once it holds.
@@ -53,6 +53,7 @@ def build(report: object) -> tuple[FakeEngine, str]:
 
 def main() -> int:
     state_dir, port, drain_seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    certificate, key = map(Path, sys.argv[4:6]) if len(sys.argv) > 4 else (None, None)
     settings = Settings(
         state_dir=state_dir,
         cache_dir=state_dir,
@@ -61,6 +62,8 @@ def main() -> int:
         host="127.0.0.1",
         port=port,
         chat_titles="first-words",
+        tls_certificate=certificate,
+        tls_key=key,
     )
     return supervise(settings, lambda listener: run_server(settings, listener, build, drain_seconds=drain_seconds))
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sqlite3
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from app.token_history import ID_BYTES
 from tests.integration.api_server import api_client
 from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.integration.sse_events import all_events, events, text_of
+from tests.tls_files import TlsFiles, make_tls_files
 from tests.unit.fake_engine import ANSWER_WORDS
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
@@ -52,8 +54,11 @@ class ServerProcess:
 
 
 @asynccontextmanager
-async def process(state_dir: Path, *, port: int = 0, drain: float = 30.0) -> AsyncIterator[ServerProcess]:
-    command = (sys.executable, "-m", "tests.integration.serve_fake", str(state_dir), str(port), str(drain))
+async def process(
+    state_dir: Path, *, port: int = 0, drain: float = 30.0, tls: TlsFiles | None = None
+) -> AsyncIterator[ServerProcess]:
+    files = (str(tls.certificate), str(tls.key)) if tls is not None else ()
+    command = (sys.executable, "-m", "tests.integration.serve_fake", str(state_dir), str(port), str(drain), *files)
     pipe = asyncio.subprocess.PIPE
     started = ServerProcess(await asyncio.create_subprocess_exec(*command, stdin=pipe, stderr=pipe))
     try:
@@ -100,6 +105,24 @@ async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None
             server.order("build")
             await server.read_log_until("ready: fake-1")
             assert (await http.get("/ready")).status == 200
+
+
+async def test_server_process_speaks_tls_and_says_so(tmp_path: Path) -> None:
+    """Serve with the loop of `ebb serve`, whose TLS is not the standard library's."""
+    files = make_tls_files(tmp_path)
+    async with process(tmp_path, tls=files) as server:
+        url = (await server.read_log_until(r"(https://[\d.:]+) answers"))[1]
+        port = int(url.rpartition(":")[2])
+        mute = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(3)]
+        trusted = ssl.create_default_context(cafile=files.authority)
+        async with api_client(f"https://localhost:{port}", tls=trusted) as http:
+            assert (await http.get("/health")).status == 200
+        mute[0].transport.abort()
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0
+        assert "Traceback" not in server.log
+        for writer in mute:
+            writer.transport.abort()
 
 
 async def test_conversations_of_a_later_version_are_left_alone(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def test_by_default_nothing_is_open(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "WARNING" not in output
     subjects = (
         "address",
+        "tls",
         "keys",
         "cors",
         "state-dir",
@@ -61,7 +62,7 @@ def test_a_warning_sets_the_exit_status_and_has_its_advice_below(
     assert main(["doctor", "--security", "--host", "0.0.0.0", *places]) == 1
     output = capsys.readouterr().out
     assert "WARNING  address    0.0.0.0:8000" in output
-    assert "-> listen on 127.0.0.1" in output
+    assert "-> give --tls-certificate and --tls-key, or listen on 127.0.0.1" in output
     assert not (tmp_path / "state").exists()
 
 

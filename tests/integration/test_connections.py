@@ -1,0 +1,75 @@
+"""Too many connections, over real sockets: idle ones give way, and requests are refused in words."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.connections import ConnectionLimits
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.sizes import Size
+from tests.unit.fake_engine import FakeEngine
+
+COMPLETION = {"model": "fake-1", "prompt": "x", "stream": True}
+FEW = ConnectionLimits(total=8, per_address=8)
+GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@asynccontextmanager
+async def idle_connections(server: RunningServer[FakeEngine], number: int, sent: bytes = b"") -> AsyncIterator[None]:
+    """Hold connections that sent the same and nothing more."""
+    port = int(server.url.rpartition(":")[2])
+    writers = []
+    for _ in range(number):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        writers.append(writer)
+    try:
+        yield
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", GET])
+async def test_idle_connections_never_keep_a_client_out(tmp_path: Path, sent: bytes, size: Size) -> None:
+    number = size.pick(small=60, full=2000)
+    async with (
+        running_server(tmp_path, FakeEngine(), limits=FEW) as server,
+        idle_connections(server, number, sent),
+        api_client(server.url) as http,
+    ):
+        assert (await http.get("/health")).status == 200
+        assert len(server.connections) <= FEW.total
+
+
+async def test_answers_under_way_outlive_a_flood_of_connections(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
+        engine.hold()
+        stream = await http.post("/v1/completions", json=COMPLETION)
+        await engine.until_running(1)
+        async with idle_connections(server, 40):
+            engine.allow(None)
+            assert (await stream.read()).rstrip().endswith(b"data: [DONE]")
+
+
+async def test_more_requests_than_connections_get_503_and_a_pause(tmp_path: Path) -> None:
+    engine, two = FakeEngine(), ConnectionLimits(total=2, per_address=2)
+    async with running_server(tmp_path, engine, limits=two) as server, api_client(server.url) as http:
+        engine.hold()
+        streams = [await http.post("/v1/completions", json=COMPLETION) for _ in range(2)]
+        await engine.until_running(2)
+        refused = await http.post("/v1/completions", json=COMPLETION)
+        error = (await refused.json())["error"]
+        assert (refused.status, error["code"]) == (503, "too_many_connections")
+        assert int(refused.headers["Retry-After"]) > 0
+        assert refused.headers["Connection"] == "close"
+        assert refused.headers["X-Request-Id"]
+        assert (await http.get("/health")).status == 200, "a probe must not fail for load"
+        engine.allow(None)
+        for stream in streams:
+            await stream.read()
+        assert (await http.post("/v1/completions", json=COMPLETION)).status == 200

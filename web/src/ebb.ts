@@ -38,10 +38,10 @@ export interface Ebb {
 export function createEbb(): Ebb {
   const api = new Api(() => session.lost());
   const drafts = new Drafts(api);
-  const session = new Session(api, () => drafts.forget());
+  const tabs = new Tabs();
+  const session = new Session(api, () => drafts.forget(), () => tabs.tell("left"));
   const health = new HealthStore(api);
   const router = new Router();
-  const tabs = new Tabs();
   const places = new Places(api);
   const conversations = new Conversations(api, () => tabs.tell());
   const chat = new Chat(api, health, (conversation, how) => {

@@ -118,6 +118,34 @@ describe("files of a draft", () => {
     expect(drafts.files).toEqual([notes, log]);
   });
 
+  it("of a person who has left are not shown to the next one, though this tab heard nothing of it", async () => {
+    await drafts.open(null);
+    await drafts.attach(Promise.resolve(notes));
+    expect(sessionStorage.length).toBe(1);
+    // Another tab logged out, which is seen in what all tabs share alone.
+    localStorage.clear();
+
+    const reloaded = new Drafts(api);
+    await reloaded.open(null);
+    expect(reloaded.files).toEqual([]);
+    expect(sessionStorage.length).toBe(0);
+    await reloaded.attach(Promise.resolve(log));
+    expect(reloaded.files).toEqual([log]);
+  });
+
+  it("are not kept when they have been read after the person left", async () => {
+    const reading = Promise.withResolvers<typeof notes>();
+    await drafts.open("conv_1");
+    const attached = drafts.attach(reading.promise);
+    drafts.type("half");
+    drafts.forget();
+    reading.resolve(notes);
+    await attached;
+    drafts.restore("half");
+    await vi.runAllTimersAsync();
+    expect([drafts.text, drafts.files, localStorage.length, sessionStorage.length]).toEqual(["", [], 0, 0]);
+  });
+
   it("are forgotten with what was typed when the person logs out", async () => {
     localStorage.setItem("ebb-theme", "dark");
     await drafts.open("conv_1");

@@ -16,7 +16,7 @@ beforeEach(() => {
     return Promise.resolve(answers.shift()!);
   });
   api = new Api(() => session.lost());
-  session = new Session(api, () => restarted.push("forgotten"), (path) => restarted.push(path));
+  session = new Session(api, () => restarted.push("forgotten"), () => restarted.push("told"), (path) => restarted.push(path));
 });
 
 afterEach(() => vi.unstubAllGlobals());
@@ -36,20 +36,41 @@ it("is out until somebody logs in, and begins anew then", async () => {
   await session.look();
   expect(session.out).toBe(true);
   await expect(session.logIn("wrong")).rejects.toMatchObject({ status: 401 });
-  expect(restarted).toEqual([]);
+  expect(restarted).toEqual(["forgotten", "told"]);
+  restarted.length = 0;
   answers.push(Response.json({ demands_keys: true, principal: alice }));
   await session.logIn("sk-ebb-right");
   expect(asked.at(-1)).toEqual(["/api/login", expect.objectContaining({ body: '{"key":"sk-ebb-right"}' })]);
   expect(restarted).toEqual([location.pathname]);
 });
 
-it("is out as soon as any request says so, and after logging out", async () => {
-  answers.push(Response.json({ demands_keys: true, principal: alice }), refusal());
+it("forgets the person once as soon as any request says that the key is lost, and tells the other tabs", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: alice }), refusal(), refusal());
   await session.look();
   expect([session.out, session.tenant]).toEqual([false, "alice"]);
-  await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  for (const _ of [1, 2]) await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
   expect([session.out, session.tenant]).toEqual([true, null]);
-  answers.push(new Response(null, { status: 204 }));
+  expect(restarted).toEqual(["forgotten", "told"]);
+});
+
+it("forgets the person at log-out, tells the other tabs, and begins anew", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: alice }), new Response(null, { status: 204 }));
+  await session.look();
   await session.logOut();
-  expect(restarted).toEqual(["forgotten", "/"]);
+  expect(restarted).toEqual(["forgotten", "told", "/"]);
+});
+
+it("forgets the person and begins anew when another tab says so, and tells nobody", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: alice }));
+  await session.look();
+  session.left();
+  expect(restarted).toEqual(["forgotten", location.pathname]);
+});
+
+it("does not begin anew for another tab while nobody is logged in, lest two tabs do so for ever", async () => {
+  session.left();
+  answers.push(Response.json({ demands_keys: true, principal: null }));
+  await session.look();
+  session.left();
+  expect(restarted).toEqual(["forgotten", "forgotten", "told", "forgotten"]);
 });

@@ -1,14 +1,20 @@
-/** Tells the browser's other tabs that something was changed here, and is told. */
+/** What one tab says to the browser's others: something was changed, or the person who was logged in has left. */
+export type TabNews = "changed" | "left";
+
+/** Tells the browser's other tabs what happened here, and is told. */
 export class Tabs {
   private readonly channel = new BroadcastChannel("ebb");
 
-  tell(): void {
-    this.channel.postMessage(null);
+  tell(news: TabNews = "changed"): void {
+    this.channel.postMessage(news);
   }
 
-  /** Calls `told` whenever another tab changed something; the returned function stops. */
-  listen(told: () => void): () => void {
-    this.channel.addEventListener("message", told);
-    return () => this.channel.removeEventListener("message", told);
+  /** Calls `told` whenever another tab said `news`; the returned function stops. */
+  listen(news: TabNews, told: () => void): () => void {
+    const hear = ({ data }: MessageEvent<TabNews>) => {
+      if (data === news) told();
+    };
+    this.channel.addEventListener("message", hear);
+    return () => this.channel.removeEventListener("message", hear);
   }
 }

@@ -14,19 +14,33 @@ export class Session {
 
   constructor(
     private readonly api: Api,
-    /** Forgets what the browser keeps of whoever is here. */
+    /** Forgets what the browser keeps of the person who is here. */
     private readonly forget: () => void,
+    /** Tells the browser's other tabs that this person is here no more. */
+    private readonly tell: () => void,
     /** Begins anew with nothing of whoever was here before. */
     private readonly restart: (path: string) => void = (path) => location.replace(path),
   ) {}
 
   async look(): Promise<void> {
-    this.current = await this.api.login();
+    const found = await this.api.login();
+    if (found.demands_keys && found.principal === null) this.lost();
+    else this.current = found;
   }
 
-  /** The server refused a request because nobody is logged in any more. */
+  /** The server refused a request: the key was revoked, or the login has ended. */
   lost(): void {
+    if (this.out) return;
     this.current = { demands_keys: true, principal: null };
+    this.forget();
+    this.tell();
+  }
+
+  /** Another tab found that this person is here no more. */
+  left(): void {
+    this.forget();
+    // A page that shows no chat has nothing to begin anew, and two of them would never cease to.
+    if (this.current !== null && !this.out) this.restart(location.pathname);
   }
 
   /** Rejects like the API. */
@@ -39,6 +53,7 @@ export class Session {
   async logOut(): Promise<void> {
     await this.api.logOut();
     this.forget();
+    this.tell();
     this.restart("/");
   }
 }

@@ -1,5 +1,7 @@
 """Who asks: by a key in a header, or by the cookie of the page where somebody logged in."""
 
+from collections.abc import Callable
+
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -8,8 +10,10 @@ from app.access import PROBES, access_of
 from app.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.key_ring import KeyRing
 from app.middleware import is_same_origin
+from app.open_requests import OpenRequests
 from app.principal import Principal
 from app.proxies import KeylessProxyCheck
+from app.tenant_limits import LimitName
 
 COOKIE = "ebb_login"
 
@@ -20,9 +24,14 @@ class Authentication:
     The state's `principal` is None on open routes whose caller shows nothing that is worth anything.
     """
 
-    def __init__(self, app: ASGIApp, ring: KeyRing) -> None:
+    def __init__(
+        self, app: ASGIApp, ring: KeyRing, open_requests: OpenRequests, count_refusal: Callable[[LimitName], None]
+    ) -> None:
+        """Take the counts of open requests, which this middleware keeps, and the counter of refusals by limit."""
         self._app = app
         self._ring = ring
+        self._open_requests = open_requests
+        self._count_refusal = count_refusal
         self._proxies = KeylessProxyCheck(is_open_by_choice=ring.demand == "never")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,10 +44,21 @@ class Authentication:
         principal = principal_of(headers, self._ring)
         scope["state"]["principal"] = principal
         refusal = self._refusal(scope["path"], headers, principal)
-        if refusal is None:
+        if refusal is not None:
+            await error_response(refusal)(scope, receive, send)
+        elif principal is None or access_of(scope["path"]) == "open":
             await self._app(scope, receive, send)
         else:
-            await error_response(refusal)(scope, receive, send)
+            await self._counted(principal.tenant, scope, receive, send)
+
+    async def _counted(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = self._open_requests.refusal(tenant, shares=self._ring.demands_keys)
+        if limit is not None:
+            self._count_refusal(limit.limit)
+            await error_response(limit)(scope, receive, send)
+            return
+        with self._open_requests.counted(tenant):
+            await self._app(scope, receive, send)
 
     def _refusal(
         self, path: str, headers: Headers, principal: Principal | None

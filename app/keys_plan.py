@@ -27,6 +27,7 @@ LIMIT_OPTIONS = (
     Option("tokens-per-minute", limit, "N", "tokens of prompts and answers, or none"),
     Option("concurrent-runs", limit, "N", "answers that wait or are generated at the same time, or none"),
     Option("conversations", limit, "N", "stored conversations, those that responses make among them, or none"),
+    Option("open-requests", limit, "N", "requests of any kind that are being answered, or none"),
 )
 KEY_NAME = Option("name", parse_name, "NAME", "what to call it")
 KEY_ID = Option("key_id", str, "ID", "its id, as `ebb keys list` shows it")

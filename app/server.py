@@ -35,6 +35,7 @@ from app.key_demand import demand_of, why_not_to_serve
 from app.limits import KEEP_ALIVE_SECONDS
 from app.loopback import is_loopback
 from app.middleware import OriginGuard, cors
+from app.open_requests import OpenRequests
 from app.options import SettingsError
 from app.request_context import BeginTrace, RequestContext
 from app.restoration import complete_restore
@@ -66,6 +67,7 @@ logger = logging.getLogger(__name__)
 
 def make_app(
     services: Services,
+    connections: Connections,
     *,
     bound_host: str = "127.0.0.1",
     public_url: str = "",
@@ -95,7 +97,12 @@ def make_app(
             *cors(cors_origins),
             Middleware(Faults),
             Middleware(OriginGuard, names=names, allowed_origins=cors_origins),
-            Middleware(Authentication, ring=services.ring),
+            Middleware(
+                Authentication,
+                ring=services.ring,
+                open_requests=OpenRequests(services.ring.limits_of, connections),
+                count_refusal=lambda limit: services.metrics.limits_reached.labels(limit).inc(),
+            ),
         ],
         exception_handlers={
             LimitReachedError: on_limit_reached,
@@ -156,6 +163,7 @@ def _exit_now(status: int) -> NoReturn:
 async def _serve(
     settings: Settings, listener: socket.socket, host: EngineHost, build: Build, drain_seconds: float
 ) -> int:
+    connections = Connections(connection_limits(settings))
     files = certificate_files(settings)
     tls = TlsContext(files) if files is not None else None
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
@@ -169,13 +177,14 @@ async def _serve(
         uvicorn.Config(
             make_app(
                 services,
+                connections,
                 bound_host=settings.host,
                 public_url=settings.public_url,
                 cors_origins=settings.cors_origins,
                 log_messages=settings.log_messages,
                 begin_trace=tracing.begin if tracing is not None else None,
             ),
-            http=http_protocol(Connections(connection_limits(settings)), tls),
+            http=http_protocol(connections, tls),
             ws="none",
             lifespan="off",
             access_log=False,

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from engine.errors import OverloadedError
 
-LimitName = Literal["requests_per_minute", "tokens_per_minute", "concurrent_runs", "conversations"]
+LimitName = Literal["requests_per_minute", "tokens_per_minute", "concurrent_runs", "conversations", "open_requests"]
 LIMIT_NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 MOST = 1 << 40
@@ -17,13 +17,15 @@ class TenantLimits:
     """None: no limit. 0: nothing at all.
 
     requests_per_minute: requests for an answer. tokens_per_minute: of prompts and answers. concurrent_runs: answers
-    that wait or are generated. conversations: stored ones, those that responses made among them.
+    that wait or are generated. conversations: stored ones, those that responses made among them. open_requests:
+    requests of any kind that are being answered.
     """
 
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     concurrent_runs: int | None = None
     conversations: int | None = None
+    open_requests: int | None = None
 
     def to_json(self) -> dict[str, int | None]:
         """What administrators see."""

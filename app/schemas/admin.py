@@ -34,6 +34,7 @@ class LimitFields(RequestModel):
     tokens_per_minute: Limit | None = None
     concurrent_runs: Limit | None = None
     conversations: Limit | None = None
+    open_requests: Limit | None = None
 
     def limits(self) -> TenantLimits:
         """All of them."""

@@ -27,9 +27,8 @@ class LimitStore:
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
         def replace(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                f"INSERT OR REPLACE INTO tenant_limits(tenant, {COLUMNS}) VALUES (?, ?, ?, ?, ?)", values
-            )
+            places = ", ".join("?" * len(values))
+            connection.execute(f"INSERT OR REPLACE INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places})", values)
 
         await self._database.write(replace)
 

@@ -126,6 +126,7 @@ async def running_server(
         host.ready(engine, "identity")
     app = make_app(
         services,
+        connections := Connections(limits),
         bound_host=bound_host,
         public_url=public_url,
         static=static if static is not None else state_dir / "static",
@@ -137,7 +138,7 @@ async def running_server(
     config = uvicorn.Config(
         app,
         port=0,
-        http=http_protocol(connections := Connections(limits), tls),
+        http=http_protocol(connections, tls),
         ws="none",
         lifespan="off",
         access_log=False,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import aiohttp
 
+from app.connections import ConnectionLimits
 from app.principal import Scope
-from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.api_server import ROOMY, RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
 
@@ -29,10 +30,14 @@ class People:
 
 
 @asynccontextmanager
-async def people(state_dir: Path, *, cors_origins: tuple[str, ...] = ()) -> AsyncIterator[People]:
+async def people(
+    state_dir: Path, *, cors_origins: tuple[str, ...] = (), limits: ConnectionLimits = ROOMY
+) -> AsyncIterator[People]:
     """Until the block ends."""
     async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(running_server(state_dir, FakeEngine(), cors_origins=cors_origins))
+        server = await stack.enter_async_context(
+            running_server(state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits)
+        )
         scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}
         keys = {}
         for name, scope in scopes.items():

@@ -9,6 +9,7 @@ import pytest
 
 from app.connections import ConnectionLimits
 from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.tenants import people
 from tests.sizes import Size
 from tests.unit.fake_engine import FakeEngine
 
@@ -73,3 +74,45 @@ async def test_more_requests_than_connections_get_503_and_a_pause(tmp_path: Path
         for stream in streams:
             await stream.read()
         assert (await http.post("/v1/completions", json=COMPLETION)).status == 200
+
+
+async def test_limit_of_open_requests_holds_for_one_tenant(tmp_path: Path) -> None:
+    async with people(tmp_path) as everybody:
+        everybody.engine.hold()
+        limited = await everybody.root.put("/api/admin/tenants/alice/limits", json={"open_requests": 2})
+        assert (limited.status, (await limited.json())["limits"]["open_requests"]) == (200, 2)
+        streams = [await everybody.alice.post("/v1/completions", json=COMPLETION) for _ in range(2)]
+        for path in ("/api/conversations", "/v1/models"):
+            refused = await everybody.alice.get(path)
+            assert (refused.status, (await refused.json())["error"]["code"]) == (429, "open_requests_limit")
+            assert int(refused.headers["Retry-After"]) > 0
+        assert (await everybody.alice.get("/health")).status == 200
+        assert (await everybody.bob.get("/api/conversations")).status == 200
+        assert 'limit="open_requests"} 2.0' in await (await everybody.root.get("/metrics")).text()
+        everybody.engine.allow(None)
+        for stream in streams:
+            await stream.read()
+        assert (await everybody.alice.get("/v1/models")).status == 200
+
+
+async def test_busy_server_leaves_room_for_other_tenants(tmp_path: Path) -> None:
+    async with people(tmp_path, limits=FEW) as everybody:
+        everybody.engine.hold()
+        streams = [await everybody.alice.post("/v1/completions", json=COMPLETION) for _ in range(4)]
+        refused = await everybody.alice.post("/v1/completions", json=COMPLETION)
+        assert (refused.status, (await refused.json())["error"]["code"]) == (429, "open_requests_limit")
+        assert (await everybody.bob.get("/api/conversations")).status == 200
+        everybody.engine.allow(None)
+        for stream in streams:
+            await stream.read()
+
+
+async def test_only_user_of_a_keyless_server_may_have_all_of_it(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
+        engine.hold()
+        streams = [await http.post("/v1/completions", json=COMPLETION) for _ in range(FEW.total)]
+        assert [stream.status for stream in streams] == [200] * FEW.total
+        engine.allow(None)
+        for stream in streams:
+            await stream.read()

@@ -127,6 +127,7 @@ class TierManager:
         redis: bool,
         owners: Owners | None = None,
     ) -> None:
+        owners = owners if owners is not None else Owners()
         self.store = store
         self.cost = cost
         self._clock = clock
@@ -141,9 +142,9 @@ class TierManager:
         self._load_jobs: dict[int, tuple[_Load, int]] = {}
         self._store_jobs: dict[int, BlockKey] = {}
         self._ready_loads = ReadyLoads(cost.block_nbytes)
-        self._unstored: FairLine[BlockKey, int] = FairLine(owners if owners is not None else Owners())
+        self._unstored: FairLine[BlockKey, int] = FairLine(owners)
         self._erasing: set[BlockKey] = set()
-        self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN)
+        self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN, owners)
         self._retry_at = 0.0
         self._rewrite_at = 0.0
         self._rested_at = 0.0

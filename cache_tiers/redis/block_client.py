@@ -97,8 +97,8 @@ class RedisBlockClient:
         self._meter = LinkMeter()
         self._queue = JobQueue(options.max_write_bytes, options.connections - 2, owners)
         self._line = LoadLine()
-        self._known = KnownKeys(MOST_KNOWN)
-        self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN)
+        self._known = KnownKeys(MOST_KNOWN, owners)
+        self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN, owners)
         self._renewing = 0
         self._lock = threading.Lock()
         self._loaded = 0
@@ -108,8 +108,8 @@ class RedisBlockClient:
         self._refusal = ""
         self._lookup_seconds = Histogram.of_seconds()
         self._store_seconds = Histogram.of_seconds()
-        self._lookups: RecentKeys[float] = RecentKeys(MOST_RECENT)
-        self._missing: RecentKeys[Missing] = RecentKeys(MOST_RECENT)
+        self._lookups: RecentKeys[float] = RecentKeys(MOST_RECENT, owners)
+        self._missing: RecentKeys[Missing] = RecentKeys(MOST_RECENT, owners)
         self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
         self._workers = [
             RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)

@@ -5,10 +5,11 @@ Blocks are known by their keys, which begin with the tenant's salt: what one ten
 another one did, and nobody can learn of it here.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from cache_tiers.block_key import BlockKey, block_key
+from cache_tiers.owned_keys import OwnedKeys
+from cache_tiers.owners import Owners
 from engine.kv.tail_index import TailIndex, TokenIds
 from engine.outputs import KnownPrefix
 from engine.request import Request
@@ -20,20 +21,22 @@ CONTINUATION = 8
 
 
 class PrefixLog:
-    """Runs of at most a block, each behind the one before it. Beyond `most_tokens` the longest unused are forgotten,
-    what follows before what it follows."""
+    """Runs of at most a block, each behind the one before it.
 
-    def __init__(self, block_size: int, *, most_tokens: int = MOST_TOKENS) -> None:
+    At most `most_tokens` are remembered: the owner with most of them forgets its longest unused runs, what follows
+    before what it follows.
+    """
+
+    def __init__(self, owners: Owners, block_size: int, *, most_tokens: int = MOST_TOKENS) -> None:
         self._block_size = block_size
         self._most_tokens = most_tokens
-        self._num_tokens = 0
         self._index: TailIndex[BlockKey] = TailIndex()
-        self._runs: OrderedDict[BlockKey, tuple[BlockKey, TokenIds]] = OrderedDict()
+        self._runs: OwnedKeys[BlockKey, tuple[BlockKey, TokenIds]] = OwnedKeys(owners)
 
     @property
     def num_tokens(self) -> int:
-        """That are remembered."""
-        return self._num_tokens
+        """Tokens that are remembered."""
+        return self._runs.size
 
     def add(self, request: Request) -> None:
         """It has ended: its first `num_confirmed_tokens` were computed, or found."""
@@ -49,9 +52,9 @@ class PrefixLog:
             if keys[-1] not in self._runs:
                 self._add(parent, keys[-1], tail)
         for key in reversed(keys):
-            self._runs.move_to_end(key)
-        while self._num_tokens > self._most_tokens:
-            self._forget(next(iter(self._runs)))
+            self._runs.use(key)
+        while self._runs.size > self._most_tokens:
+            self._forget(self._runs.next_to_go())
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Forget these runs; what follows them cannot be reached any more, and ages out."""
@@ -69,7 +72,7 @@ class PrefixLog:
         match = self._index.find(parent, known) if known else None
         if match is None:
             return KnownPrefix(full * size, self._continuation(parent, ()))
-        rest = self._runs[match.tail][1][match.num_tokens :]
+        rest = self._tokens_of(match.tail)[match.num_tokens :]
         return KnownPrefix(full * size + match.num_tokens, self._continuation(match.tail, rest))
 
     def _continuation(self, key: BlockKey, first: TokenIds) -> TokenIds:
@@ -82,17 +85,21 @@ class PrefixLog:
 
     def _following(self, key: BlockKey) -> Iterator[TokenIds]:
         while (child := self._index.first(key)) is not None:
-            yield self._runs[child][1]
+            yield self._tokens_of(child)
             key = child
+
+    def _tokens_of(self, key: BlockKey) -> TokenIds:
+        run = self._runs.get(key)
+        assert run is not None
+        return run[1]
 
     def _add(self, parent: BlockKey, key: BlockKey, token_ids: TokenIds) -> None:
         for shorter in self._index.begun_by(parent, token_ids):
             self._forget(shorter)
         self._index.add(parent, token_ids, key)
-        self._runs[key] = (parent, token_ids)
-        self._num_tokens += len(token_ids)
+        self._runs.put(key, (parent, token_ids), len(token_ids))
 
     def _forget(self, key: BlockKey) -> None:
-        parent, token_ids = self._runs.pop(key)
-        self._index.remove(parent, token_ids)
-        self._num_tokens -= len(token_ids)
+        run = self._runs.pop(key)
+        assert run is not None
+        self._index.remove(*run)

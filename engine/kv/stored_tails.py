@@ -4,11 +4,12 @@ Full blocks are found by their keys. How far a block was filled that is not full
 request, so it is remembered here, for as long as the process lives: what is forgotten is computed again.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.owned_keys import OwnedKeys
+from cache_tiers.owners import Owners
 from engine.kv.tail_index import TailIndex, TokenIds
 
 
@@ -22,16 +23,17 @@ class StoredTail:
 
 
 class StoredTails:
-    """By the key of the block before it and by its tokens. Of more than `most` the longest unused is forgotten.
+    """By the key of the block before it and by its tokens. At most `most` are remembered: the owner with most of them
+    forgets its longest unused one.
 
     A run of less than `least` tokens is computed sooner than it is stored and fetched.
     """
 
-    def __init__(self, *, most: int, least: int) -> None:
+    def __init__(self, owners: Owners, *, most: int, least: int) -> None:
         self._most = most
         self._least = least
         self._tails: TailIndex[BlockKey] = TailIndex()
-        self._places: OrderedDict[BlockKey, tuple[BlockKey, TokenIds]] = OrderedDict()
+        self._places: OwnedKeys[BlockKey, tuple[BlockKey, TokenIds]] = OwnedKeys(owners)
 
     def add(self, parent: BlockKey, key: BlockKey, token_ids: TokenIds) -> bool:
         """The block `key` behind `parent` holds these tokens; False if they are too few."""
@@ -39,9 +41,9 @@ class StoredTails:
             return False
         self.drop(parent, token_ids)
         self._tails.add(parent, token_ids, key)
-        self._places[key] = (parent, token_ids)
+        self._places.put(key, (parent, token_ids))
         if len(self._places) > self._most:
-            self._forget(next(iter(self._places)))
+            self._forget(self._places.next_to_go())
         return True
 
     def drop(self, parent: BlockKey, token_ids: TokenIds) -> None:
@@ -54,12 +56,14 @@ class StoredTails:
         match = self._tails.find(parent, known)
         if match is None or match.num_tokens < self._least:
             return None
-        self._places.move_to_end(match.tail)
+        self._places.use(match.tail)
         return StoredTail(index, match.tail, match.num_tokens)
 
     def tokens_of(self, key: BlockKey) -> TokenIds:
-        """All tokens of one that was just found."""
-        return self._places[key][1]
+        """Return all tokens of one that was just found."""
+        place = self._places.get(key)
+        assert place is not None
+        return place[1]
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Forget these, as far as they are known."""
@@ -68,4 +72,6 @@ class StoredTails:
                 self._forget(key)
 
     def _forget(self, key: BlockKey) -> None:
-        self._tails.remove(*self._places.pop(key))
+        place = self._places.pop(key)
+        assert place is not None
+        self._tails.remove(*place)

@@ -38,7 +38,7 @@ class RequestStates:
         self._dropped: list[str] = []
         self.followers = Followers(blocks)
         self.deadlines = Deadlines()
-        self.prefixes = PrefixLog(blocks.block_size)
+        self.prefixes = PrefixLog(blocks.pool.owners, blocks.block_size)
 
     def __len__(self) -> int:
         return len(self._requests)

@@ -97,7 +97,7 @@ class Tiering:
         self._trace = trace
         self._restoring: dict[str, _Restoring] = {}
         self._asked: dict[str, _Asked] = {}
-        self._tails = StoredTails(most=MOST_TAILS, least=max(1, blocks.block_size // 8))
+        self._tails = StoredTails(blocks.pool.owners, most=MOST_TAILS, least=max(1, blocks.block_size // 8))
         self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}

@@ -6,6 +6,7 @@ import pytest
 
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.load_cost import LoadCost
+from cache_tiers.owners import Owners
 from cache_tiers.redis.known_keys import KnownKeys
 from engine.request import Request, RequestStatus
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
@@ -118,7 +119,7 @@ def test_two_connections_together_are_one_link() -> None:
 
 
 def test_known_keys_are_a_run_and_the_oldest_are_forgotten() -> None:
-    known = KnownKeys(3)
+    known = KnownKeys(3, Owners())
     known.learn([b"a", b"b", b"c"], [True, False, True], whole=True)
     assert known.run([b"a", b"b", b"c"]) == 1
     known.learn([b"b"], [True], whole=False)

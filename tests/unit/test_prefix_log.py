@@ -1,4 +1,5 @@
 from cache_tiers.block_key import BlockKey, block_key, extend_keys
+from cache_tiers.owners import Owners
 from engine.kv.prefix_log import PrefixLog
 from engine.outputs import KnownPrefix
 from engine.request import Request
@@ -17,7 +18,7 @@ def request(prompt: str, *, root: BlockKey = ROOT, computed: int | None = None) 
 
 
 def log_of(*prompts: str, most_tokens: int = 1000) -> PrefixLog:
-    log = PrefixLog(BLOCK, most_tokens=most_tokens)
+    log = PrefixLog(Owners(), BLOCK, most_tokens=most_tokens)
     for prompt in prompts:
         log.add(request(prompt))
     return log

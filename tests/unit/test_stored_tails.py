@@ -1,10 +1,11 @@
 import random
 
 from cache_tiers.block_key import BlockKey, block_key
+from cache_tiers.owners import Owners
 from engine.kv.block import num_equal
 from engine.kv.stored_tails import StoredTail, StoredTails
 
-A, B, C = (BlockKey(name * 32) for name in (b"a", b"b", b"c"))
+A, B, C = (BlockKey(b"somebody" + name * 24) for name in (b"a", b"b", b"c"))
 HELD = tuple(range(10))
 
 
@@ -13,7 +14,7 @@ def add(tails: StoredTails, parent: BlockKey, token_ids: tuple[int, ...]) -> boo
 
 
 def holding() -> StoredTails:
-    tails = StoredTails(most=2, least=3)
+    tails = StoredTails(Owners(), most=2, least=3)
     assert add(tails, A, HELD)
     return tails
 
@@ -59,7 +60,7 @@ def test_a_full_block_leaves_the_tails_of_others_alone() -> None:
 
 def test_among_very_many_the_one_that_shares_most_is_found() -> None:
     source = random.Random(3)
-    tails = StoredTails(most=1000, least=3)
+    tails = StoredTails(Owners(), most=1000, least=3)
     runs = {tuple(source.choices(range(3), k=source.randint(3, 12))) for _ in range(300)}
     held = [run for run in runs if not any(run != other and other[: len(run)] == run for other in runs)]
     for run in held:
@@ -80,7 +81,7 @@ def test_of_too_many_the_longest_unused_is_forgotten() -> None:
 
 
 def test_an_erased_tail_is_not_known_any_more() -> None:
-    tails = StoredTails(most=9, least=1)
+    tails = StoredTails(Owners(), most=9, least=1)
     tails.add(A, B, (1, 2))
     tails.erase([A, B])
     assert tails.find(0, A, (1, 2)) is None

@@ -135,8 +135,8 @@ class TierManager:
         self._redis = redis
         self._fetches = Fetches(store, clock=clock, redis=redis)
         most_blocks = store.stats().cpu_capacity_bytes // cost.block_nbytes if store.keeps_in_cpu else 0
-        self._warming = Warming(store, self._fetches, cost, most_blocks=most_blocks // 2)
-        self._ahead = Warming(store, self._fetches, cost, most_blocks=most_blocks // 4, most_windows=1)
+        self._warming = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 2)
+        self._ahead = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 4, most_windows=1)
         self._job_ids = itertools.count()
         self._loads: dict[str, _Load] = {}
         self._load_jobs: dict[int, tuple[_Load, int]] = {}

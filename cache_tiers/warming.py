@@ -1,12 +1,14 @@
 """What requests will need comes from Redis into host memory before they have their turn."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.fetches import Fetches, Window
 from cache_tiers.load_cost import LoadCost
+from cache_tiers.owners import Owners
 from cache_tiers.store import KVTierStore
 
 WINDOWS_AT_ONCE: Final = 2
@@ -15,10 +17,13 @@ WINDOWS_AT_ONCE: Final = 2
 
 @dataclass(slots=True)
 class _Warm:
-    """num_done: of its keys, in host memory by now. brought: those that came from Redis for it, or are on their way.
+    """owner: whose request it is.
+
+    num_done: of its keys, in host memory by now. brought: those that came from Redis for it, or are on their way.
     missing: the first that Redis did not have, or not give."""
 
     keys: Sequence[BlockKey]
+    owner: Owner
     num_done: int = 0
     window: Window | None = None
     brought: set[BlockKey] = field(default_factory=set)
@@ -26,9 +31,11 @@ class _Warm:
 
 
 class Warming:
-    """First come, first served. Nothing is held: what was brought can be evicted again, like all that lies there.
+    """The owner for which least was brought for its weight is next; of one owner's requests the first. Nothing is held:
+    a block that was brought can be evicted again, like all that is there.
 
-    most_blocks: that may be brought for requests which have not had their turn; more would push each other out.
+    most_blocks: that may be brought for requests which have not had their turn; more would push each other out. Owners
+    with such requests share them by their weights.
     most_windows: of all that is warmed together. num_brought: blocks that came from Redis, since the start.
     """
 
@@ -37,6 +44,7 @@ class Warming:
         store: KVTierStore,
         fetches: Fetches,
         cost: LoadCost,
+        owners: Owners,
         *,
         most_blocks: int,
         most_windows: int = WINDOWS_AT_ONCE,
@@ -46,15 +54,21 @@ class Warming:
         self._cost = cost
         self.most_blocks = most_blocks
         self.num_brought = 0
-        self._room = most_blocks
+        self._owners = owners
+        self._brought: Counter[Owner] = Counter()
+        self._waiting: Counter[Owner] = Counter()
         self._most_windows = most_windows
         self._warms: dict[str, _Warm] = {}
         self._under_way: dict[str, _Warm] = {}
         self._to_ask: dict[str, _Warm] = {}
 
     def begin(self, load_id: str, keys: Sequence[BlockKey]) -> None:
-        """Bring the longest run of `keys`, from the next `advance` on."""
-        self._warms[load_id] = self._to_ask[load_id] = _Warm(keys)
+        """Bring the longest run of `keys`, of which there is at least one, from the next `advance` on."""
+        self.end(load_id)
+        # Behind a public prefix the last key is the tenant's own.
+        owner = owner_of(keys[-1])
+        self._warms[load_id] = self._to_ask[load_id] = _Warm(keys, owner)
+        self._waiting[owner] += 1
 
     def missing(self, load_id: str) -> BlockKey | None:
         """The first of its keys that Redis did not have when it was asked for them; None as long as it had all."""
@@ -69,7 +83,10 @@ class Warming:
             return frozenset(), None
         self._to_ask.pop(load_id, None)
         self._under_way.pop(load_id, None)
-        self._room += len(warm.brought)
+        self._bring(warm.owner, -len(warm.brought))
+        self._waiting[warm.owner] -= 1
+        if not self._waiting[warm.owner]:
+            del self._waiting[warm.owner]
         return frozenset(warm.brought), warm.window
 
     def end(self, load_id: str) -> int:
@@ -94,10 +111,26 @@ class Warming:
         """Take what has arrived and, with `ask`, ask for more."""
         for load_id, warm in list(self._under_way.items()):
             self._take(load_id, warm)
-        for load_id, warm in list(self._to_ask.items()) if ask else ():
-            if len(self._under_way) >= self._most_windows or self._room <= 0:
+        if not ask or len(self._under_way) >= self._most_windows:
+            return
+        for load_id, warm in sorted(self._to_ask.items(), key=lambda item: self._level(item[1].owner)):
+            if len(self._under_way) >= self._most_windows:
                 return
-            self._ask(load_id, warm)
+            if self._room(warm.owner) > 0:
+                self._ask(load_id, warm)
+
+    def _level(self, owner: Owner) -> float:
+        return self._brought[owner] / self._owners.weight(owner)
+
+    def _room(self, owner: Owner) -> int:
+        """Return how many more blocks may be brought for `owner` now."""
+        weights = sum(map(self._owners.weight, self._waiting))
+        return int(self.most_blocks * self._owners.weight(owner) / weights) - self._brought[owner]
+
+    def _bring(self, owner: Owner, count: int) -> None:
+        self._brought[owner] += count
+        if not self._brought[owner]:
+            del self._brought[owner]
 
     def _take(self, load_id: str, warm: _Warm) -> None:
         assert warm.window is not None
@@ -110,7 +143,7 @@ class Warming:
         missed = warm.window.asked.difference(keys)
         warm.brought -= missed
         self.num_brought += len(warm.window.asked) - len(missed)
-        self._room += len(missed)
+        self._bring(warm.owner, -len(missed))
         warm.num_done += len(keys)
         del self._under_way[load_id]
         if len(keys) < len(warm.window.keys):
@@ -121,12 +154,12 @@ class Warming:
 
     def _ask(self, load_id: str, warm: _Warm) -> None:
         """Unless somebody else is bringing what is next."""
-        most = min(self._room, self._cost.window(self._store.redis_speed, self._store.max_window))
+        most = min(self._room(warm.owner), self._cost.window(self._store.redis_speed, self._store.max_window))
         keys = warm.keys[warm.num_done : warm.num_done + most]
         keys = keys[: self._fetches.num_unclaimed(keys)]
         if keys:
             warm.window = self._fetches.begin(warm.num_done, keys)
             warm.brought |= warm.window.asked
-            self._room -= len(warm.window.asked)
+            self._bring(warm.owner, len(warm.window.asked))
             del self._to_ask[load_id]
             self._under_way[load_id] = warm

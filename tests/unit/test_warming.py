@@ -2,7 +2,12 @@
 
 import pytest
 
+from cache_tiers.block_key import BlockKey, owner_of
+from cache_tiers.fetches import Fetches
 from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.load_cost import LoadCost
+from cache_tiers.owners import Owners
+from cache_tiers.warming import Warming
 from engine.request import Request, RequestStatus
 from tests.model.toys import BelievedCost, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
@@ -117,3 +122,24 @@ def test_what_a_request_used_is_told_to_the_tiers_with_what_it_found() -> None:
     assert longer[:8] == chain
     assert list(longer) == second.block_keys[: len(longer)]
     assert found_again == 8
+
+
+def test_flood_leaves_neighbour_its_share_of_warming() -> None:
+    quiet, flood = ([BlockKey(bytes([owner] * 8) + bytes([at] * 24)) for at in range(40)] for owner in (1, 2))
+    store = ToyStore(capacity=64, redis={key: [0] * BLOCK for key in (*quiet, *flood)})
+    fetches = Fetches(store, clock=lambda: 0.0, redis=True)
+    warming = Warming(store, fetches, LoadCost(1), Owners(), most_blocks=16)
+    for number in range(5):
+        warming.begin(f"flood{number}", flood[8 * number : 8 * number + 8])
+    for _ in range(20):
+        warming.advance()
+    assert sum(key in store.ready for key in flood) == 16, "all of the room is anybody's who is alone"
+    warming.begin("quiet", quiet)
+    for _ in range(20):
+        warming.advance()
+    assert sum(key in store.ready for key in quiet) == 8
+    for load_id in ("quiet", *(f"flood{number}" for number in range(5))):
+        warming.end(load_id)
+    fetches.poll_late()
+    warming.begin("again", quiet)
+    assert warming._room(owner_of(quiet[0])) == 16

@@ -59,14 +59,14 @@ class Listener:
 SCHEDULER: list[tuple[type, str]] = [
     *((Scheduler, name) for name in ("schedule", "update", "add_request", "finish_request", "seconds_to_deadline")),
     *((RequestStates, name) for name in ("add", "start", "finish", "loaded")),
-    *((FairQueue, name) for name in ("add", "peek", "start", "charge")),
+    *((FairQueue, name) for name in ("add", "candidates", "start", "charge")),
     *((BlockManager, name) for name in ("grow", "publish_full", "free")),
     *((BlockPool, name) for name in ("allocate", "release")),
     *((Admission, name) for name in ("admit",)),
     (StepCost, "note"),
 ]
 TIERS: list[tuple[type, str]] = [
-    *((Tiering, name) for name in ("arrived", "begin", "take_copies", "poll", "complete", "offer", "computed", "used")),
+    *((Tiering, name) for name in ("arrived", "begin", "take_stores", "poll", "complete", "offer", "computed", "used")),
     *((TierManager, name) for name in ("begin_load", "poll_loads", "complete", "take_stores", "offer", "used")),
     *((Fetches, name) for name in ("begin", "poll")),
     *((ToyStore, name) for name in ("contains", "reserve", "commit", "prefetch", "poll", "release", "look_up")),

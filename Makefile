@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-flood-turns bench-stateless bench-thinking bench-forms bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-flood-turns bench-stateless bench-thinking bench-forms bench-loop bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -90,6 +90,9 @@ bench-sampler: setup .make/dev ## measure what settings of sampling add to a ste
 
 bench-forms: setup .make/dev ## send hostile forms and bodies to a fresh server: until it refuses, and its loop's lag; JSON and table in bench/results
 	@$(BIN)/python -m bench.hostile_forms $(ARGS)
+
+bench-loop: setup .make/dev ## measure how long the loop stands, and what a stream notices, alongside hostile clients; JSON and table in bench/results
+	@$(BIN)/python -m bench.loop_blocks $(ARGS)
 
 bench-speculation: setup .make/dev ## measure what drafts bring where answers copy their prompts, and cost elsewhere; JSON and table in bench/results
 	@$(BIN)/python -m bench.speculation $(ARGS)

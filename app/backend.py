@@ -159,9 +159,13 @@ class Backend(Protocol):
     def sampling_defaults(self) -> Mapping[str, float]:
         """What the model's makers sample with: some of temperature, top_p and top_k."""
 
-    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
-        """What takes long of `generate` with these parameters, which should follow at once. Raises
-        InvalidRequestError."""
+    async def prepare(
+        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
+    ) -> None:
+        """Do in other threads what takes long of `generate` with these parameters, which should follow at once.
+
+        Raises InvalidRequestError, OverloadedError.
+        """
 
     def generate(
         self,

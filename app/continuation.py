@@ -91,7 +91,7 @@ class Continuation:
         produced = unpack_ids(answer.tokens.ids)
         try:
             self._gate.check(engine, num_tokens=len(prompt_ids))
-            await engine.prepare(params, tenant=self._gate.tenant)
+            await engine.prepare(params, prompt_ids, tenant=self._gate.tenant)
             return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
         except InvalidRequestError as error:
             error.param = "id"

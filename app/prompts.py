@@ -87,7 +87,7 @@ async def generate(
         gate.check(engine, num_tokens=len(prompt_ids), answers=answers)
         if params.form is not None:
             params = replace(params, form=replace(params.form, path=rename("form")))
-        await engine.prepare(params, tenant=gate.tenant)
+        await engine.prepare(params, prompt_ids, tenant=gate.tenant)
         return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
     except InvalidRequestError as exc:
         if exc.param is not None:

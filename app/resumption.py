@@ -152,10 +152,10 @@ class Resumption:
     async def _start(self, engine: Backend, record: RunRecord, run: Run) -> None:
         timeout = record.deadline - time.time() if record.deadline is not None else None
         assert run.answer.params is not None
-        params = params_from_json(run.answer.params)
-        await engine.prepare(params, tenant=run.tenant)
+        params, prompt_ids = params_from_json(run.answer.params), unpack_ids(record.prompt_ids)
+        await engine.prepare(params, prompt_ids, tenant=run.tenant)
         stream = engine.generate(
-            unpack_ids(record.prompt_ids),
+            prompt_ids,
             params,
             request_id=run.id,
             tenant=run.tenant,

@@ -33,8 +33,14 @@ MOST_REBUILDS = 5
 """New schedulers within `REBUILD_SECONDS`; a defect that comes more often is left to a new process."""
 REBUILD_SECONDS = 600.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
+LONG_PROMPT = 8192
+"""Tokens from which checking a prompt and naming its blocks takes more than a millisecond."""
+
 MOST_MERGED = 64
 """Unread outputs that a reader gets as one."""
+
+MOST_MERGED_LOGPROBS = 8
+"""The same where they have log probabilities, of which a token has up to twenty."""
 
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
@@ -127,8 +133,9 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
 
 def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
-    """Take the first MOST_MERGED of the outputs, as one."""
-    taken = [outputs.popleft() for _ in range(min(MOST_MERGED, len(outputs)))]
+    """Take the first of the outputs, as one."""
+    most = MOST_MERGED_LOGPROBS if outputs[0].logprobs else MOST_MERGED
+    taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
     return taken[0] if len(taken) == 1 else joined(taken)
 
 
@@ -187,12 +194,17 @@ class AsyncLLMEngine:
         """Begin to serve."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
-    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
-        """Compile the form that an answer must have, so that `generate` need not, which is called right behind it.
+    async def prepare(
+        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
+    ) -> None:
+        """Compile the form and name the blocks of a long prompt in other threads, so that `generate` need not.
 
-        Raises InvalidRequestError, whose param is "form", if it is none or beyond the limits.
+        `generate` should follow at once. Raises InvalidRequestError if a token id, or the form, is none or beyond the
+        limits; OverloadedError if forms took all places.
         """
         await self._engine.grammars.prepare(params, tenant)
+        if len(prompt_token_ids) >= LONG_PROMPT:
+            await asyncio.to_thread(self._engine.processor.prepare, prompt_token_ids, tenant)
 
     def generate(
         self,

@@ -1,6 +1,7 @@
 """Prompt ids and wishes to a Request, or a clear refusal before any work starts."""
 
 import secrets
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -38,6 +39,19 @@ class ModelLimits:
     pool_tokens: int
     block_size: int
     eos_token_ids: tuple[int, ...]
+
+
+MOST_PREPARED = 8
+"""Long prompts whose requests are about to be processed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A prompt that was checked, with the keys of its full blocks behind `root`."""
+
+    prompt: tuple[int, ...]
+    root: BlockKey
+    keys: list[BlockKey]
 
 
 class Processor:
@@ -79,6 +93,7 @@ class Processor:
         self._queue_timeout = queue_timeout
         self._encode = encode
         self._make_mask = make_mask
+        self._prepared = deque[_Prepared](maxlen=MOST_PREPARED)
 
     @property
     def model_fingerprint(self) -> str:
@@ -107,7 +122,9 @@ class Processor:
         keep_kv: whether others may find what it computes.
         """
         prompt = tuple(prompt_token_ids)
-        self._check_prompt(prompt)
+        prepared = self._prepared_for(prompt)
+        if prepared is None:
+            self._check_prompt(prompt)
         self._check_ids(produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
@@ -118,7 +135,10 @@ class Processor:
         if params.prompt_logprobs is not None:
             # Each token of the prompt must be computed for it: nobody else's blocks can serve.
             public, root, keep_kv = None, unfindable_root(owner_of(root)), False
-        keys = self._keys(root, public, (*prompt, *produced)) if self._prefix_cache else []
+        keys: list[BlockKey] = []
+        if self._prefix_cache:
+            known = prepared.keys if prepared is not None and prepared.root == root else []
+            keys = self._keys(root, public, (*prompt, *produced), known)
         now = self._clock()
         request = Request(
             request_id,
@@ -138,6 +158,17 @@ class Processor:
         for token_id in produced:
             request.append_token(token_id)
         return request
+
+    def prepare(self, prompt_token_ids: Sequence[int], tenant: str) -> None:
+        """Check a long prompt and name its blocks, in any thread, so that the next `process` of it need not.
+
+        Raises InvalidRequestError.
+        """
+        prompt = tuple(prompt_token_ids)
+        self._check_prompt(prompt)
+        public = self._public_part(prompt)
+        root = self._root_key(tenant, public)
+        self._prepared.append(_Prepared(prompt, root, self._keys(root, public, prompt)))
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Make a request for answer number `choice` to the prompt of `first`, which is for number 0."""
@@ -185,6 +216,11 @@ class Processor:
             if end > trail.num_shared and end % size and end // size >= first
         ]
         return full[max(first, trail.num_shared // size) :] + tails
+
+    def _prepared_for(self, prompt: tuple[int, ...]) -> _Prepared | None:
+        # Another thread may append while this one looks.
+        candidates = (each for each in list(self._prepared) if len(each.prompt) == len(prompt))
+        return next((each for each in candidates if each.prompt == prompt), None)
 
     def _check_urgency(self, urgency: Urgency) -> None:
         if urgency.timeout is not None and not urgency.timeout > 0:
@@ -261,6 +297,15 @@ class Processor:
         self._owners.note(namespace.owner, tenant)
         return own_root(public.keys[-1], root) if public is not None else root
 
-    def _keys(self, root: BlockKey, public: PublicPrefix | None, token_ids: Sequence[int]) -> list[BlockKey]:
-        size, before = self.limits.block_size, public.keys if public is not None else ()
-        return [*before, *extend_keys(root, token_ids[len(before) * size :], size)]
+    def _keys(
+        self,
+        root: BlockKey,
+        public: PublicPrefix | None,
+        token_ids: Sequence[int],
+        known: Sequence[BlockKey] = (),
+    ) -> list[BlockKey]:
+        """Name the full blocks. known: the first of them, with those that are public, if that was done before."""
+        size, before = self.limits.block_size, known or (public.keys if public is not None else ())
+        own = len(before) > (len(public.keys) if public is not None else 0)
+        parent = before[-1] if own else root
+        return [*before, *extend_keys(parent, token_ids[len(before) * size :], size)]

@@ -108,7 +108,9 @@ class ReplayEngine:
             self.abort(request_id)
         await self._task
 
-    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
+    async def prepare(
+        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
+    ) -> None:
         pass
 
     def generate(

@@ -251,7 +251,9 @@ class FakeEngine:
         self._wake.set()
         await self._task
 
-    async def prepare(self, params: SamplingParams, *, tenant: str = "local") -> None:
+    async def prepare(
+        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
+    ) -> None:
         self.prepared.append(params)
 
     def generate(

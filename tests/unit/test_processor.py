@@ -1,9 +1,11 @@
 import time
+from collections.abc import Sequence
 from math import inf
 
 import pytest
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, block_key
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
+from engine import processor as processor_module
 from engine.errors import InvalidRequestError
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
@@ -197,3 +199,32 @@ def test_a_public_prefix_is_no_part_of_what_a_trail_alone_has(with_public: Proce
 
     trail = Trail(ids, ends=(6, 11, 18))
     assert with_public.keys_of_trails([trail], "a") == [*request.block_keys[2:], tail(11), tail(18)]
+
+
+@pytest.mark.parametrize("has_public", [False, True])
+@pytest.mark.parametrize("length", [7, 16, 18, 30])
+def test_prepared_prompt_is_not_hashed_again(
+    has_public: bool, length: int, processor: Processor, with_public: Processor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = with_public if has_public else processor
+    prompt, produced = [*range(10, 10 + length)], [5, 6, 7, 8, 9]
+    expected = made.process("r", prompt, SamplingParams(max_tokens=9), "a", produced=produced)
+    hashed = list[int]()
+
+    def count(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
+        hashed.append(len(token_ids))
+        return extend_keys(parent, token_ids, block_size)
+
+    made.prepare(prompt, "a")
+    monkeypatch.setattr(processor_module, "extend_keys", count)
+    request = made.process("r", prompt, SamplingParams(max_tokens=9), "a", produced=produced)
+    assert request.block_keys == expected.block_keys
+    assert sum(hashed) < len(produced) + 2 * LIMITS.block_size
+    other = made.process("r", prompt, SamplingParams(max_tokens=9), "b")
+    assert other.block_keys == made.keys_of_prefix(prompt, "b")
+    assert not set(other.block_keys[len(made._public.keys) if made._public else 0 :]) & set(request.block_keys)
+
+
+def test_preparing_refuses_what_processing_refuses(processor: Processor) -> None:
+    with pytest.raises(InvalidRequestError, match="vocabulary"):
+        processor.prepare([1, 100], "a")

@@ -8,8 +8,8 @@ import pytest
 
 from cache_tiers.block_key import BlockKey
 from engine import async_llm
-from engine.async_llm import MOST_MERGED, RequestStream
-from engine.outputs import RequestOutput, joined
+from engine.async_llm import MOST_MERGED, MOST_MERGED_LOGPROBS, RequestStream
+from engine.outputs import RequestOutput, TokenLogprobs, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 
@@ -47,6 +47,14 @@ async def test_unread_stream_costs_only_what_is_new(stream: RequestStream, monke
     assert sum(merged) <= 1001
     assert max(len(output.token_ids) for output in outputs) == MOST_MERGED
     assert [id_ for output in outputs for id_ in output.token_ids] == [*range(1000), 3]
+
+
+async def test_unread_log_probabilities_come_in_small_pieces(stream: RequestStream) -> None:
+    logprobs = (TokenLogprobs(1, -0.5, ((1, -0.5),)),)
+    for number in range(20):
+        stream.put(RequestOutput("r", "", (number,), logprobs=logprobs))
+    stream.put(LAST)
+    assert [len(output.token_ids) async for output in stream] == [MOST_MERGED_LOGPROBS] * 2 + [5]
 
 
 async def test_listener_is_offered_unread_output_in_pieces(stream: RequestStream) -> None:

@@ -43,6 +43,7 @@ class Administration:
         """Who has keys, chats or limits, and what each used."""
         keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
         stored = await self.store.conversations.count_by_tenant()
+        sizes = await self.store.limits.stored_bytes()
         names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys()
         engine = self.host.engine
         return [
@@ -50,6 +51,7 @@ class Administration:
                 "tenant": name,
                 "keys": sum(key.tenant == name for key in keys),
                 "conversations": stored.get(name, 0),
+                "stored_bytes": sizes.get(name, 0),
                 "limits": self.ring.limits_of(name).to_json(),
                 "requests": self.gates.of(name).used.requests,
                 "tokens": self.gates.of(name).used.tokens,

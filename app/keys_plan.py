@@ -1,6 +1,7 @@
 """What `ebb keys` can be told."""
 
 from app.options import Option, integer, switch
+from app.sizes import format_size, parse_size
 from app.tenant_limits import MOST
 from app.tenant_name import parse_name
 
@@ -16,6 +17,15 @@ def limit(text: str) -> int | None:
     return None if text == "none" else integer(0, MOST)(text)
 
 
+def stored_bytes(text: str) -> int | None:
+    """Parse a size, or none. Raises ValueError."""
+    if text == "none":
+        return None
+    if (nbytes := parse_size(text)) > MOST:
+        raise ValueError(f"{text} is more than {format_size(MOST)}")
+    return nbytes
+
+
 CREATE_OPTIONS = (
     Option(
         "tenant", parse_name, "TENANT", "whose chats, runs and KV it opens (default: NAME; `local`: those without key)"
@@ -28,6 +38,8 @@ LIMIT_OPTIONS = (
     Option("concurrent-runs", limit, "N", "answers that wait or are generated at the same time, or none"),
     Option("conversations", limit, "N", "stored conversations, those that responses make among them, or none"),
     Option("open-requests", limit, "N", "requests of any kind that are being answered, or none"),
+    Option("items-per-conversation", limit, "N", "messages of one conversation, or none"),
+    Option("stored-bytes", stored_bytes, "SIZE", "size of all conversations, such as 2GiB, or none"),
 )
 KEY_NAME = Option("name", parse_name, "NAME", "what to call it")
 KEY_ID = Option("key_id", str, "ID", "its id, as `ebb keys list` shows it")

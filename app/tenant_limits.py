@@ -5,7 +5,15 @@ from typing import Literal, get_args
 
 from engine.errors import OverloadedError
 
-LimitName = Literal["requests_per_minute", "tokens_per_minute", "concurrent_runs", "conversations", "open_requests"]
+LimitName = Literal[
+    "requests_per_minute",
+    "tokens_per_minute",
+    "concurrent_runs",
+    "conversations",
+    "open_requests",
+    "items_per_conversation",
+    "stored_bytes",
+]
 LIMIT_NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 MOST = 1 << 40
@@ -19,6 +27,7 @@ class TenantLimits:
     requests_per_minute: requests for an answer. tokens_per_minute: of prompts and answers. concurrent_runs: answers
     that wait or are generated. conversations: stored ones, those that responses made among them. open_requests:
     requests of any kind that are being answered.
+    items_per_conversation: messages of all branches. stored_bytes: of all conversations and responses.
     """
 
     requests_per_minute: int | None = None
@@ -26,6 +35,8 @@ class TenantLimits:
     concurrent_runs: int | None = None
     conversations: int | None = None
     open_requests: int | None = None
+    items_per_conversation: int | None = None
+    stored_bytes: int | None = None
 
     def to_json(self) -> dict[str, int | None]:
         """What administrators see."""

@@ -35,6 +35,8 @@ class LimitFields(RequestModel):
     concurrent_runs: Limit | None = None
     conversations: Limit | None = None
     open_requests: Limit | None = None
+    items_per_conversation: Limit | None = None
+    stored_bytes: Limit | None = None
 
     def limits(self) -> TenantLimits:
         """All of them."""

@@ -9,6 +9,7 @@ from typing import Any
 from app.ids import new_id
 from app.records import Conversation
 from app.storage.database import Database
+from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
@@ -111,7 +112,7 @@ class ConversationStore:
         return {row["tenant"]: row["stored"] for row in rows}
 
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
-        """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError."""
+        """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError, LimitReachedError."""
 
         def update(connection: sqlite3.Connection) -> Conversation:
             before = about_to_change(connection, self._tenant, conversation_id, expected)
@@ -136,6 +137,7 @@ class ConversationStore:
                     conversation_id,
                 ),
             )
+            check_size(connection, self._tenant)
             return after
 
         return await self._database.write(update)

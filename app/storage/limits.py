@@ -1,12 +1,13 @@
-"""Limits of tenants, and the one that only a transaction can hold: how many conversations are stored."""
+"""Limits of tenants, and those that only a transaction can hold: on what is stored."""
 
 import sqlite3
 
+from app.sizes import format_size
 from app.storage.database import Database
 from app.tenant_limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
 RETRY_SECONDS = 60
-"""Nobody knows when a conversation will be deleted."""
+"""No time is known at which a conversation will be deleted."""
 
 COLUMNS = ", ".join(LIMIT_NAMES)
 
@@ -18,12 +19,12 @@ class LimitStore:
         self._database = database
 
     async def all(self) -> dict[str, TenantLimits]:
-        """Of the tenants that ever got some."""
+        """Read the limits of the tenants that ever got some."""
         rows = await self._database.read_keys(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
         return {row["tenant"]: TenantLimits(*(row[name] for name in LIMIT_NAMES)) for row in rows}
 
     async def set(self, tenant: str, limits: TenantLimits) -> None:
-        """In place of those that it had."""
+        """Set the limits of a tenant in place of those that it had."""
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
         def replace(connection: sqlite3.Connection) -> None:
@@ -32,12 +33,17 @@ class LimitStore:
 
         await self._database.write(replace)
 
+    async def stored_bytes(self) -> dict[str, int]:
+        """Read the number of bytes that each tenant stores."""
+        rows = await self._database.read("SELECT tenant, nbytes FROM tenant_usage WHERE nbytes > 0")
+        return {row["tenant"]: row["nbytes"] for row in rows}
+
 
 def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> None:
-    """For some more conversations, inside the transaction that makes them. Raises LimitReachedError.
+    """Check for room for some more conversations, inside the transaction that makes them. Raises LimitReachedError.
 
-    Deleted ones do not count while they can be restored, up to as many again: else a loop that makes and deletes
-    would store without end.
+    Deleted ones do not count while they can be restored, up to as many again. Without that bound a loop that makes and
+    deletes would store without end.
     """
     rows = connection.execute(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
@@ -50,5 +56,47 @@ def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> Non
             raise LimitReachedError(
                 "conversations",
                 f"{row['shown']} conversations are stored, of {row['most']} that this tenant may have: delete some",
+                retry_after=RETRY_SECONDS,
+            )
+
+
+def check_size(connection: sqlite3.Connection, tenant: str) -> None:
+    """Check the bytes that a tenant stores, inside the transaction that adds some. Raises LimitReachedError."""
+    rows = connection.execute(
+        "SELECT stored_bytes, nbytes FROM tenant_limits JOIN tenant_usage USING (tenant) "
+        "WHERE tenant = ? AND nbytes > stored_bytes",
+        (tenant,),
+    ).fetchall()
+    for most, nbytes in rows:
+        raise LimitReachedError(
+            "stored_bytes",
+            f"Storage limit reached: this would make it {format_size(nbytes)}, and this tenant may store "
+            f"{format_size(most)}. Delete conversations. They count until they are removed, 10 minutes later",
+            retry_after=RETRY_SECONDS,
+        )
+
+
+def check_items(connection: sqlite3.Connection, conversation_id: str) -> None:
+    """Check the messages of a conversation, and the bytes of its tenant, inside the transaction that adds some.
+
+    Deleted messages count until they are removed. Raises LimitReachedError.
+    """
+    rows = connection.execute(
+        "SELECT tenant, items_per_conversation FROM conversation JOIN tenant_limits USING (tenant) "
+        "WHERE conversation.id = ? AND (items_per_conversation IS NOT NULL OR stored_bytes IS NOT NULL)",
+        (conversation_id,),
+    ).fetchall()
+    for tenant, most in rows:
+        check_size(connection, tenant)
+        if most is None:
+            continue
+        stored = connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM message WHERE conversation_id = ? LIMIT ?)",
+            (conversation_id, most + 1),
+        ).fetchone()[0]
+        if stored > most:
+            raise LimitReachedError(
+                "items_per_conversation",
+                f"Message limit reached: a conversation of this tenant may have {most} messages. Continue in a new one",
                 retry_after=RETRY_SECONDS,
             )

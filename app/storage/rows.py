@@ -3,13 +3,13 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import fields
 from sqlite3 import Row
 from typing import Any
 
 from app.records import Conversation, Message
-from app.storage.limits import check_room
+from app.storage.limits import check_items, check_room, check_size
 from app.token_history import MessageTokens
 from app.token_trails import TokenNode
 from app.tool_use import dump_tool_use, load_tool_use
@@ -22,12 +22,15 @@ MESSAGE_COLUMNS = (
 
 
 def insert_message(connection: sqlite3.Connection, message: Message) -> None:
-    """Inside the transaction of the caller."""
+    """Insert a message, inside the transaction of the caller. Raises LimitReachedError."""
     insert_messages(connection, [message])
 
 
-def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message]) -> None:
-    """Inside the transaction of the caller; a message comes after the one that it follows."""
+def insert_messages(connection: sqlite3.Connection, messages: Sequence[Message]) -> None:
+    """Insert messages, each after the one that it follows, inside the transaction of the caller.
+
+    Raises LimitReachedError.
+    """
     connection.executemany(
         f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -54,12 +57,15 @@ def insert_messages(connection: sqlite3.Connection, messages: Iterable[Message])
             for message in messages
         ],
     )
+    for conversation_id in {message.conversation_id for message in messages}:
+        check_items(connection, conversation_id)
 
 
 def insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conversation) -> None:
     """Insert a conversation, inside the transaction of the caller. Raises LimitReachedError."""
     check_room(connection, tenant, 1)
     add_conversation(connection, tenant, made)
+    check_size(connection, tenant)
 
 
 def add_conversation(

@@ -1,6 +1,7 @@
 """Work on the file that no request waits for: done in batches, each a short transaction, while the server serves.
 
 - `index`: messages that were there before schema 12 enter the search index, the newest first.
+- `count`: conversations that were there before schema 14 enter the number of bytes that their tenant stores.
 - `purge`: words of removed messages leave the search index. FTS5 marks them as deleted, and drops them only when it
   merges the parts of the index that hold them. The free pages are zeros already (`secure_delete`).
 
@@ -11,11 +12,13 @@ import asyncio
 import logging
 import sqlite3
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from app.storage.database import Database
 
 BATCH_MESSAGES = 200
+BATCH_CONVERSATIONS = 20
 BATCH_CHARACTERS = 262_144
 """Text of one batch; at least one message."""
 MERGE_PAGES = 64
@@ -71,6 +74,10 @@ class Upkeep:
         """Index a batch of the newest messages and titles that are left; returns whether there were any."""
         return await self._database.write(_index_some, durable=False)
 
+    async def count_some(self) -> bool:
+        """Count the bytes of a batch of conversations; returns whether there were any left."""
+        return await self._database.write(_count_some, durable=False)
+
     async def purge(self) -> bool:
         """Drop the words of removed messages from the file; returns whether there were any.
 
@@ -87,6 +94,7 @@ class Upkeep:
     async def _keep_up(self) -> None:
         while True:
             try:
+                await self._with_pauses(self.count_some)
                 await self._index_with_pauses()
                 if time.monotonic() >= self._purge_after:
                     began = time.monotonic()
@@ -99,17 +107,26 @@ class Upkeep:
 
     async def _index_with_pauses(self) -> None:
         told = 0.0
-        while True:
-            began = time.monotonic()
+
+        async def index_some() -> bool:
+            nonlocal told
             if not await self.index_some():
-                break
-            now = time.monotonic()
-            if now - told >= LOG_SECONDS:
+                return False
+            if (now := time.monotonic()) - told >= LOG_SECONDS:
                 told = now
                 logger.info("search index: %d messages and titles are left to do", (await self.progress()).left)
-            await asyncio.sleep((now - began) * (1 - BUSY_SHARE) / BUSY_SHARE)
+            return True
+
+        await self._with_pauses(index_some)
         if told:
             logger.info("search index: done")
+
+    async def _with_pauses(self, some: Callable[[], Awaitable[bool]]) -> None:
+        """Do a kind of work to its end, batch by batch, for BUSY_SHARE of the time."""
+        began = time.monotonic()
+        while await some():
+            await asyncio.sleep((time.monotonic() - began) * (1 - BUSY_SHARE) / BUSY_SHARE)
+            began = time.monotonic()
 
 
 def _index_some(connection: sqlite3.Connection) -> bool:
@@ -143,6 +160,17 @@ def _index_some(connection: sqlite3.Connection) -> bool:
     )
     connection.execute("UPDATE upkeep SET below = ? WHERE task = 'index'", (least,))
     return True
+
+
+def _count_some(connection: sqlite3.Connection) -> bool:
+    # A trigger counts a conversation that is marked.
+    marked = connection.execute(
+        "UPDATE conversation SET counted = 1 WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",
+        (BATCH_CONVERSATIONS,),
+    ).rowcount
+    if not marked:
+        connection.execute("DELETE FROM upkeep WHERE task = 'count'")
+    return marked > 0
 
 
 def _begin_purge(connection: sqlite3.Connection) -> bool:

@@ -1,0 +1,127 @@
+"""Limits on what a tenant stores: bytes, and messages of a conversation."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.responses.record import ResponseRecord
+from app.storage.items import NewItem
+from app.storage.runs import MessageEnd, Turn
+from app.storage.store import Store
+from app.tenant_limits import LimitReachedError, TenantLimits
+from tests.unit.stored_chats import answered, imported, message, record, turn
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(tmp_path / "conversations.db")
+    yield store
+    await store.close()
+
+
+async def check(store: Store) -> int:
+    """Return the bytes that the tenant stores, after a comparison with a count of all rows."""
+    [row] = await store.database.read(
+        "SELECT coalesce(sum(nbytes), 0) AS counted FROM stored_size JOIN conversation "
+        "ON conversation.id = conversation_id WHERE tenant = ?",
+        (store.tenant,),
+    )
+    stored = (await store.limits.stored_bytes()).get(store.tenant, 0)
+    assert stored == row["counted"]
+    return stored
+
+
+async def test_stored_bytes_follow_every_change(store: Store) -> None:
+    assert await check(store) == 0
+    conversation = await store.conversations.create({"title": "Tides", "system_prompt": "é" * 100})
+    assert await check(store) == 256 + 5 + 200 + 2 + 2
+    question, answer = await answered(store, conversation, "one", answer="Yes. " * 50)
+    other, _ = await answered(store, conversation, "two", answer)
+    await store.conversations.change(conversation.id, {"system_prompt": None, "metadata": {"a": "b"}})
+    await check(store)
+    fork = await store.tree.fork(conversation.id, answer.id)
+    before = await check(store)
+    await store.deletions.hide_message(other.id)
+    assert await check(store) == before, "deleted messages count until they are removed"
+    await store.deletions.remove_oldest(1e12)
+    assert await check(store) < before
+    responded = message(fork, "assistant", "", None)
+    asked = message(fork, "user", "three")
+    told = ResponseRecord("m", False, "instructions", None, None, None, {}, tools=[{"name": "f"}])
+    responded = replace(responded, parent_id=asked.id)
+    await store.runs.begin(Turn(answer=responded, run=record(responded), questions=(asked,), response=told))
+    await store.runs.finish(responded, MessageEnd("ø", "complete", "stop", b"1234", reasoning="hm"))
+    await check(store)
+    await store.deletions.remove_conversation(fork.id)
+    await check(store)
+    await store.items.remove(conversation.id, question.id)
+    await check(store)
+    await store.imports.add([imported("conv_1", ["tide"] * 300, title="Tides")], duplicates=False)
+    await check(store)
+    await store.deletions.remove_all()
+    assert await check(store) == 0
+
+
+async def test_bytes_beyond_the_limit_are_refused(store: Store) -> None:
+    conversation = await store.conversations.create({"source": "api"})
+    await store.limits.set(store.tenant, TenantLimits(stored_bytes=10_000))
+    large = "x" * 10_000
+    for attempt in (
+        lambda: store.items.add(conversation.id, [NewItem("user", large)]),
+        lambda: turn(store, conversation, large),
+        lambda: store.imports.add([imported("conv_1", [large])], duplicates=False),
+        lambda: store.conversations.create({"system_prompt": large}),
+        lambda: store.conversations.change(conversation.id, {"system_prompt": large}),
+    ):
+        before = await store.messages.all_of(conversation.id)
+        with pytest.raises(LimitReachedError, match="Storage limit reached") as caught:
+            await attempt()
+        assert (caught.value.code, caught.value.status) == ("stored_bytes_limit", 429)
+        assert await store.messages.all_of(conversation.id) == before
+    assert len((await store.conversations.get(conversation.id)).system_prompt or "") == 0
+    bob = store.of("bob")
+    await bob.conversations.create({"system_prompt": large})
+    while await store.deletions.remove_oldest(0.0):
+        pass
+    await turn(store, conversation, "small")
+
+
+async def test_answer_that_has_begun_may_exceed_the_limit(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    await store.limits.set(store.tenant, TenantLimits(stored_bytes=1))
+    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    assert (await store.messages.get(answer.id)).content == "Yes."
+
+
+async def test_messages_beyond_the_limit_are_refused(store: Store) -> None:
+    conversation = await store.conversations.create({"source": "api"})
+    await store.limits.set(store.tenant, TenantLimits(items_per_conversation=3))
+    await store.items.add(conversation.id, [NewItem("user", "one")])
+    with pytest.raises(LimitReachedError, match="may have 3 messages") as caught:
+        await store.items.add(conversation.id, [NewItem("user", str(index)) for index in range(3)])
+    assert caught.value.code == "items_per_conversation_limit"
+    with pytest.raises(LimitReachedError):
+        await store.imports.add([imported("conv_1", ["tide"] * 4)], duplicates=False)
+    assert len(await store.messages.all_of(conversation.id)) == 1
+    await store.imports.add([imported("conv_2", ["tide"] * 3)], duplicates=False)
+
+
+async def test_conversations_from_before_are_counted_later(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    store = await Store.open(path)
+    await store.imports.add([imported(f"conv_{index}", ["tide"] * 5) for index in range(50)], duplicates=False)
+    expected = await check(store)
+
+    def forget(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE conversation SET counted = 0")
+        connection.execute("DELETE FROM tenant_usage")
+
+    await store.database.write(forget)
+    while await store.upkeep.count_some():
+        pass
+    assert await check(store) == expected
+    await store.close()

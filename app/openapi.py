@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.limits import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
 from app.schemas.answers import (
@@ -74,6 +75,7 @@ Schema = dict[str, Any]
 
 _REF: Final = "#/components/schemas/{model}"
 _TEXT: Final[Schema] = {"type": "string"}
+_SOURCE: Final[Schema] = {"type": "string", "enum": list(SOURCES)}
 _SWITCH: Final[Schema] = {"type": "string", "enum": ["true", "false"]}
 _EVENT: Final[Schema] = {"type": "integer", "minimum": 0}
 _ITEMS: Final[dict[str, Schema]] = {
@@ -129,7 +131,12 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/login": Operation(LoginFields, answer=Login),
     "POST /api/logout": Operation(answers=(), status=204),
     "GET /api/conversations": Operation(
-        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT, "archived": _SWITCH},
+        query={
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
+            "cursor": _TEXT,
+            "archived": _SWITCH,
+            "source": _SOURCE,
+        },
         answer=ConversationPage,
     ),
     "POST /api/conversations": Operation(ConversationFields, answer=Conversation, status=201),
@@ -158,6 +165,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},
             "limit": {"type": "integer", "minimum": 1},
+            "source": _SOURCE,
             "cursor": _TEXT,
         },
         answer=Found,

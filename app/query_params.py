@@ -1,8 +1,13 @@
 """What stands behind the `?` of an address, checked."""
 
+from typing import get_args
+
 from starlette.requests import Request
 
+from app.records import ConversationSource
 from engine.errors import InvalidRequestError
+
+SOURCES: tuple[ConversationSource, ...] = get_args(ConversationSource)
 
 
 def whole_number(request: Request, name: str, default: int, *, low: int, high: int) -> int:
@@ -13,6 +18,15 @@ def whole_number(request: Request, name: str, default: int, *, low: int, high: i
     if not (given.isascii() and given.isdigit() and len(given) <= 18 and low <= int(given) <= high):
         raise InvalidRequestError(f"{name} must be a whole number from {low} to {high}", param=name)
     return int(given)
+
+
+def source_of(request: Request) -> ConversationSource:
+    """Return which conversations `source` names: chats of the page if it is left out. Raises InvalidRequestError."""
+    given = request.query_params.get("source", "chat")
+    for source in SOURCES:
+        if given == source:
+            return source
+    raise InvalidRequestError(f"source must be one of {', '.join(SOURCES)}", param="source")
 
 
 def flag(request: Request, name: str) -> bool:

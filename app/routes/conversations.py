@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from app.event_stream import EventStream
 from app.limits import MAX_PAGE
-from app.query_params import flag, whole_number
+from app.query_params import flag, source_of, whole_number
 from app.records import Message
 from app.request_body import read_body
 from app.routes.cursors import parse_place, place_cursor
@@ -22,12 +22,13 @@ DEFAULT_PAGE = 100
 
 
 async def list_conversations(request: Request) -> Response:
-    """A page of them: pinned ones first, then the newest."""
+    """List a page of the conversations of one source: pinned ones first, then the newest."""
     cursor = request.query_params.get("cursor")
     page = await services_of(request).store.conversations.page(
         archived=flag(request, "archived"),
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
         after=parse_place(cursor) if cursor is not None else None,
+        source=source_of(request),
     )
     following = place_cursor(page.following) if page.following is not None else None
     return JSONResponse({"data": [one.to_json() for one in page.conversations], "next_cursor": following})

@@ -5,7 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.limits import MAX_QUERY_LENGTH
-from app.query_params import whole_number
+from app.query_params import source_of, whole_number
 from app.services import services_of
 from app.storage.search import BEYOND_ALL
 from engine.errors import InvalidRequestError
@@ -15,7 +15,7 @@ MOST_FOUND = 100
 
 
 async def search(request: Request) -> Response:
-    """Conversations by their titles (on the first page), and messages; the newest first."""
+    """Find conversations by their titles (on the first page), and messages, the newest first."""
     query = request.query_params.get("q", "")
     if not query.strip():
         raise InvalidRequestError("q is required: the words to look for", param="q")
@@ -24,8 +24,9 @@ async def search(request: Request) -> Response:
     limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MOST_FOUND)
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
     index = services_of(request).store.search
-    messages = await index.messages(query, limit=limit + 1, before=before)
-    titles = await index.titles(query, limit=limit) if before == BEYOND_ALL else []
+    source = source_of(request)
+    messages = await index.messages(query, limit=limit + 1, before=before, source=source)
+    titles = await index.titles(query, limit=limit, source=source) if before == BEYOND_ALL else []
     more = len(messages) > limit
     return JSONResponse(
         {

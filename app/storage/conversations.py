@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.ids import new_id
-from app.records import Conversation
+from app.records import Conversation, ConversationSource
 from app.storage.database import Database
 from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
@@ -52,16 +52,23 @@ class ConversationStore:
 
         return await self._database.write(insert)
 
-    async def page(self, *, archived: bool = False, limit: int = 100, after: Place | None = None) -> Page:
-        """Of the page's own, either the archived ones or the others: pinned ones first, then the newest.
+    async def page(
+        self,
+        *,
+        archived: bool = False,
+        limit: int = 100,
+        after: Place | None = None,
+        source: ConversationSource = "chat",
+    ) -> Page:
+        """Return a page of one source's conversations, archived or not: pinned ones first, then the newest.
 
         after: a place seen before.
         """
         condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
         rows = await self._database.read(
-            f"SELECT * FROM shown_conversation WHERE tenant = ? AND source = 'chat' AND archived = ? {condition} "
+            f"SELECT * FROM shown_conversation WHERE tenant = ? AND source = ? AND archived = ? {condition} "
             "ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
-            (self._tenant, archived, *place, limit + 1),
+            (self._tenant, source, archived, *place, limit + 1),
             tenant=self._tenant,
         )
         found = [conversation_of(row) for row in rows[:limit]]

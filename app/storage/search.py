@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlite3 import Row
 from typing import Any, TypeVar
 
-from app.records import Role
+from app.records import ConversationSource, Role
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.readers import ReadTimeoutError
 from app.storage.search_words import match_expression, tenant_word
@@ -35,14 +35,14 @@ FIND_MESSAGES = """
     CROSS JOIN message ON message.id = message_id
     CROSS JOIN conversation ON conversation.id = message.conversation_id
     WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND source = 'chat' AND conversation.tenant = ?
+      AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 FIND_TITLES = """
     SELECT conversation.id, conversation.title, archived, updated_at
     FROM search_text CROSS JOIN searchable ON number = search_text.rowid
     CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = 'chat' AND conversation.tenant = ?
+    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 BEYOND_ALL = (1 << 63) - 1
@@ -110,16 +110,18 @@ class SearchStore:
         self._tenant = tenant
         self._seconds = seconds
 
-    async def messages(self, query: str, *, limit: int, before: int = BEYOND_ALL) -> list[FoundMessage]:
+    async def messages(
+        self, query: str, *, limit: int, before: int = BEYOND_ALL, source: ConversationSource = "chat"
+    ) -> list[FoundMessage]:
         """Return the messages that contain every word of `query`, the newest first.
 
-        before: the number of the last one seen. Raises SearchTooSlowError.
+        before: the number of the last one seen. source: of their conversations. Raises SearchTooSlowError.
         """
         expression = self.expression("content", query)
         if expression is None:
             return []
         looked_through = min(INDEXED_CHARACTERS, max(LEAST_LOOKED_THROUGH, LOOKED_THROUGH // limit))
-        parameters = (looked_through, expression, before, self._tenant, limit)
+        parameters = (looked_through, expression, before, source, self._tenant, limit)
 
         def find(connection: sqlite3.Connection) -> list[FoundMessage]:
             maker = SnippetMaker(query)
@@ -127,7 +129,7 @@ class SearchStore:
 
         return await self._in_time(find)
 
-    async def titles(self, query: str, *, limit: int) -> list[FoundTitle]:
+    async def titles(self, query: str, *, limit: int, source: ConversationSource = "chat") -> list[FoundTitle]:
         """Return the conversations whose titles contain every word of `query`, the newest titles first.
 
         Raises SearchTooSlowError.
@@ -138,7 +140,7 @@ class SearchStore:
 
         def find(connection: sqlite3.Connection) -> list[FoundTitle]:
             maker = SnippetMaker(query)
-            rows = connection.execute(FIND_TITLES, (expression, self._tenant, limit))
+            rows = connection.execute(FIND_TITLES, (expression, source, self._tenant, limit))
             return [FoundTitle(**_values(row), snippet=maker.snippet(row["title"])) for row in rows]
 
         return await self._in_time(find)

@@ -1,5 +1,6 @@
 """Responses, driven by OpenAI's own client over a real socket."""
 
+import json
 from typing import Any
 
 import aiohttp
@@ -8,6 +9,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseOutputMessage
 
+from tests.integration.conversations_client import error_of, read
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_of, prompt
 from tests.unit.fake_engine import FAILING, WINDOW
 
@@ -250,3 +252,22 @@ async def test_what_does_not_exist_is_not_found(client: AsyncOpenAI) -> None:
             await call
     with pytest.raises(openai.NotFoundError):
         await responses.input_items.list("resp_none")
+
+
+async def test_stored_responses_are_listed_searched_and_deleted(
+    client: AsyncOpenAI, http: aiohttp.ClientSession
+) -> None:
+    first = await client.responses.create(model="fake-1", input="When is high tide?")
+    await client.responses.create(model="fake-1", input="And low tide?", previous_response_id=first.id)
+    await client.responses.create(model="fake-1", input="A tide that is not kept", store=False)
+    assert (await read(http, "/api/conversations"))["data"] == []
+    [listed] = (await read(http, "/api/conversations", source="response"))["data"]
+    assert listed["source"] == "response"
+    assert (await read(http, "/api/search", q="tide"))["messages"] == []
+    found = (await read(http, "/api/search", q="tide", source="response"))["messages"]
+    assert [each["snippet"]["text"] for each in found] == ["And low tide?", "When is high tide?"]
+    tree = await read(http, f"/api/conversations/{listed['id']}/tree")
+    assert first.id.replace("resp_", "msg_") in json.dumps(tree)
+    assert (await http.delete(f"/api/conversations/{listed['id']}")).status == 204
+    assert (await read(http, "/api/conversations", source="response"))["data"] == []
+    assert (await error_of(await http.get("/api/conversations?source=page"), 400))["param"] == "source"

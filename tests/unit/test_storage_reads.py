@@ -100,7 +100,7 @@ async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> N
 
 async def test_search_over_its_time_is_refused_with_words(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.imports.add([imported("conv_1", ["tide"])], duplicates=False)
-    monkeypatch.setattr("app.storage.search.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ?")
+    monkeypatch.setattr("app.storage.search.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ? + ?")
     with pytest.raises(SearchTooSlowError, match="rarer or longer words") as caught:
         await SearchStore(store.database, store.tenant, seconds=0.05).messages("tide", limit=5)
     assert (caught.value.status, caught.value.param) == (422, "q")
@@ -136,7 +136,7 @@ async def search_steps(database: Database, tenant: str, query: str) -> int:
     def find(connection: sqlite3.Connection) -> None:
         connection.set_progress_handler(count, 10)
         expression = SearchStore(database, tenant).expression("content", query)
-        connection.execute(FIND_MESSAGES, (100, expression, 1 << 62, tenant, 20)).fetchall()
+        connection.execute(FIND_MESSAGES, (100, expression, 1 << 62, "chat", tenant, 20)).fetchall()
         connection.set_progress_handler(None, 0)
 
     await database.search(find, tenant=tenant, seconds=600)

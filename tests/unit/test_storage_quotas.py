@@ -53,7 +53,7 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     told = ResponseRecord("m", False, "instructions", None, None, None, {}, tools=[{"name": "f"}])
     responded = replace(responded, parent_id=asked.id)
     await store.runs.begin(Turn(answer=responded, run=record(responded), questions=(asked,), response=told))
-    await store.runs.finish(responded, MessageEnd("ø", "complete", "stop", b"1234", reasoning="hm"))
+    await store.runs.finish(MessageEnd("ø", "complete", "stop", b"1234", reasoning="hm").of(responded))
     await check(store)
     await store.deletions.remove_conversation(fork.id)
     await check(store)
@@ -93,7 +93,7 @@ async def test_answer_that_has_begun_may_exceed_the_limit(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     await store.limits.set(store.tenant, TenantLimits(stored_bytes=1))
-    await store.runs.finish(answer, MessageEnd("Yes.", "complete", "stop", b""))
+    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     assert (await store.messages.get(answer.id)).content == "Yes."
 
 

@@ -54,6 +54,7 @@ class Settings:
     max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: what `EngineConfig` says.
     public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
     chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
+    response_days: age at which stored responses that name no conversation expire; 0 for never.
     redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
     cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
     tls_certificate, tls_key: PEM files with which the server speaks TLS; None for plain HTTP.
@@ -96,6 +97,7 @@ class Settings:
     redis_url: str = field(default="auto", repr=False)
     redis_memory: int = 2 << 30
     chat_titles: str = "model"
+    response_days: int = 30
     no_prefix_cache: bool = False
     tls_certificate: Path | None = None
     tls_key: Path | None = None
@@ -254,6 +256,7 @@ OPTIONS = (
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
     Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
+    Option("response-days", integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"),
     Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
     Option("tls-certificate", any_path, "FILE", "chain of certificates (PEM) to speak TLS with (default: plain HTTP)"),
     Option("tls-key", any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"),

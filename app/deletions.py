@@ -6,22 +6,27 @@ hidden --restore--> shown
 UNDO_SECONDS have to pass on the system's clock and in the time that servers serve: a clock that is set forward empties
 no trash. What waits to be removed is in the store, so another process continues where one has stopped. Nothing is
 removed without an engine, which is what can erase the KV.
+
+Stored responses expire in the same way, `response_days` after they were made.
 """
 
 import asyncio
 import logging
+import math
 import time
 
 from app.engine_host import EngineHost
 from app.kv_erasure import KVErasure
 from app.records import Conversation
 from app.runs import RunRegistry
+from app.storage.removals import Removed
 from app.storage.store import Store
 from app.storage.versions import Versions
 from engine.errors import NotFoundError
 
 UNDO_SECONDS = 600.0
 LOOK_SECONDS = 15.0
+DAY = 86_400.0
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +34,15 @@ logger = logging.getLogger(__name__)
 class Deletions:
     """Ties the store, the runs and the engine together."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure) -> None:
+    def __init__(
+        self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, *, response_days: int = 0
+    ) -> None:
+        """Tie them together. response_days: age at which stored responses expire; 0 for never."""
         self._host = host
         self._store = store
         self._runs = runs
         self._erasure = erasure
+        self._response_days = response_days
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -88,8 +97,28 @@ class Deletions:
     async def remove(self, until: float) -> None:
         """For good, what any tenant hid at that time or before."""
         while (removed := await self._store.deletions.remove_oldest(until)) is not None:
+            self._forget(removed)
+
+    async def remove_expired(self, until: float) -> None:
+        """Remove the responses of all tenants that were made by that time, and end deletions of responses."""
+        while (removed := await self._store.responses.remove_expired(until)) is not None:
+            self._forget(removed)
+
+    async def remove_due(self, elapsed: float) -> None:
+        """Remove everything whose time has come, `elapsed` seconds of serving after the last call."""
+        passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
+        await self.remove(min(passed, time.time() - UNDO_SECONDS))
+        await self.remove_expired(await self._responses_expire())
+
+    def _forget(self, removed: Removed) -> None:
+        if removed.nodes:
             self._runs.forget_prefixes(removed.tenant)
             self._erasure.begin(removed.nodes, removed.tenant)
+
+    async def _responses_expire(self) -> float:
+        """Return the time by which a response was made if it expires now."""
+        days = self._response_days
+        return min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else -math.inf
 
     async def _remove_in_time(self) -> None:
         ticked = time.monotonic()
@@ -97,8 +126,7 @@ class Deletions:
         while True:
             elapsed, ticked = time.monotonic() - ticked, time.monotonic()
             try:
-                passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
-                await self.remove(min(passed, time.time() - UNDO_SECONDS))
+                await self.remove_due(elapsed)
             except Exception:
                 logger.exception("what was deleted could not be removed; it is tried again")
             await asyncio.sleep(LOOK_SECONDS)

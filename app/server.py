@@ -168,7 +168,11 @@ async def _serve(
     tls = TlsContext(files) if files is not None else None
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
     services = await Services.open(
-        settings.database, host, model_titles=settings.chat_titles == "model", demand=demand_of(settings)
+        settings.database,
+        host,
+        model_titles=settings.chat_titles == "model",
+        demand=demand_of(settings),
+        response_days=settings.response_days,
     )
     services.begin()
     if tls is not None:

@@ -76,13 +76,24 @@ class Services:
 
     @classmethod
     async def open(
-        cls, database_path: Path, host: EngineHost, *, model_titles: bool = False, demand: Demand = "once made"
+        cls,
+        database_path: Path,
+        host: EngineHost,
+        *,
+        model_titles: bool = False,
+        demand: Demand = "once made",
+        response_days: int = 0,
     ) -> "Services":
-        """Open the conversations, for whoever has no key. Runs that a former process left unfinished can be followed
-        from then on. demand: whether others must show one. Raises UnusableDatabaseError."""
+        """Open the conversations, for clients without a key.
+
+        Runs that a former process left unfinished can be followed from then on. demand: whether others must show a key.
+        response_days: age at which stored responses expire; 0 for never. Raises UnusableDatabaseError.
+        """
         store = await Store.open(database_path)
         try:
-            return await cls._over(store, host, database_path, model_titles=model_titles, demand=demand)
+            return await cls._over(
+                store, host, database_path, model_titles=model_titles, demand=demand, response_days=response_days
+            )
         except (OutageError, sqlite3.Error) as error:
             await store.close()
             raise UnusableDatabaseError(
@@ -96,7 +107,14 @@ class Services:
 
     @classmethod
     async def _over(
-        cls, store: Store, host: EngineHost, database_path: Path, *, model_titles: bool, demand: Demand
+        cls,
+        store: Store,
+        host: EngineHost,
+        database_path: Path,
+        *,
+        model_titles: bool,
+        demand: Demand,
+        response_days: int,
     ) -> "Services":
         host.storage = store.database.health
         if host.storage.lost is not None:
@@ -115,7 +133,7 @@ class Services:
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        deletions = Deletions(host, store, runs, erasure)
+        deletions = Deletions(host, store, runs, erasure, response_days=response_days)
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns) if model_titles else None
         next_prefixes = NextPrefixes(host, store, turns, erasure)

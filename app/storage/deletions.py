@@ -2,11 +2,10 @@
 
 import sqlite3
 import time
-from dataclasses import dataclass
 
 from app.records import Conversation, Message
 from app.storage.database import Database
-from app.storage.removals import Removal, mark, next_removal, remove
+from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
@@ -34,14 +33,6 @@ OLDEST_CONVERSATION = """
 """
 MARK_BATCH = 500
 """Conversations of a tenant that one transaction hides."""
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """What is gone for good: what tokens it had, with those above it."""
-
-    tenant: str
-    nodes: list[TokenNode]
 
 
 class DeletionStore:

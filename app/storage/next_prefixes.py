@@ -1,8 +1,6 @@
 """What was computed ahead of the next question, so that it can be erased with the answer that it follows."""
 
 import sqlite3
-from collections.abc import Iterable
-from sqlite3 import Row
 
 from app.storage.database import Database
 
@@ -31,13 +29,6 @@ class NextPrefixStore:
             return cursor.rowcount
 
         return await self._database.write(insert, durable=False) > 0
-
-
-def next_prefixes_behind(connection: sqlite3.Connection, message_ids: Iterable[str]) -> list[Row]:
-    """Those behind any of these messages."""
-    ids = list(message_ids)
-    sql = f"{NEXT_PREFIXES} WHERE message_id IN ({', '.join('?' * len(ids))})"
-    return list(connection.execute(sql, ids).fetchall())
 
 
 def forget_next_prefixes(connection: sqlite3.Connection, conversation_id: str) -> None:

@@ -52,6 +52,14 @@ class Removal:
     message_id: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Messages that are gone for good. nodes: their tokens, with those of the messages above them."""
+
+    tenant: str
+    nodes: list[TokenNode]
+
+
 def mark(connection: sqlite3.Connection, removal: Removal) -> None:
     """Begin a removal, inside the transaction of the caller. The conversation or branch is hidden already."""
     connection.execute(

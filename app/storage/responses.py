@@ -7,9 +7,9 @@ from sqlite3 import Row
 
 from app.responses.record import ResponseRecord, message_id_of
 from app.storage.database import Database
-from app.storage.messages import PATH_QUERY
-from app.storage.next_prefixes import next_prefixes_behind
-from app.storage.rows import dump, node_of
+from app.storage.path_ends import mark_path_end, remove_path_end
+from app.storage.removals import Removed
+from app.storage.rows import dump
 from app.token_trails import TokenNode
 from engine.errors import NotFoundError
 
@@ -17,6 +17,16 @@ OWN = (
     "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
     "WHERE message.id = :id AND tenant = :tenant)"
 )
+# Deleted messages and their responses go together, once they can no longer be restored. CROSS JOIN keeps this order, so
+# that nothing is sorted.
+OLDEST_EXPIRING = """
+    SELECT tenant, message_id, created_at FROM response CROSS JOIN shown_message ON shown_message.id = message_id
+    WHERE response.conversation_id IS NULL AND status <> 'in_progress' ORDER BY message_id LIMIT 1
+"""
+BEGUN = """
+    SELECT tenant, message_id FROM path_end JOIN message ON message.id = message_id
+    JOIN conversation ON conversation.id = message.conversation_id LIMIT 1
+"""
 
 
 def insert_response(connection: sqlite3.Connection, message_id: str, record: ResponseRecord) -> None:
@@ -43,8 +53,10 @@ def insert_response(connection: sqlite3.Connection, message_id: str, record: Res
 
 
 class ResponseStore:
-    """Of a tenant. Every method is one transaction or one read; once it has returned, its effect outlives the
-    process."""
+    """The responses of a tenant; `remove_expired` is the server's.
+
+    Every method but the removals is one transaction or one read. Once it has returned, its effect outlives the process.
+    """
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
@@ -73,23 +85,44 @@ class ResponseStore:
         return dict(pairs)
 
     async def delete(self, response_id: str) -> list[TokenNode]:
-        """Remove it, and its messages as far as nothing follows them and no conversation shows them.
+        """Remove a response, and its messages as far as nothing follows them and no conversation shows them.
 
-        Returns what tokens the path to it had, if any of its messages went. Raises NotFoundError.
+        Returns the tokens of the path to it, if any of its messages went. Raises NotFoundError.
         """
         message_id = message_id_of(response_id)
 
-        def remove(connection: sqlite3.Connection) -> list[Row]:
+        def begin(connection: sqlite3.Connection) -> None:
             own = {"id": message_id, "tenant": self._tenant}
-            cursor = connection.execute(f"DELETE FROM response WHERE {OWN}", own)
-            if not cursor.rowcount:
+            if not connection.execute(f"DELETE FROM response WHERE {OWN}", own).rowcount:
                 raise no_response(response_id)
-            path = list(connection.execute(PATH_QUERY, (message_id, self._tenant)).fetchall())
-            ahead = next_prefixes_behind(connection, [row["id"] for row in path])
-            # There is no path to what was hidden meanwhile; it goes in its time.
-            return [*path, *ahead] if path and _prune(connection, path) else []
+            mark_path_end(connection, message_id)
 
-        return [node_of(row) for row in await self._database.write(remove)]
+        await self._database.write(begin)
+        return await remove_path_end(self._database, message_id, self._tenant)
+
+    async def remove_expired(self, until: float) -> Removed | None:
+        """Remove one response of any tenant: one whose removal has begun, or one that was made by that time.
+
+        A response that names a conversation stays as long as the conversation. Returns None if there is nothing to
+        remove.
+        """
+
+        def begin(connection: sqlite3.Connection) -> tuple[str, str] | None:
+            for tenant, message_id in connection.execute(BEGUN).fetchall():
+                return tenant, message_id
+            for tenant, message_id, made_at in connection.execute(OLDEST_EXPIRING).fetchall():
+                if made_at <= until:
+                    connection.execute("DELETE FROM response WHERE message_id = ?", (message_id,))
+                    mark_path_end(connection, message_id)
+                    return tenant, message_id
+            return None
+
+        # A removal that a power cut takes back is due again.
+        found = await self._database.write(begin, durable=False)
+        if found is None:
+            return None
+        tenant, message_id = found
+        return Removed(tenant, await remove_path_end(self._database, message_id, tenant))
 
 
 def _record_of(row: Row) -> ResponseRecord:
@@ -97,28 +130,6 @@ def _record_of(row: Row) -> ResponseRecord:
     values |= {name: json.loads(values[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
     values |= {name: bool(values[name]) for name in ("background", "parallel_tool_calls")}
     return ResponseRecord(**values)
-
-
-def _prune(connection: sqlite3.Connection, path: list[Row]) -> bool:
-    """Delete what is not needed any more from the end of `path`; returns whether anything was."""
-    conversation_id, kept = path[0]["conversation_id"], len(path)
-    while kept:
-        message = {"id": path[kept - 1]["id"], "conversation_id": conversation_id}
-        needed = connection.execute(
-            "SELECT 1 FROM message WHERE parent_id = :id UNION ALL SELECT 1 FROM response WHERE message_id = :id "
-            "UNION ALL SELECT 1 FROM conversation WHERE id = :conversation_id AND head_id = :id LIMIT 1",
-            message,
-        ).fetchall()
-        if list(needed):
-            break
-        connection.execute("DELETE FROM message WHERE id = :id", message)
-        kept -= 1
-    connection.execute(
-        "DELETE FROM conversation WHERE id = ? AND source = 'response' "
-        "AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id)",
-        (conversation_id,),
-    )
-    return kept < len(path)
 
 
 def no_response(response_id: str) -> NotFoundError:

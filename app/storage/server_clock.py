@@ -12,6 +12,7 @@ import sqlite3
 from app.storage.database import Database
 
 STEP_SECONDS = 1e-6
+HOUR = 3600
 
 
 def act_at(connection: sqlite3.Connection, now: float) -> float:
@@ -39,6 +40,11 @@ class ServedTime:
             [[first, last]] = connection.execute("SELECT min(served), max(served) FROM served_tick").fetchall()
             served = (last or 0.0) + elapsed
             connection.execute("INSERT OR REPLACE INTO served_tick(served, wall) VALUES (?, ?)", (served, wall))
+            connection.execute(
+                "INSERT INTO served_hour(hour, wall) VALUES (?, ?) "
+                "ON CONFLICT(hour) DO UPDATE SET wall = min(wall, excluded.wall)",
+                (served // HOUR, wall),
+            )
             if first is None or served - first < window:
                 return -math.inf
             # The last one before the window began stays: an event just behind it has a later time.
@@ -50,3 +56,16 @@ class ServedTime:
             return float(earliest)
 
         return await self._database.write(note, durable=False)
+
+    async def days_ago(self, days: int) -> float:
+        """Return a time of the system's clock: all that happened by then happened before the last `days` of serving.
+
+        The log of hours answers, so the time may be up to two hours earlier than it need be; -inf until servers have
+        served for so long.
+        """
+        [row] = await self._database.read(
+            "SELECT min(wall) AS earliest FROM served_hour WHERE hour >= (SELECT max(hour) FROM served_hour "
+            "WHERE hour < (SELECT max(hour) FROM served_hour) - ?)",
+            (days * 24,),
+        )
+        return float(row["earliest"]) if row["earliest"] is not None else -math.inf

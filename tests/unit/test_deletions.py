@@ -21,9 +21,9 @@ from tests.unit.fake_engine import FakeEngine
 
 
 @asynccontextmanager
-async def serving(path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+async def serving(path: Path, engine: FakeEngine, *, response_days: int = 0) -> AsyncIterator[Services]:
     host = EngineHost()
-    services = await Services.open(path / "conversations.db", host)
+    services = await Services.open(path / "conversations.db", host, response_days=response_days)
     await engine.start()
     host.ready(engine, "identity")
     yield services

@@ -1,0 +1,95 @@
+"""Removal of messages that no response needs any more, from the end of their path up, in batches.
+
+A row of `path_end` names the message with which to continue. Each batch decides for itself what is unneeded, so a
+message that gained a follower in between stays, and a process that ends in between leaves the rest to the next one.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from functools import partial
+
+from app.storage.database import Database
+from app.storage.next_prefixes import NEXT_PREFIXES
+from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS
+from app.storage.rows import node_of
+from app.token_trails import TokenNode
+
+PATH = """
+    WITH RECURSIVE path(id, parent_id) AS (
+      SELECT id, parent_id FROM message WHERE id = :id
+      UNION ALL SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
+"""
+PATH_NODES = f"{PATH} SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM path)"
+PATH_NEXT_PREFIXES = f"{PATH} {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM path)"
+
+_HAS_NO_USE = """
+    NOT EXISTS (SELECT 1 FROM response WHERE message_id = message.id)
+    AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = message.conversation_id AND head_id = message.id)
+"""
+# A queue: each message comes before the one that it follows.
+UNNEEDED = f"""
+    WITH RECURSIVE unneeded(id, parent_id, conversation_id) AS (
+      SELECT id, parent_id, conversation_id FROM message
+      WHERE id = :id AND NOT EXISTS (SELECT 1 FROM message AS next WHERE next.parent_id = :id) AND {_HAS_NO_USE}
+      UNION ALL
+      SELECT message.id, message.parent_id, message.conversation_id
+      FROM unneeded JOIN message ON message.id = unneeded.parent_id
+      WHERE {_HAS_NO_USE} AND NOT EXISTS (
+        SELECT 1 FROM message AS next WHERE next.parent_id = message.id AND next.id <> unneeded.id)
+      LIMIT :most)
+    SELECT id, parent_id, conversation_id FROM unneeded
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Messages that are gone. above: the message that they followed, where the next batch begins; None for none."""
+
+    removed: list[str]
+    above: str | None
+
+
+def mark_path_end(connection: sqlite3.Connection, message_id: str) -> None:
+    """Note that a message may have become unneeded, inside the transaction of the caller.
+
+    A deleted message stays: it can be restored, or is removed in its time.
+    """
+    connection.execute(
+        "INSERT OR IGNORE INTO path_end(message_id) SELECT id FROM shown_message WHERE id = ?", (message_id,)
+    )
+
+
+async def remove_path_end(database: Database, message_id: str, tenant: str) -> list[TokenNode]:
+    """Remove what was marked with all above it that nothing else needs; returns the tokens of the whole path.
+
+    Returns nothing if everything is needed.
+    """
+    given = {"id": message_id}
+    path = await database.read_as(node_of, PATH_NODES, given, tenant=tenant)
+    ahead = await database.read_as(node_of, PATH_NEXT_PREFIXES, given, tenant=tenant)
+    removed, end = set[str](), message_id
+    while True:
+        batch = await database.write(partial(_remove_batch, message_id=end), durable=False)
+        removed.update(batch.removed)
+        if batch.above is None:
+            break
+        end = batch.above
+    return [*path, *(node for node in ahead if node.parent_id in removed)] if removed else []
+
+
+def _remove_batch(connection: sqlite3.Connection, message_id: str) -> _Batch:
+    rows = connection.execute(UNNEEDED, {"id": message_id, "most": BATCH_MESSAGES}).fetchall()
+    was_marked = connection.execute("DELETE FROM path_end WHERE message_id = ?", (message_id,)).rowcount
+    if not (rows and was_marked):
+        return _Batch([], None)
+    ids, above, conversation_id = [row["id"] for row in rows], rows[-1]["parent_id"], rows[-1]["conversation_id"]
+    connection.execute(f"DELETE FROM message WHERE id IN ({', '.join('?' * len(ids))})", ids)
+    if above is None:
+        connection.execute(
+            "DELETE FROM conversation WHERE id = ? AND source = 'response' "
+            "AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id)",
+            (conversation_id,),
+        )
+    else:
+        connection.execute("INSERT OR IGNORE INTO path_end(message_id) VALUES (?)", (above,))
+    return _Batch(ids, above)

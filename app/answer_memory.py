@@ -2,17 +2,21 @@
 
 Writing comes behind, in batches: a server that is killed forgets the answers of its last moment, which costs computing
 them again. So does a store that fails.
+
+Memory and store are divided among the tenants by weight: a tenant with many answers pushes out its own, and may use the
+room that others leave.
 """
 
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from math import inf
 
 from app.storage.answers import AnswerStore, SealedAnswer
+from cache_tiers.owned_keys import OwnedKeys
+from cache_tiers.owners import Owners
 from cache_tiers.store import REDIS_TTL_SECONDS
 
 HOT_BYTES = 32 << 20
@@ -32,32 +36,42 @@ logger = logging.getLogger(__name__)
 
 
 class AnswerMemory:
-    """Owner of what is hot and of what is not written yet. hot_bytes: how much the former is now."""
+    """Owner of what is hot and of what is not written yet. owners: names and weights of the tenants."""
 
     def __init__(
         self,
         store: AnswerStore,
+        owners: Owners,
         *,
         hot_bytes: int = HOT_BYTES,
         max_bytes: int = MAX_BYTES,
         save_seconds: float = SAVE_SECONDS,
     ) -> None:
-        """hot_bytes: of what is held here at most, max_bytes: in the store. save_seconds: between two writes."""
+        """Begin with what is in the store.
+
+        hot_bytes: size of the answers held here, at most. max_bytes: the same in the store. save_seconds: time between
+        two writes.
+        """
+        self.owners = owners
         self._store = store
         self._max_hot_bytes = hot_bytes
         self._max_bytes = max_bytes
         self._save_seconds = save_seconds
-        self._hot: OrderedDict[bytes, SealedAnswer] = OrderedDict()
-        self.hot_bytes = 0
+        self._hot: OwnedKeys[bytes, SealedAnswer] = OwnedKeys(owners)
         self._new: dict[bytes, SealedAnswer] = {}
         self._used: dict[bytes, float] = {}
         self._saver: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self._trimmed = -inf
 
+    @property
+    def hot_bytes(self) -> int:
+        """The size of the answers held here."""
+        return self._hot.size
+
     async def find(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
         """Those that are remembered. names: of the answers of one conversation, the first one first."""
-        found = {name: self._hot[name] for name in names if name in self._hot}
+        found = {name: hot for name in names if (hot := self._hot.get(name)) is not None}
         if len(found) < len(names):
             found |= await self._stored([name for name in names if name not in found])
         now = time.time()
@@ -95,12 +109,9 @@ class AnswerMemory:
         self._warm(name, answer)
 
     def _warm(self, name: bytes, answer: SealedAnswer) -> None:
-        before = self._hot.pop(name, None)
-        self.hot_bytes += len(answer.sealed) - (len(before.sealed) if before is not None else 0)
-        self._hot[name] = answer
-        while self.hot_bytes > self._max_hot_bytes:
-            _, coldest = self._hot.popitem(last=False)
-            self.hot_bytes -= len(coldest.sealed)
+        self._hot.put(name, answer, len(answer.sealed))
+        while self._hot.size > self._max_hot_bytes:
+            self._hot.pop(self._hot.next_to_go())
 
     def _write_soon(self) -> None:
         if self._saver is None or self._saver.done():
@@ -123,4 +134,6 @@ class AnswerMemory:
         now = time.time()
         if now - self._trimmed > TRIM_SECONDS:
             self._trimmed = now
-            await self._store.trim(unused_since=now - MAX_AGE_SECONDS, max_bytes=self._max_bytes)
+            await self._store.trim(
+                unused_since=now - MAX_AGE_SECONDS, max_bytes=self._max_bytes, weight=self.owners.weight
+            )

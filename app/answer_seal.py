@@ -17,9 +17,10 @@ from hashlib import blake2b
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
+from cache_tiers.block_key import owner_with
 from models.pangu.chat_format import Message
 
-NAME_BYTES = 16
+DIGEST_BYTES = 16
 KEY_BYTES = 32
 TAG_BYTES = 16
 NO_TAG = bytes(TAG_BYTES)
@@ -38,7 +39,10 @@ class KnownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """Of one answer after everything that was said before it. name: where it is kept, which tells nothing."""
+    """The seal of one answer after everything that was said before it.
+
+    name: where the answer is kept: its owner, then a digest. Neither reveals anything of what was said.
+    """
 
     name: bytes
     key: bytes
@@ -59,12 +63,14 @@ class Seal:
 class Dialogue:
     """A running hash over messages, in the order in which they are said. salt: up to 64 secret bytes.
 
-    prompt_identity: names tokenizer and template. Messages become other ids under another one.
+    prompt_identity: names tokenizer and template. Messages become other ids under another one. owner: of the answers,
+    the same as that of the tenant's KV.
     """
 
     def __init__(self, salt: bytes, prompt_identity: str) -> None:
+        self.owner = owner_with(salt)
         self._said = blake2b(
-            prompt_identity.encode(), key=salt, digest_size=NAME_BYTES + KEY_BYTES, person=b"ebb-answers"
+            prompt_identity.encode(), key=salt, digest_size=DIGEST_BYTES + KEY_BYTES, person=b"ebb-answers"
         )
 
     def say(self, message: Message) -> None:
@@ -80,9 +86,9 @@ class Dialogue:
 
     @property
     def seal(self) -> Seal:
-        """Of the answer that was said last."""
+        """The seal of the answer that was said last."""
         digest = self._said.digest()
-        return Seal(digest[:NAME_BYTES], digest[NAME_BYTES:])
+        return Seal(self.owner + digest[:DIGEST_BYTES], digest[DIGEST_BYTES:])
 
     def followed_by(self, message: Message) -> "Dialogue":
         """Another one, with a message more."""

@@ -173,6 +173,7 @@ async def _serve(
         model_titles=settings.chat_titles == "model",
         demand=demand_of(settings),
         response_days=settings.response_days,
+        tenant_weights=settings.tenant_weights,
     )
     services.begin()
     if tls is not None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from app.tenant_gate import TenantGates
 from app.title_maker import TitleMaker
 from app.turns import Turns
 from app.use_keeper import UseKeeper
+from cache_tiers.owners import Owners
 from engine.errors import OutageError
 
 JOIN_SECONDS = 5.0
@@ -83,16 +85,24 @@ class Services:
         model_titles: bool = False,
         demand: Demand = "once made",
         response_days: int = 0,
+        tenant_weights: Mapping[str, float] | None = None,
     ) -> "Services":
         """Open the conversations, for clients without a key.
 
         Runs that a former process left unfinished can be followed from then on. demand: whether others must show a key.
-        response_days: age at which stored responses expire; 0 for never. Raises UnusableDatabaseError.
+        response_days: age at which stored responses expire; 0 for never. tenant_weights: shares of the room for
+        remembered answers. Raises UnusableDatabaseError.
         """
         store = await Store.open(database_path)
         try:
             return await cls._over(
-                store, host, database_path, model_titles=model_titles, demand=demand, response_days=response_days
+                store,
+                host,
+                database_path,
+                model_titles=model_titles,
+                demand=demand,
+                response_days=response_days,
+                tenant_weights=tenant_weights,
             )
         except (OutageError, sqlite3.Error) as error:
             await store.close()
@@ -115,6 +125,7 @@ class Services:
         model_titles: bool,
         demand: Demand,
         response_days: int,
+        tenant_weights: Mapping[str, float] | None,
     ) -> "Services":
         host.storage = store.database.health
         if host.storage.lost is not None:
@@ -137,7 +148,7 @@ class Services:
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns) if model_titles else None
         next_prefixes = NextPrefixes(host, store, turns, erasure)
-        answers = AnswerMemory(store.answers)
+        answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate)

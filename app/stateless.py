@@ -89,6 +89,7 @@ class WholePrompts:
             InvalidRequestError: too long, or the template refuses the messages.
         """
         dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
+        self._memory.owners.note(dialogue.owner, gate.tenant)
         is_long = size_of(messages) >= LONG_TEXT
         seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}

@@ -15,6 +15,7 @@ from app.tenant_gate import TenantGates
 from app.tenant_limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
+from cache_tiers.owners import Owners
 from models.pangu.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 
@@ -62,7 +63,7 @@ async def measure_making(path: Path, folder: Path) -> Making:
     store = await Store.open(folder / "stateless.db")
 
     def prompts() -> tuple[WholePrompts, AnswerMemory]:
-        memory = AnswerMemory(store.answers)
+        memory = AnswerMemory(store.answers, Owners())
         return WholePrompts(EngineHost(prompt_identity="bench"), memory), memory
 
     gates = TenantGates(lambda _: NO_LIMITS, time.monotonic)

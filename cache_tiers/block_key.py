@@ -45,7 +45,7 @@ class KeyNamespace:
     @property
     def owner(self) -> Owner:
         """The owner of every block in this namespace: the same in all namespaces with this salt."""
-        return Owner(hashlib.sha256(b"ebb-kv-owner" + self.tenant_salt).digest()[:OWNER_BYTES])
+        return owner_with(self.tenant_salt)
 
     def root(self) -> BlockKey:
         """Return the parent of every first block."""
@@ -57,6 +57,11 @@ class KeyNamespace:
             raw = value if isinstance(value, bytes) else str(value).encode()
             digest.update(struct.pack("<Q", len(raw)) + raw)
         return digest.digest()
+
+
+def owner_with(salt: bytes) -> Owner:
+    """Return the owner of everything that a tenant with this salt leaves."""
+    return Owner(hashlib.sha256(b"ebb-kv-owner" + salt).digest()[:OWNER_BYTES])
 
 
 def owner_of(key: bytes) -> Owner:

@@ -1,10 +1,31 @@
-"""Sealed answers of clients that send whole conversations, by name. What was not used for long goes."""
+"""Sealed answers of clients that send whole conversations, by name: a tenant's share of the room is its own.
+
+A name opens with its owner, which has a column of its own here. Rows are removed in short transactions.
+"""
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from app.storage.database import Database
+from cache_tiers.block_key import OWNER_BYTES, Owner, owner_of
+from engine.scheduling.division import fair_shares
+
+BATCH_ROWS: Final = 500
+FILLED_PART: Final = 0.9
+"""Part of the room that a trim leaves in use, so that trims are rare."""
+
+SIZES = """
+    SELECT owner, coalesce(sum(nbytes) FILTER (WHERE used_at >= ?), 0) AS nbytes, min(used_at) AS oldest
+    FROM answer GROUP BY owner
+"""
+# Rows of an owner that do not fit, counted from the last used one.
+NEWEST_OVER = """
+    SELECT max(used_at) AS newest FROM (
+      SELECT used_at, sum(nbytes) OVER (ORDER BY used_at DESC) AS total FROM answer WHERE owner = ?)
+    WHERE total > ?
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,38 +43,63 @@ class AnswerStore:
         self._database = database
 
     async def find(self, names: Collection[bytes]) -> dict[bytes, SealedAnswer]:
-        """Those that there are."""
+        """Read the answers that have one of these names."""
+        by_digest = {_digest(name): name for name in names}
         rows = await self._database.read(
-            f"SELECT name, sealed, used_at FROM answer WHERE name IN ({', '.join('?' * len(names))})", names
+            f"SELECT name, sealed, used_at FROM answer WHERE name IN ({', '.join('?' * len(by_digest))})",
+            list(by_digest),
         )
-        return {row["name"]: SealedAnswer(row["sealed"], row["used_at"]) for row in rows}
+        return {by_digest[row["name"]]: SealedAnswer(row["sealed"], row["used_at"]) for row in rows}
 
     async def save(self, new: Mapping[bytes, SealedAnswer], used: Mapping[bytes, float]) -> None:
-        """Add or replace the new ones; note when others were used."""
+        """Add or replace the new answers, and note when others were used."""
+        rows = [
+            (_digest(name), owner_of(name), answer.sealed, len(answer.sealed), answer.used_at)
+            for name, answer in new.items()
+        ]
+        uses = [(when, owner_of(name), _digest(name)) for name, when in used.items()]
 
         def write(connection: sqlite3.Connection) -> None:
             connection.executemany(
-                "INSERT OR REPLACE INTO answer(name, sealed, nbytes, used_at) VALUES (?, ?, ?, ?)",
-                [(name, answer.sealed, len(answer.sealed), answer.used_at) for name, answer in new.items()],
+                "INSERT OR REPLACE INTO answer(name, owner, sealed, nbytes, used_at) VALUES (?, ?, ?, ?, ?)", rows
             )
-            connection.executemany(
-                "UPDATE answer SET used_at = ? WHERE name = ?", [(when, name) for name, when in used.items()]
-            )
+            connection.executemany("UPDATE answer SET used_at = ?, owner = ? WHERE name = ?", uses)
 
         await self._database.write(write, durable=False)
 
-    async def trim(self, *, unused_since: float, max_bytes: int) -> None:
-        """Remove what was last used before that time, then what was used longest ago while the rest is too large."""
+    async def trim(self, *, unused_since: float, max_bytes: int, weight: Callable[[Owner], float]) -> None:
+        """Remove answers that were last used before that time, then the ones that are too many.
 
-        def remove(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM answer WHERE used_at < ?", (unused_since,))
-            [(nbytes,)] = connection.execute("SELECT total(nbytes) FROM answer").fetchall()
-            if nbytes > max_bytes:
-                # Some more than needed, so that this is rare.
-                connection.execute(
-                    "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM (SELECT rowid, sum(nbytes) OVER "
-                    "(ORDER BY used_at DESC) AS kept FROM answer) WHERE kept > ?)",
-                    (max_bytes * 9 // 10,),
-                )
+        Nothing more is removed while all of them fit. Else each owner keeps its share by weight, of which it loses the
+        longest unused; what one owner leaves of its share is the others'.
+        """
+        held = dict[Owner, int]()
+        for row in await self._database.read(SIZES, (unused_since,)):
+            owner = Owner(row["owner"])
+            held[owner] = row["nbytes"]
+            if row["oldest"] < unused_since:
+                await self._remove(owner, unused_since)
+        if sum(held.values()) <= max_bytes:
+            return
+        for owner, share in fair_shares(int(max_bytes * FILLED_PART), held, weight).items():
+            if held[owner] > share:
+                [row] = await self._database.read(NEWEST_OVER, (owner, share))
+                await self._remove(owner, row["newest"])
 
-        await self._database.write(remove, durable=False)
+    async def _remove(self, owner: Owner, until: float | None) -> None:
+        """Remove the answers of `owner` that were last used by that time; None removes nothing."""
+
+        def remove(connection: sqlite3.Connection) -> int:
+            return connection.execute(
+                "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM answer WHERE owner = ? AND used_at <= ? "
+                "ORDER BY used_at LIMIT ?)",
+                (owner, until, BATCH_ROWS),
+            ).rowcount
+
+        while await self._database.write(remove, durable=False) == BATCH_ROWS:
+            pass
+
+
+def _digest(name: bytes) -> bytes:
+    """Return a name without its owner."""
+    return name[OWNER_BYTES:]

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,12 @@ def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -
     return chunks
 
 
-def fair_shares(room: int, wanted: Mapping[str, int], weight: Callable[[str], float]) -> dict[str, int]:
+def fair_shares(room: int, wanted: Mapping[K, int], weight: Callable[[K], float]) -> dict[K, int]:
     """Share `room` by weight, no tenant getting more than it wants: what one leaves is shared by the others.
 
     This is weighted max-min fairness, computed by serving tenants in the order in which they are satisfied.
     """
-    shares: dict[str, int] = {}
+    shares: dict[K, int] = {}
     weights = {tenant: weight(tenant) for tenant in wanted}
     left, weight_left = room, sum(weights.values())
     for tenant in sorted(wanted, key=lambda tenant: wanted[tenant] / weights[tenant]):

@@ -1,16 +1,32 @@
 """What is remembered of answers, on a real SQLite file."""
 
+import sqlite3
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from app.answer_memory import MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
+from app.storage import answers
 from app.storage.answers import SealedAnswer
+from app.storage.database import Database
 from app.storage.store import Store
+from cache_tiers.block_key import Owner
+from cache_tiers.owners import Owners
 
-ONE, TWO, THREE = b"1" * 16, b"2" * 16, b"3" * 16
+QUIET, LOUD = Owner(b"quiet..."), Owner(b"loud....")
+MANY = 400
+T = TypeVar("T")
+
+
+def name(number: int, owner: Owner = QUIET) -> bytes:
+    """Name an answer of an owner. Digests of different tenants differ, since salts are part of them."""
+    return owner + owner + number.to_bytes(8, "big")
+
+
+ONE, TWO, THREE = name(1), name(2), name(3)
 
 
 @pytest.fixture
@@ -25,29 +41,29 @@ async def stored(store: Store) -> dict[bytes, SealedAnswer]:
 
 
 async def test_what_is_kept_is_found_at_once_and_by_the_next_process(store: Store) -> None:
-    memory = AnswerMemory(store.answers)
+    memory = AnswerMemory(store.answers, Owners())
     memory.keep(ONE, b"one")
     assert await memory.find([ONE, TWO]) == {ONE: b"one"}
     memory.keep(TWO, b"two")
     memory.keep(TWO, b"another two")
     await memory.stop()
-    later = AnswerMemory(store.answers)
+    later = AnswerMemory(store.answers, Owners())
     assert await later.find([ONE, TWO, THREE]) == {ONE: b"one", TWO: b"another two"}
 
 
 async def test_what_is_not_hot_any_more_is_found_in_the_store(store: Store) -> None:
-    memory = AnswerMemory(store.answers, hot_bytes=250, save_seconds=0)
-    for name in (ONE, TWO, THREE):
-        memory.keep(name, name * 6)
+    memory = AnswerMemory(store.answers, Owners(), hot_bytes=250, save_seconds=0)
+    for each in (ONE, TWO, THREE):
+        memory.keep(each, each * 4)
     await memory.stop()
     assert memory.hot_bytes <= 250
-    assert await memory.find([ONE, TWO, THREE]) == {name: name * 6 for name in (ONE, TWO, THREE)}
+    assert await memory.find([ONE, TWO, THREE]) == {each: each * 4 for each in (ONE, TWO, THREE)}
     assert memory.hot_bytes <= 250
 
 
 async def test_a_store_that_cannot_be_read_or_written_costs_no_answer(store: Store) -> None:
     await store.database.write(lambda connection: connection.execute("DROP TABLE answer"))
-    memory = AnswerMemory(store.answers)
+    memory = AnswerMemory(store.answers, Owners())
     memory.keep(ONE, b"one")
     assert await memory.find([ONE, TWO]) == {ONE: b"one"}
     await memory.stop()
@@ -58,7 +74,7 @@ async def test_those_that_nobody_used_for_long_go_and_those_that_were_used_stay(
     old = time.time() - MAX_AGE_SECONDS - 5
     soon = SealedAnswer(b"in use", old + 10)
     await store.answers.save({ONE: SealedAnswer(b"old", old), TWO: soon}, {})
-    memory = AnswerMemory(store.answers)
+    memory = AnswerMemory(store.answers, Owners())
     assert await memory.find([TWO]) == {TWO: b"in use"}
     memory.keep(THREE, b"new")
     await memory.stop()
@@ -70,9 +86,89 @@ async def test_those_that_nobody_used_for_long_go_and_those_that_were_used_stay(
 async def test_of_too_much_what_was_used_longest_ago_goes(store: Store) -> None:
     now = time.time()
     await store.answers.save(
-        {name: SealedAnswer(b"x" * 100, now + at) for at, name in enumerate((TWO, ONE, THREE))}, {}
+        {each: SealedAnswer(b"x" * 100, now + at) for at, each in enumerate((TWO, ONE, THREE))}, {}
     )
-    await store.answers.trim(unused_since=0, max_bytes=300)
+    await store.answers.trim(unused_since=0, max_bytes=300, weight=Owners().weight)
     assert set(await stored(store)) == {ONE, TWO, THREE}
-    await store.answers.trim(unused_since=0, max_bytes=299)
+    await store.answers.trim(unused_since=0, max_bytes=299, weight=Owners().weight)
     assert set(await stored(store)) == {ONE, THREE}
+
+
+async def found(store: Store, owner: Owner, count: int = MANY) -> int:
+    """Count the first answers of an owner that the store still has."""
+    return len(await store.answers.find([name(number, owner) for number in range(count)]))
+
+
+async def fill(store: Store, owner: Owner, count: int, used_at: float) -> None:
+    """Store answers of 100 bytes, each used a little after the one before."""
+    sealed = {name(number, owner): SealedAnswer(b"x" * 100, used_at + number / 1e3) for number in range(count)}
+    await store.answers.save(sealed, {})
+
+
+async def test_flood_of_one_tenant_leaves_hot_answers_of_another(store: Store) -> None:
+    memory = AnswerMemory(store.answers, Owners(), hot_bytes=4_000)
+    await store.database.write(lambda connection: connection.execute("DROP TABLE answer"))
+    for number in range(10):
+        memory.keep(name(number), b"x" * 100)
+    for number in range(MANY):
+        memory.keep(name(number, LOUD), b"x" * 100)
+    assert len(await memory.find([name(number) for number in range(10)])) == 10
+    assert memory.hot_bytes == 4_000
+    await memory.stop()
+
+
+async def test_flood_of_one_tenant_leaves_stored_answers_of_another(store: Store) -> None:
+    await fill(store, QUIET, 40, 1_000.0)
+    await fill(store, LOUD, MANY, 2_000.0)
+    await store.answers.trim(unused_since=0, max_bytes=10_000, weight=Owners().weight)
+    assert await found(store, QUIET) == 40
+    assert await found(store, LOUD) == 50
+    newest = [name(number, LOUD) for number in range(MANY - 50, MANY)]
+    assert len(await store.answers.find(newest)) == 50
+
+
+@pytest.mark.parametrize(("weights", "quiet", "loud"), [({}, 45, 45), ({"loud": 2.0}, 30, 60)])
+async def test_full_store_is_divided_by_weight(store: Store, weights: dict[str, float], quiet: int, loud: int) -> None:
+    owners = Owners(weights)
+    owners.note(LOUD, "loud")
+    await fill(store, QUIET, 100, 1_000.0)
+    await fill(store, LOUD, 100, 2_000.0)
+    await store.answers.trim(unused_since=0, max_bytes=10_000, weight=owners.weight)
+    assert (await found(store, QUIET), await found(store, LOUD)) == (quiet, loud)
+
+
+async def test_tenant_uses_the_room_that_others_leave(store: Store) -> None:
+    await fill(store, QUIET, 1, 1_000.0)
+    await fill(store, LOUD, 99, 2_000.0)
+    await store.answers.trim(unused_since=0, max_bytes=10_000, weight=Owners().weight)
+    assert await found(store, LOUD) == 99
+
+
+async def test_answers_leave_in_short_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "BATCH_ROWS", 7)
+    await fill(store, LOUD, 50, 1_000.0)
+    removed, write = list[int](), Database.write
+
+    async def counted(database: Database, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
+        def counting(connection: sqlite3.Connection) -> T:
+            before = connection.total_changes
+            result = work(connection)
+            removed.append(connection.total_changes - before)
+            return result
+
+        return await write(database, counting, durable=durable)
+
+    monkeypatch.setattr(Database, "write", counted)
+    await store.answers.trim(unused_since=2_000.0, max_bytes=10_000, weight=Owners().weight)
+    assert removed == [7] * 7 + [1]
+
+
+async def test_answer_without_owner_is_found_and_gains_one_by_use(store: Store) -> None:
+    old = time.time() - 2 * USE_SECONDS
+    await store.answers.save({ONE: SealedAnswer(b"one", old)}, {})
+    await store.database.write(lambda connection: connection.execute("UPDATE answer SET owner = x''"))
+    memory = AnswerMemory(store.answers, Owners())
+    assert await memory.find([ONE]) == {ONE: b"one"}
+    await memory.stop()
+    [row] = await store.database.read("SELECT owner FROM answer")
+    assert row["owner"] == QUIET

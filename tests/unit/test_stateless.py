@@ -20,6 +20,7 @@ from app.storage.store import Store
 from app.tenant_gate import TenantGate, TenantGates
 from app.tenant_limits import NO_LIMITS
 from app.token_history import pack_ids
+from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
 from models.errors import ChatFormatError
 from models.pangu.chat_format import Message
@@ -57,7 +58,7 @@ async def chats_in(folder: Path) -> AsyncIterator[Chats]:
     engine, host = FakeEngine(), EngineHost()
     host.ready(engine, "identity")
     store = await Store.open(folder / "conversations.db")
-    memory = AnswerMemory(store.answers, save_seconds=0)
+    memory = AnswerMemory(store.answers, Owners(), save_seconds=0)
     try:
         yield Chats(engine, WholePrompts(host, memory), memory)
     finally:
@@ -88,6 +89,13 @@ async def test_the_next_prompt_begins_with_the_prompt_and_the_answer_before_it(c
         assert text_of(prompt.ids) == text_of(FakeChatFormat().render(messages))
         before = await chats.answered(*messages)
         messages += [said(), user(str(turn))]
+
+
+async def test_answers_count_for_the_tenant_of_the_prompt(chats: Chats) -> None:
+    prompt = await chats.prompt(user("one"), tenant="bob")
+    owner = prompt.dialogue.owner
+    assert chats.memory.owners.name(owner) == "bob"
+    assert prompt.dialogue.followed_by(said()).seal.name.startswith(owner)
 
 
 @pytest.mark.parametrize("changed", [" w0 w", " w0 w1 and more", " w0 w1\n", "w0 w1"])

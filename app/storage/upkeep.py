@@ -1,7 +1,7 @@
 """Work on the file that no request waits for: done in batches, each a short transaction, while the server serves.
 
 - `index`: messages that were there before schema 12 enter the search index, the newest first.
-- `count`: conversations that were there before schema 14 enter the number of bytes that their tenant stores.
+- `count`: conversations that were there before schema 16 enter the number of bytes that their tenant stores.
 - `purge`: words of removed messages leave the search index. FTS5 marks them as deleted, and drops them only when it
   merges the parts of the index that hold them. The free pages are zeros already (`secure_delete`).
 

@@ -14,6 +14,7 @@ from app.openai_shapes import ChatShape
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.outputs import RequestOutput
+from engine.scheduling.scheduler import Scheduler
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
@@ -232,13 +233,14 @@ async def test_streams_survive_defect_in_scheduler(
 async def test_engine_that_gives_up_ends_streams_as_stop_does(
     server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def defect() -> None:
+    def defect(_: Scheduler) -> None:
         raise Panic("made by the test")
 
     async with aiohttp.ClientSession(server.url) as session:
         async with session.post("/v1/chat/completions", json=body(1, 2000)) as response:
             await response.content.readline()
-            monkeypatch.setattr(server.engine._engine.core.scheduler, "schedule", defect)
+            # Every scheduler that replaces the first one has the defect too.
+            monkeypatch.setattr(Scheduler, "schedule", defect)
             events = (await response.content.read()).decode()
         await asyncio.wait_for(server.engine.gave_up.wait(), 60)
         assert "server_restart" in events

@@ -423,7 +423,8 @@ class FakeEngine:
         kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)
         usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
         retry_after = 7 if reason == "queue_timeout" else None
-        self._put(stream, RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after, stop_string))
+        last = RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after, stop_string=stop_string)
+        self._put(stream, last)
 
     def _cached(self, stream: FakeStream) -> int:
         """Tokens of the prompt that some earlier request had at the same places."""

@@ -38,6 +38,7 @@ class TlsDoor(asyncio.Protocol):
         self._http = HttpProtocol(config, server_state, app_state, _loop, connections=connections)
         self._transport: asyncio.Transport | None = None
         self._shaking: asyncio.Task[None] | None = None
+        self._hello = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin the handshake (asyncio)."""
@@ -45,6 +46,10 @@ class TlsDoor(asyncio.Protocol):
         self._server_state.connections.add(self)  # type: ignore[arg-type]
         self._connections.opened(self)
         self._shaking = self._loop.create_task(self._shake(transport), name="tls-handshake")
+
+    def data_received(self, data: bytes) -> None:
+        """Keep bytes that come before the handshake's own protocol reads (asyncio)."""
+        self._hello += data
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Forget the connection, which ended before its handshake began (asyncio)."""
@@ -70,11 +75,19 @@ class TlsDoor(asyncio.Protocol):
 
     async def _shake(self, transport: asyncio.Transport) -> None:
         early = _Early()
-        try:
-            secured = await self._loop.start_tls(
+        shaking = self._loop.create_task(
+            self._loop.start_tls(
                 transport, early, self._tls.context, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
             )
-        except (OSError, TimeoutError, asyncio.CancelledError):
+        )
+        try:
+            # Until that task has run once, the loop gives what it reads to this protocol.
+            await asyncio.sleep(0)
+            if (handshake := transport.get_protocol()) is not self:
+                _feed(handshake, bytes(self._hello))
+            secured = await shaking
+        # RuntimeError: the transport was closed before its handshake began.
+        except (OSError, RuntimeError, TimeoutError, asyncio.CancelledError):
             secured = None
         self._forget()
         # uvloop ends a handshake whose connection was cut as if it had succeeded.
@@ -84,6 +97,16 @@ class TlsDoor(asyncio.Protocol):
         self._http.connection_made(secured)
         secured.set_protocol(self._http)
         early.hand_over(self._http)
+
+
+def _feed(reader: Any, data: bytes) -> None:
+    """Give `data` to an asyncio.BufferedProtocol, which uvloop's protocol of a handshake is by its methods alone."""
+    while data:
+        room = memoryview(reader.get_buffer(len(data)))
+        size = min(len(room), len(data))
+        room[:size] = data[:size]
+        reader.buffer_updated(size)
+        data = data[size:]
 
 
 class _Early(asyncio.Protocol):

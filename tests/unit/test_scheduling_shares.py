@@ -4,6 +4,8 @@ import pytest
 
 from engine.request import Request, RequestStatus
 from engine.scheduling.division import Claim, divide, fair_shares
+from engine.scheduling.output import SchedulerOutput
+from engine.scheduling.scheduler import RECENT_SECONDS
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -37,6 +39,21 @@ def test_flood_gets_whole_step_while_nobody_else_asks() -> None:
     for number in range(16):
         rig.add(prompt(number, 295), max_tokens=1, tenant="flood")
     assert [rig.step()[0].total_tokens for _ in range(5)] == [64] * 5
+
+
+def test_steps_stay_short_while_another_tenant_may_return() -> None:
+    rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=512)
+    for _ in range(20):
+        rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.010)
+        rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.110)
+    visitor = rig.add(prompt(99, 4), max_tokens=1, tenant="calm")
+    steps_to_first_token(rig, visitor)
+    flood = [rig.add(prompt(number, 900), max_tokens=1, tenant="flood") for number in range(4)]
+    assert rig.step()[0].total_tokens == pytest.approx(40, abs=1)
+    # The tenant has been away for long enough: the flood gets whole steps.
+    rig.now += RECENT_SECONDS + 1
+    flood.append(rig.add(prompt(5, 900), max_tokens=1, tenant="flood"))
+    assert rig.step()[0].total_tokens == 512
 
 
 def test_turn_beside_sixteen_answers_twice_takes_a_place() -> None:

@@ -165,11 +165,6 @@ class Responses:
             self._runs.forget_prefixes(self._store.tenant)
             self._erasure.begin(deleted, self._store.tenant)
 
-    async def input_of(self, response_id: str) -> list[Message]:
-        """All messages that it answers, also those of the responses before it; oldest first. Raises NotFoundError."""
-        response = await self.get(response_id)
-        return await self._store.messages.path(response.answer.parent_id)
-
     async def _place(self, fields: ResponseRequest) -> Place:
         if fields.previous_response_id is not None:
             return await self._behind_response(fields.previous_response_id)

@@ -58,21 +58,27 @@ async def create_items(request: Request) -> Response:
 
 
 async def list_items(request: Request) -> Response:
-    """What was said in it."""
+    """List a page of what was said in a conversation."""
     services = services_of(request)
     listing = Listing.parse(request.query_params)
     conversation = await services.store.conversations.get(request.path_params["id"])
-    path = await services.turns.shown_path(conversation)
-    return JSONResponse(listing.page([item for message in path for item in items_json(message)]))
+    part = await services.store.messages.path_part(
+        conversation.head_id, since=listing.since, newest_first=listing.newest_first, most=listing.num_messages
+    )
+    shown = services.turns.as_they_are(part)
+    return JSONResponse(listing.page([item for message in shown for item in items_json(message)]))
 
 
 async def get_item(request: Request) -> Response:
-    """One thing that was said in it."""
+    """Return one thing that was said in a conversation."""
     refuse_include(request.query_params)
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     item_id = request.path_params["item_id"]
-    for message in await services.turns.shown_path(conversation):
+    part = await services.store.messages.path_part(
+        conversation.head_id, since=message_id_of_item(item_id), newest_first=True, most=1
+    )
+    for message in services.turns.as_they_are(part):
         for item in items_json(message):
             if item["id"] == item_id:
                 return JSONResponse(item)

@@ -57,9 +57,12 @@ async def delete_response(request: Request) -> Response:
 
 
 async def list_input_items(request: Request) -> Response:
-    """The messages that it answers."""
-    listing = Listing.parse(request.query_params)
-    messages = await services_of(request).responses.input_of(request.path_params["id"])
+    """List a page of the messages that a response answers."""
+    services, listing = services_of(request), Listing.parse(request.query_params)
+    response = await services.responses.get(request.path_params["id"])
+    messages = await services.store.messages.path_part(
+        response.answer.parent_id, since=listing.since, newest_first=listing.newest_first, most=listing.num_messages
+    )
     return JSONResponse(listing.page([item for message in messages for item in items_json(message)]))
 
 

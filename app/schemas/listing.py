@@ -7,6 +7,7 @@ from typing import Any
 from starlette.datastructures import QueryParams
 
 from app.limits import MAX_ITEMS_PAGE
+from app.responses.record import message_id_of_item
 from engine.errors import InvalidRequestError
 
 DEFAULT_PAGE = 20
@@ -33,8 +34,22 @@ class Listing:
             raise InvalidRequestError(f"limit must be from 1 to {MAX_ITEMS_PAGE}", param="limit")
         return cls(limit or DEFAULT_PAGE, order == "desc", query.get("after"))
 
+    @property
+    def since(self) -> str | None:
+        """The message of the last item seen, of which more items may follow; None from the beginning."""
+        return message_id_of_item(self.after) if self.after is not None else None
+
+    @property
+    def num_messages(self) -> int:
+        """The most messages that it takes to tell the page: the seen one, the page, and one that says whether more
+        follow. Each has an item or more."""
+        return self.limit + 2
+
     def page(self, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The list of `items`, which are given oldest first. Raises InvalidRequestError if `after` is none of them."""
+        """List the page of `items`, which are given oldest first: those of `num_messages` messages, or more.
+
+        Raises InvalidRequestError if `after` is none of them.
+        """
         ordered = list(reversed(items)) if self.newest_first else list(items)
         if self.after is not None:
             seen = next((place for place, item in enumerate(ordered, 1) if item["id"] == self.after), None)

@@ -14,6 +14,16 @@ PATH_QUERY = """
     SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC
 """
 
+# A queue: each message comes before the one that it follows. Columns before the text are read without it.
+PATH_IDS = """
+    WITH RECURSIVE path(id, parent_id) AS (
+      SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
+      UNION ALL
+      SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id LIMIT ?)
+    SELECT id FROM path
+"""
+NO_LIMIT = -1
+
 
 class MessageStore:
     """The messages of a tenant. Reads only; `RunStore` writes answers."""
@@ -57,3 +67,28 @@ class MessageStore:
     async def path(self, message_id: str | None) -> list[Message]:
         """Return the messages from the root to `message_id`, inclusive; none for None and for an unknown id."""
         return await self._database.read_as(message_of, PATH_QUERY, (message_id, self._tenant), tenant=self._tenant)
+
+    async def path_part(
+        self, message_id: str | None, *, since: str | None, newest_first: bool, most: int
+    ) -> list[Message]:
+        """Return at most `most` messages of the path to `message_id`, the oldest first.
+
+        In the order that `newest_first` gives them, the first is `since`, or the first of all for None. The result is
+        empty where `since` is not on the path. Other messages are not read, apart from their ids.
+        """
+        limit = most if newest_first and since is None else NO_LIMIT
+        given = (message_id, self._tenant, limit)
+        ids = [row["id"] for row in await self._database.read(PATH_IDS, given, tenant=self._tenant)]
+        if not newest_first:
+            ids.reverse()
+        if since is not None:
+            ids = ids[ids.index(since) :] if since in ids else []
+        ids = ids[:most]
+        found = await self._database.read_as(
+            message_of,
+            f"SELECT * FROM shown_message WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ?",
+            (*ids, self._tenant),
+            tenant=self._tenant,
+        )
+        by_id = {message.id: message for message in found}
+        return [by_id[each] for each in (reversed(ids) if newest_first else ids) if each in by_id]

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from app.records import Message
 from app.storage.database import SEARCHERS, Database
+from app.storage.messages import PATH_IDS
 from app.storage.readers import Readers, ReadTimeoutError
+from app.storage.rows import message_of
 from app.storage.search import FIND_MESSAGES, SearchStore, SearchTooSlowError
 from app.storage.store import Store
 from tests.sizes import Size
-from tests.unit.stored_chats import imported
+from tests.unit.stored_chats import answered, imported
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -191,3 +194,64 @@ async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
         lambda connection: connection.execute("INSERT INTO search_text(search_text) VALUES ('integrity-check')")
     )
     await store.close()
+
+
+async def test_page_of_path_reads_its_own_messages_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await store.imports.add([imported("conv_1", [f"text {number}" for number in range(60)])], duplicates=False)
+    [conversation] = (await store.conversations.page()).conversations
+    path = await store.messages.path(conversation.head_id)
+    made = list[Message]()
+
+    def counted(row: sqlite3.Row) -> Message:
+        made.append(message_of(row))
+        return made[-1]
+
+    monkeypatch.setattr("app.storage.messages.message_of", counted)
+    for newest_first, since, first, length in (
+        (True, None, 55, 5),
+        (False, None, 0, 5),
+        (True, 30, 26, 5),
+        (False, 30, 30, 5),
+        (True, 2, 0, 3),
+        (False, 58, 58, 2),
+    ):
+        made.clear()
+        part = await store.messages.path_part(
+            conversation.head_id,
+            since=path[since].id if since is not None else None,
+            newest_first=newest_first,
+            most=5,
+        )
+        assert part == path[first : first + length]
+        assert len(made) == length
+    beside, _ = await answered(store, conversation, "beside", path[3])
+    for unseen in (beside.id, "msg_none"):
+        for newest_first in (True, False):
+            assert not await store.messages.path_part(
+                conversation.head_id, since=unseen, newest_first=newest_first, most=5
+            )
+
+
+async def test_newest_page_of_a_path_takes_steps_for_itself_alone(store: Store) -> None:
+    steps = list[int]()
+    for source, length in (("short", 20), ("long", 600)):
+        await store.imports.add([imported(source, ["text"] * length, title=source)], duplicates=False)
+    for conversation in (await store.conversations.page()).conversations:
+
+        def count(connection: sqlite3.Connection, head: str | None = conversation.head_id) -> None:
+            taken = 0
+
+            def step() -> None:
+                nonlocal taken
+                taken += 1
+
+            # Preparing the statement for the first time reads the schema.
+            connection.execute(PATH_IDS, (head, store.tenant, 5)).fetchall()
+            connection.set_progress_handler(step, 1)
+            assert len(connection.execute(PATH_IDS, (head, store.tenant, 5)).fetchall()) == 5
+            connection.set_progress_handler(None, 0)
+            steps.append(taken)
+
+        await store.database.search(count, tenant=store.tenant)
+    assert len(steps) == 2
+    assert max(steps) < 1.1 * min(steps)

@@ -155,7 +155,7 @@ class TierManager:
         self.num_copied_down = 0
 
     def succeed(self, former: "TierManager") -> None:
-        """Take over the store from a manager whose state is in doubt. No copy may be under way.
+        """Take over the store from a manager whose state is in doubt. No copy of the former manager may be under way.
 
         Of the former manager's state, only blocks that must be erased and the counts since the start are kept.
         """
@@ -399,9 +399,10 @@ class TierManager:
         """Full blocks on the device that the CPU tier has not taken yet."""
         return len(self._unstored)
 
-    def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
-        """Take the copies for the next step: what should be copied within `seconds`, of each load in turn."""
-        return self._ready_loads.take(seconds)
+    def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
+        """Take the copies for the next step: what should be copied within `seconds` behind `num_late` earlier ones, of
+        each load in turn."""
+        return self._ready_loads.take(seconds, num_late)
 
     def computed(self) -> None:
         """A step was computed: rest begins anew."""

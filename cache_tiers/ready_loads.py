@@ -26,9 +26,10 @@ class ReadyLoads:
         """Queue a copy of the load `load_id` behind its others."""
         self._jobs.setdefault(load_id, deque()).append(job)
 
-    def take(self, seconds: float) -> tuple[TransferJob, ...]:
-        """Take as many jobs as should be copied within `seconds`, and at least one, from each load in turn."""
-        most = max(1, int(seconds / self._block_seconds))
+    def take(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
+        """Take as many jobs as should be copied within `seconds`, from each load in turn. The copies of `num_late`
+        jobs that were taken before have not ended; without them, at least one is taken."""
+        most = max(1, int(seconds / self._block_seconds)) - num_late
         taken: list[TransferJob] = []
         while self._jobs and len(taken) < most:
             load_id = next(iter(self._jobs))

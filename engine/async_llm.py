@@ -385,9 +385,10 @@ class AsyncLLMEngine:
                 f"its scheduler failed {budget.most + 1} times within {budget.seconds:g} s, the last time with "
                 f"{type(cause).__name__}: {cause}"
             )
-        for step in core.in_flight:
-            await self._ended(step)
         try:
+            core.settle_copies()
+            for step in core.in_flight:
+                await self._ended(step)
             outputs = self._engine.rebuild()
         except (EngineError, *FOR_THE_PROCESS):
             raise

@@ -21,6 +21,9 @@ from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Trace, Track
 
+SETTLING_STEP: Final = -1
+"""The id of a step that no scheduler made."""
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -224,12 +227,21 @@ class EngineCore:
         """Put the scheduler in doubt, because of a defect in the code around it."""
         self.doubt = self.doubt or error
 
+    def settle_copies(self) -> None:
+        """Put a step in flight that ends when no copy is under way, whatever the scheduler in doubt knew of them."""
+        output = SchedulerOutput(SETTLING_STEP)
+        self.in_flight.append(InFlight(output, self.executor.execute(output), follows_at_once=False))
+
     def rebuild(self, requests: Iterable[Request]) -> None:
         """Replace the scheduler in doubt by a new one that has `requests`, which must not be known to the old one.
 
-        Nothing of the old scheduler's state is used. Every step in flight must have ended; its results are dropped.
+        Nothing of the old scheduler's state is used. Every step in flight must have ended, and the last must be the one
+        of `settle_copies`: the new scheduler gives the host slots and the device blocks of copies to others. Results of
+        the steps are dropped.
         Raises EngineError if the workers are lost for good, and what making a scheduler raises.
         """
+        assert self.in_flight, "copies may be under way"
+        assert self.in_flight[-1].output.step_id == SETTLING_STEP, "copies may be under way"
         for step in self.in_flight:
             if isinstance(lost := step.future.exception(), WorkersLostError):
                 self._restart_workers(lost)

@@ -219,7 +219,7 @@ class LLMEngine:
 
     def rebuild(self) -> list[RequestOutput]:
         """Replace a scheduler in doubt by a new one that has every unfinished request, to be computed again from its
-        prompt and the tokens that were delivered. Every step in flight must have ended.
+        prompt and the tokens that were delivered. Every step in flight must have ended; see `EngineCore.rebuild`.
 
         Returns the last outputs of requests that cannot be continued. Raises what `EngineCore.rebuild` raises.
         """

@@ -10,23 +10,26 @@ FORWARD = "forward"
 
 
 def trace_step(trace: Trace, step: SchedulerOutput, result: ModelRunnerOutput) -> None:
-    """The forward pass on the model's track, what was done for it before and behind on the worker's, and its copies.
+    """Draw the forward pass on the model's track, what was done for it before and behind on the worker's, and copies.
 
-    Of a copy the worker says only how long it took; loads are drawn before the pass, stores behind.
+    Of a copy the worker says only how long it took; loads are drawn before the pass, stores behind. Those of earlier
+    steps end where the result was sent.
     """
     requests, tokens = len(step.num_scheduled_tokens), step.total_tokens
     trace.add(
         Track.WORKER, "prepare", result.received, result.prepared, id=step.step_id, requests=requests, tokens=tokens
     )
-    loading = {job.job_id for job in step.loads}
+    loading, storing = ({job.job_id for job in jobs} for jobs in (step.loads, step.stores))
     loads = [each for each in result.transfers if each.job_id in loading]
-    stores = [each for each in result.transfers if each.job_id not in loading]
+    stores = [each for each in result.transfers if each.job_id in storing]
+    late = [each for each in result.transfers if each.job_id not in loading | storing]
     loaded = result.started if tokens else result.sent
     _trace_copies(trace, "load", loads, loaded - sum(each.seconds for each in loads))
     if tokens:
         trace.add(Track.MODEL, FORWARD, result.started, result.ended, requests=requests, tokens=tokens)
         trace.add(Track.RESULTS, "finish", result.ended, result.sent)
     _trace_copies(trace, "store", stores, result.ended if tokens else loaded)
+    _trace_copies(trace, "late copy", late, result.sent - sum(each.seconds for each in late))
 
 
 def _trace_copies(trace: Trace, name: str, copies: Sequence[TransferResult], at: float) -> None:

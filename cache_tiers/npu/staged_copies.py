@@ -4,18 +4,20 @@ A block that is one piece of the pool goes straight to the host; one that is man
 buffer per direction first, and scattered from it, because one long copy over the bus costs less than many short ones.
 Loads and stores have a stream each. What orders them, and all that does:
 
-- a load begins after what the model's stream was given before it, and the model's stream goes on after the load;
-- a store begins after what the model's stream was given before it; the model does not wait for it, so whoever asked
-  for it keeps the block as it is until the result is there;
+- a copy begins after what the model's stream was given before it;
+- the model's stream never waits for a copy. A block that is loaded is neither read nor written, and a block that is
+  stored is not written, until the host has seen that the copy has ended: from then on the host's order holds. The
+  scheduler keeps that promise, since both blocks belong to their copy until its result has come;
 - inside a stream copies keep their order, so that a staging buffer is never needed twice at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
-from cache_tiers.npu.streams import DeviceMemory, Event
+from cache_tiers.npu.owed_results import CopyBatch, EndedBatch, QueuedBatch
+from cache_tiers.npu.streams import DeviceMemory
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
 
 NO_CPU_TIER = "there is no CPU tier"
@@ -25,7 +27,7 @@ Ends = tuple[torch.Tensor, torch.Tensor]
 
 
 class StagedCopies:
-    """Begin from the model's thread, collect from any."""
+    """Copies that the model's thread begins, and whose results any thread may wait for."""
 
     def __init__(self, pool: torch.Tensor, num_blocks: int, layout: BlockLayout, memory: DeviceMemory) -> None:
         """pool: `layout.pool_shape`; of its blocks the first `num_blocks` may be moved."""
@@ -46,9 +48,9 @@ class StagedCopies:
         for copy in copies:
             stream.copy(self._block(copy.target_id), self._block(copy.source_id))
 
-    def start(self, jobs: Iterable[TransferJob]) -> Callable[[], tuple[TransferResult, ...]]:
-        """Queue copies, loads before stores. What it returns waits for them, and is called once. A job outside either
-        pool is a result with `error`, and moves nothing."""
+    def start(self, jobs: Iterable[TransferJob]) -> Sequence[CopyBatch]:
+        """Queue copies, loads before stores, and return them. A job outside either pool is a result with `error`, and
+        moves nothing. Raise what the device raises; nothing of it is under way then."""
         failed: list[TransferResult] = []
         moves: dict[Direction, list[tuple[TransferJob, Ends]]] = {direction: [] for direction in Direction}
         for job in jobs:
@@ -56,30 +58,30 @@ class StagedCopies:
                 moves[job.direction].append((job, self._ends(job)))
             except IndexError as error:
                 failed.append(TransferResult(job.job_id, 0.0, str(error)))
-        loads = self._queue(Direction.LOAD, moves[Direction.LOAD])
-        stores = self._queue(Direction.STORE, moves[Direction.STORE])
-        return lambda: (*loads(), *stores(), *failed)
+        batches: list[CopyBatch] = [EndedBatch(failed)] if failed else []
+        try:
+            batches += [self._queue(way, moves[way]) for way in (Direction.LOAD, Direction.STORE) if moves[way]]
+        except BaseException:
+            self._wait()
+            raise
+        return batches
 
     def close(self) -> None:
         """Return when no copy is under way; the host pool may be freed then."""
-        for lane in self._lanes.values():
-            lane.stream.record().wait()
+        self._wait()
         self._host = None
 
-    def _queue(
-        self, direction: Direction, moves: Sequence[tuple[TransferJob, Ends]]
-    ) -> Callable[[], tuple[TransferResult, ...]]:
-        if not moves:
-            return tuple
-        compute, lane = self._memory.compute_stream(), self._lanes[direction]
-        lane.stream.wait_for(compute.record())
-        started = lane.stream.record()
+    def _wait(self) -> None:
+        for lane in self._lanes.values():
+            lane.stream.record().wait()
+
+    def _queue(self, direction: Direction, moves: Sequence[tuple[TransferJob, Ends]]) -> QueuedBatch:
+        lane = self._lanes[direction]
+        lane.stream.wait_for(self._memory.compute_stream().record())
+        begin = lane.stream.record()
         for _, (block, slot) in moves:
             lane.move(direction, block, slot)
-        ended = lane.stream.record()
-        if direction is Direction.LOAD:
-            compute.wait_for(ended)
-        return lambda: _results([job for job, _ in moves], started, ended)
+        return QueuedBatch([job for job, _ in moves], begin, lane.stream.record())
 
     def _ends(self, job: TransferJob) -> Ends:
         if self._host is None:
@@ -115,9 +117,3 @@ class _Lane:
             if whole is not block:
                 self.stream.copy(whole, block)
             self.stream.copy(slot, flat)
-
-
-def _results(jobs: Sequence[TransferJob], started: Event, ended: Event) -> tuple[TransferResult, ...]:
-    ended.wait()
-    each = ended.seconds_since(started) / len(jobs)
-    return tuple(TransferResult(job.job_id, each) for job in jobs)

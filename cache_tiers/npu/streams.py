@@ -11,6 +11,9 @@ class Event(Protocol):
     def wait(self) -> None:
         """Block the calling thread, which may be any, until it is reached."""
 
+    def is_reached(self) -> bool:
+        """Tell whether it is reached; the calling thread does not wait. Once True, as after `wait`."""
+
     def seconds_since(self, earlier: "Event") -> float:
         """Of the device's time between two points of one stream that have been reached."""
 

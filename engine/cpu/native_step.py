@@ -19,10 +19,19 @@ class NativeStep:
     """
 
     def __init__(
-        self, step: SchedulerOutput, runner: NativeRunner, batch: InputBatch, cache: CacheEngine, received: float
+        self,
+        step: SchedulerOutput,
+        number: int,
+        runner: NativeRunner,
+        batch: InputBatch,
+        cache: CacheEngine,
+        received: float,
     ) -> None:
-        """Raises EngineError if the step cannot be run; nothing of it is under way then."""
+        """Start the step that the cache's ledger numbered so. Raises EngineError if the step cannot be run; nothing of
+        it is under way then."""
         self._step = step
+        self._number = number
+        self._owed = cache.owed
         self._runner = runner
         self._received = received
         self._copies = cache.copy_addresses(step.copies)
@@ -55,6 +64,8 @@ class NativeStep:
         passes, seconds = self._finish_all()
         loaded = len(self._loads.addresses)
         transfers = self._loads.results(seconds[:loaded]) + self._stores.results(seconds[loaded:])
+        # Of steps that failed.
+        transfers += self._owed.take(self._number, wait=True)
         if not self._step.num_scheduled_tokens:
             passes = []
         return step_output(self._step, passes, transfers, received=self._received, prepared=self._prepared)

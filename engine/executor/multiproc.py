@@ -6,13 +6,13 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cache_tiers.cpu.shared_pool import SharedPool
-from cache_tiers.transfer import TransferResult
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.joined_transfers import JoinedTransfers
 from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
 from engine.executor.rank_processes import RankProcesses
 from engine.executor.step_limit import StepLimit
@@ -31,6 +31,14 @@ BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
 """Before each of them."""
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A step whose result the ranks owe."""
+
+    step: SchedulerOutput
+    future: Future[ModelRunnerOutput]
 
 
 class MultiprocExecutor:
@@ -54,7 +62,8 @@ class MultiprocExecutor:
         self._processes: RankProcesses | None = None
         self._num_blocks = 0
         self._pool: SharedPool | None = None
-        self._pending: OrderedDict[int, Future[ModelRunnerOutput]] = OrderedDict()
+        self._pending: OrderedDict[int, _Pending] = OrderedDict()
+        self._transfers = JoinedTransfers(config.tensor_parallel_size)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
         self._restarts: deque[float] = deque()
@@ -104,7 +113,7 @@ class MultiprocExecutor:
             if self._lost is not None:
                 future.set_exception(self._lost)
                 return future
-            self._pending[step.step_id] = future
+            self._pending[step.step_id] = _Pending(step, future)
             if self._unsent is not None:
                 self._unsent.append(step)
             else:
@@ -122,10 +131,24 @@ class MultiprocExecutor:
         try:
             for ended in self._processes.steps():
                 with self._lock:
-                    future = self._pending.pop(ended[0].step_id)
-                _settle(future, ended)
+                    pending = self._pending.pop(ended[0].step_id)
+                self._settle(pending, ended)
         except Exception as error:  # whatever it is: nobody may wait for a step for ever
             self._lose(str(error))
+
+    def _settle(self, pending: _Pending, ended: list[StepEnded]) -> None:
+        """Give out the result of a step; of transfers, what all ranks have reported by now."""
+        outputs = [rank.output for rank in ended if rank.output is not None]
+        for output in outputs:
+            self._transfers.add(output.transfers)
+        error = next((rank.error for rank in ended if rank.error), "")
+        if not error:
+            pending.future.set_result(replace(outputs[0], transfers=self._transfers.take()))
+            return
+        if not pending.step.num_scheduled_tokens:
+            # See Worker: no rank reports an earlier transfer any more.
+            self._transfers.clear()
+        pending.future.set_exception(EngineError(error))
 
     def _lose(self, how: str) -> None:
         with self._lock:
@@ -141,9 +164,10 @@ class MultiprocExecutor:
             self._last_loss = how
             self._lost = WorkersLostError(f"the workers were lost: {how}")
             self._unsent = None
-            pending, self._pending = self._pending, OrderedDict()
-        for future in pending.values():
-            future.set_exception(self._lost)
+            lost, self._pending = self._pending, OrderedDict()
+        self._transfers.clear()
+        for pending in lost.values():
+            pending.future.set_exception(self._lost)
 
     # Another start
 
@@ -225,23 +249,3 @@ def _check_size(config: EngineConfig) -> None:
         rank_config(shape, config.tensor_parallel_size)
     except UnsupportedModelError as error:
         raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error
-
-
-def _settle(future: Future[ModelRunnerOutput], ended: list[StepEnded]) -> None:
-    error = next((rank.error for rank in ended if rank.error), "")
-    if error:
-        future.set_exception(EngineError(error))
-        return
-    outputs = [rank.output for rank in ended if rank.output is not None]
-    future.set_result(replace(outputs[0], transfers=_whole([output.transfers for output in outputs])))
-
-
-def _whole(of_ranks: list[tuple[TransferResult, ...]]) -> tuple[TransferResult, ...]:
-    """A block has moved when its part has on every rank."""
-    by_job = [sorted(results, key=lambda result: result.job_id) for results in of_ranks]
-    return tuple(_slowest(parts) for parts in zip(*by_job, strict=True))
-
-
-def _slowest(parts: tuple[TransferResult, ...]) -> TransferResult:
-    error = next((part.error for part in parts if part.error is not None), None)
-    return TransferResult(parts[0].job_id, max(part.seconds for part in parts), error)

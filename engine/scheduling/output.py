@@ -43,8 +43,9 @@ class SchedulerOutput:
 
     num_scheduled_tokens: request id -> tokens to compute in this step (>= 1); its order is the batch's order.
     dropped_request_ids: the worker forgets these before anything else (finished, aborted or preempted).
-    copies: within the device, done first; loads: host -> device, done before the forward pass; stores: device -> host,
-    done after it.
+    copies: within the device, done first; loads: host -> device, into blocks that no request in the step has; stores:
+    device -> host, of what this step computes too. Loads and stores may end after the step; one without tokens waits
+    for all that are under way.
     passes: how often the forward pass is made, each over the tokens of the one before; more than once only where
     everybody decodes.
     masks: by request that samples in this step, which ids may come, in the words of `TokenMask`; the others are free.
@@ -89,7 +90,8 @@ class ModelRunnerOutput:
     started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
     clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the
     worker began with the step, when it had handed it to the model, and when the result was whole; on the same clock.
-    logprobs: of the sampled tokens, prompt_logprobs: of chunks; of the requests that want them.
+    logprobs: of the sampled tokens, prompt_logprobs: of chunks; of the requests that want them. transfers: results that
+    no output before had, of this step and of earlier ones.
     """
 
     step_id: int

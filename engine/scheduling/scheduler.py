@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.transfer import TransferJob, TransferResult
+from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
 from engine.outputs import FinishReason, TokenLogprobs
@@ -242,9 +242,11 @@ class Scheduler:
         if self.tiering is not None:
             if not self.has_unfinished_requests():
                 self.tiering.foresight.lift()
-            loads = self.tiering.tiers.take_loads(self._load_seconds())
+            loads = self.tiering.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
-        if not (draft.counts or loads or stores or self._states.has_dropped):
+        # A step without tokens waits for late copies, whose results nothing else would bring.
+        late = self.tiering is not None and len(self.tiering.late) > 0
+        if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
         new, cached = tuple(draft.new), tuple(draft.cached)
@@ -443,7 +445,7 @@ class Scheduler:
         """Take one step's result, in the order in which steps were scheduled."""
         self.blocks.end_copies(output.copies)
         if self.tiering is not None:
-            self.tiering.complete(result.transfers)
+            self.tiering.complete(output, result.transfers)
             if output.total_tokens:
                 self.tiering.computed(output, result.seconds / output.passes)
         self.cost.note(output, result.seconds / output.passes)
@@ -510,15 +512,11 @@ class Scheduler:
             request.num_computed_tokens += accepted
             self._queue.charge(request, accepted)
 
-    def _fail_copies(self, output: SchedulerOutput) -> None:
-        if self.tiering is not None:
-            jobs = (*output.loads, *output.stores)
-            self.tiering.complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
-        self.blocks.end_copies(output.copies)
-
     def lose_step(self, output: SchedulerOutput) -> None:
         """There will be no result of a step, and what it wrote is lost: its copies count as failed."""
-        self._fail_copies(output)
+        if self.tiering is not None:
+            self.tiering.lose_step(output)
+        self.blocks.end_copies(output.copies)
         for request_id in output.num_scheduled_tokens:
             request = self._states.get(request_id)
             if request is not None:
@@ -537,8 +535,10 @@ class Scheduler:
         self.blocks.pool.forget_all()
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
-        """A step raised: its requests end with "error", its copies count as failed. Returns the requests."""
-        self._fail_copies(output)
+        """End the requests of a step that raised with "error", and return them."""
+        if self.tiering is not None:
+            self.tiering.fail_step(output)
+        self.blocks.end_copies(output.copies)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
             # Nobody knows what its last blocks hold.

@@ -13,6 +13,7 @@ from engine.kv.stored_tails import StoredTail, StoredTails
 from engine.outputs import KVReceipt, ReuseEnd
 from engine.request import Request, RequestStatus, Restored
 from engine.scheduling.foresight import Foresight
+from engine.scheduling.late_copies import LateCopies
 from engine.scheduling.lifts import LIFT_ID
 from engine.scheduling.load_choice import FromRedis, RedisCost, choose
 from engine.scheduling.output import SchedulerOutput
@@ -77,8 +78,11 @@ class _Asked:
 class Tiering:
     """Restores prefixes into block tables and writes full blocks behind.
 
-    A loading request's blocks belong to it until the outcome comes, also when it is aborted meanwhile: no copy ever
-    lands in a block that somebody else was given.
+    A loading request's blocks belong to it until the outcome comes, also when it is aborted while they load: no copy
+    ever lands in a block that another request was given. The outcome comes after the result of each copy, and so does
+    the first step that reads the blocks.
+
+    late: copies whose results come with a later step than their own.
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class Tiering:
         self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
+        self.late = LateCopies()
         self._held_since: float | None = None
 
     @property
@@ -320,8 +325,9 @@ class Tiering:
         self.tiers.cancel_load(request.request_id)
 
     def lose_device(self) -> None:
-        """What was loaded is lost: loads end with nothing."""
+        """End all loads with nothing, and fail late copies: the workers that made them are gone."""
         self.foresight.lose_device()
+        self._give_up_on(self.late.take_all())
         for request_id, restoring in self._restoring.items():
             restoring.lost = True
             if not restoring.aborted:
@@ -413,6 +419,10 @@ class Tiering:
             self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
             self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
 
+    def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
+        """Take the copies up for the next step: what should be copied within `seconds`, with those that are late."""
+        return self.tiers.take_loads(seconds, self.late.num_loads)
+
     def take_stores(
         self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool
     ) -> tuple[TransferJob, ...]:
@@ -429,7 +439,7 @@ class Tiering:
         if self._held_since is not None and now - self._held_since < MOST_HELD_SECONDS:
             return ()
         stores = []
-        most = stores_of_step(last_step_tokens, others_wait=others_wait)
+        most = min(stores_of_step(last_step_tokens, others_wait=others_wait), MOST_STORES - self.late.num_stores)
         for key, job in self.tiers.take_stores(most, at_rest=at_rest):
             block = self._blocks.pool.acquire_published(key)
             assert block is not None
@@ -443,8 +453,26 @@ class Tiering:
         self.tiers.computed()
         self.prefill.note(step, seconds)
 
-    def complete(self, results: tuple[TransferResult, ...]) -> None:
-        """Copies that ended."""
+    def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:
+        """Take the results of copies that came with a step, of which some may be results of earlier steps' copies."""
+        self.late.ended(step, results)
+        self._complete(results)
+
+    def fail_step(self, step: SchedulerOutput) -> None:
+        """Expect the results of a step that raised with later ones. If it had no tokens, all copies have ended, and no
+        result comes any more."""
+        self.late.failed(step)
+        if not step.num_scheduled_tokens:
+            self._give_up_on(self.late.take_all())
+
+    def lose_step(self, step: SchedulerOutput) -> None:
+        """Fail the copies of a step whose workers are gone."""
+        self._give_up_on((*step.loads, *step.stores))
+
+    def _give_up_on(self, jobs: Iterable[TransferJob]) -> None:
+        self._complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
+
+    def _complete(self, results: tuple[TransferResult, ...]) -> None:
         stored = self.tiers.complete(results)
         self._blocks.pool.release([self._pinned.pop(key) for key in stored])
 

@@ -117,6 +117,10 @@ class TorchEvent:
         """See Event."""
         self.event.synchronize()
 
+    def is_reached(self) -> bool:
+        """See Event."""
+        return bool(self.event.query())
+
     def seconds_since(self, earlier: Event) -> float:
         """See Event."""
         assert isinstance(earlier, TorchEvent)

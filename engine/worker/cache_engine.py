@@ -1,12 +1,13 @@
 """The device's KV cache: allocates the pool, and moves blocks between it and the CPU tier."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
+from cache_tiers.npu.owed_results import EndedBatch, OwedResults
 from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.errors import EngineError
@@ -15,7 +16,10 @@ from engine.worker.step_moves import Addresses
 
 
 class CacheEngine:
-    """Owns `kv_cache`, of `layout.pool_shape`: zeroed, so every page of it is resident from the start."""
+    """Owner of `kv_cache`, of `layout.pool_shape`: zeroed, so every page of it is resident from the start.
+
+    owed: results of copies that no output has had yet.
+    """
 
     def __init__(
         self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
@@ -26,6 +30,7 @@ class CacheEngine:
         self._copies: CopyEngine | None = None
         self._staged: StagedCopies | None = None
         self._device_name = device.name
+        self.owed = OwedResults()
         if device.memory is None:
             self.kv_cache = torch.zeros(shape, dtype=dtype, device=device.torch_device)
             memory = self.kv_cache.view(-1).view(torch.uint8).numpy().data
@@ -49,20 +54,25 @@ class CacheEngine:
             for copy in copies:
                 self._pool.copy(copy.source_id, copy.target_id)
 
-    def start(self, jobs: Iterable[TransferJob]) -> Callable[[], tuple[TransferResult, ...]]:
-        """Begin with all jobs: loads are done for whatever the model computes next, stores take what it computed
-        before. What it returns waits for them; a job that fails is a result with `error`, never an exception."""
+    def start(self, step: int, jobs: Sequence[TransferJob]) -> None:
+        """Begin jobs of the step that `owed` numbered so: they take what the model computed before. Their results are
+        owed; a job that fails is a result with `error`, never an exception. The model must not use the block of a load
+        before its result has been taken."""
+        if not jobs:
+            return
         if self._staged is not None:
-            return self._staged.start(jobs)
-        if self._copies is None:
-            results = tuple(TransferResult(job.job_id, 0.0, NO_CPU_TIER) for job in jobs)
+            for batch in self._staged.start(jobs):
+                self.owed.add(step, batch)
+        elif self._copies is not None:
+            self.owed.add(step, EndedBatch(self._copies.run(jobs)))
         else:
-            results = self._copies.run(jobs)
-        return lambda: results
+            self.owed.refuse(step, jobs, NO_CPU_TIER)
 
-    def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
-        """Start, and wait."""
-        return self.start(jobs)()
+    def run(self, jobs: Sequence[TransferJob]) -> tuple[TransferResult, ...]:
+        """Make all copies of a step without tokens, and wait for them."""
+        step = self.owed.begin_step()
+        self.start(step, jobs)
+        return self.owed.take(step, wait=True)
 
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
         """For kernels that copy themselves; raises EngineError where the device's memory is not the host's."""

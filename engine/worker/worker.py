@@ -3,11 +3,13 @@
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.npu.owed_results import OwedResults
 from engine.attention.backend import AttentionBackend, AttentionSpec, Feature
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
@@ -15,7 +17,7 @@ from engine.cpu.native_step import NativeStep
 from engine.cpu.runner import NativeRunner
 from engine.cpu.selection import pack_for_native
 from engine.cpu.weights import PackedModel
-from engine.errors import EngineError
+from engine.errors import FOR_THE_PROCESS, EngineError
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.decode_graphs import DecodeGraphs, DecodeShape
@@ -189,18 +191,31 @@ class Worker:
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
         call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then, while
-        its block moves may still be under way.
+        its transfers may still be under way.
 
-        Both raise EngineError if the step contradicts what the worker holds, and what the kernels raise: its requests
-        must then be dropped, the others can go on. A block move that fails is a TransferResult with `error`.
+        Each transfer gets one result, in the output of its step or of a later one. A step without tokens ends when all
+        transfers have ended, also if it fails. One that fails is a TransferResult with `error`.
+
+        A step that contradicts what the worker holds raises EngineError, and otherwise what the kernels raise: its
+        requests must then be dropped, the others can go on. The results of its transfers come with a later step; if it
+        has no tokens, no result of an earlier transfer comes any more.
         """
         if self._cache is None or self._runner is None or self._batch is None:
             raise EngineError("the KV cache is not allocated")
-        received = time.perf_counter()
-        self._batch.update(step)
-        if isinstance(self._runner, ModelRunner):
-            return self._execute(step, self._runner, self._batch, self._cache, received)
-        return NativeStep(step, self._runner, self._batch, self._cache, received).collect
+        received, cache = time.perf_counter(), self._cache
+        number = cache.owed.begin_step()
+        try:
+            self._batch.update(step)
+            if isinstance(self._runner, ModelRunner):
+                collect = self._execute(step, number, self._runner, self._batch, cache, received)
+            else:
+                collect = NativeStep(step, number, self._runner, self._batch, cache, received).collect
+        except FOR_THE_PROCESS:
+            raise
+        except BaseException as error:
+            # Raised in the step's turn: results of steps before it may still be taken by another thread.
+            collect = partial(_fail, error)
+        return partial(_collect, step, number, collect, cache.owed)
 
     @property
     def computes_elsewhere(self) -> bool:
@@ -212,20 +227,49 @@ class Worker:
         return self.submit(step)()
 
     def _execute(
-        self, step: SchedulerOutput, runner: ModelRunner, batch: InputBatch, cache: CacheEngine, received: float
+        self,
+        step: SchedulerOutput,
+        number: int,
+        runner: ModelRunner,
+        batch: InputBatch,
+        cache: CacheEngine,
+        received: float,
     ) -> Callable[[], ModelRunnerOutput]:
-        """Computed when it returns; copies beside the computation may still be under way."""
+        """Compute a step; transfers alongside the computation may still be under way when this returns."""
         cache.copy_within(step.copies)
-        loads = cache.start(step.loads)
+        cache.start(number, step.loads)
         prepared = time.perf_counter()
         passes: list[ForwardPass] = []
         if step.num_scheduled_tokens:
             passes = [runner.run(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
-        stores = cache.start(step.stores)
-        return lambda: step_output(step, passes, loads() + stores(), received=received, prepared=prepared)
+        cache.start(number, step.stores)
+
+        def collect() -> ModelRunnerOutput:
+            transfers = cache.owed.take(number, wait=not step.num_scheduled_tokens)
+            return step_output(step, passes, transfers, received=received, prepared=prepared)
+
+        return collect
 
     def close(self) -> None:
         """Let go of the host pool and the device's memory."""
         if self._cache is not None:
             self._cache.close()
         self._cache = self._runner = self._model = None
+
+
+def _collect(
+    step: SchedulerOutput, number: int, collect: Callable[[], ModelRunnerOutput], owed: OwedResults
+) -> ModelRunnerOutput:
+    """Take the result of a step. If it failed, see to the transfers that it owes."""
+    try:
+        return collect()
+    except BaseException:
+        if step.num_scheduled_tokens:
+            owed.refuse(number, (*step.loads, *step.stores), "the step failed")
+        else:
+            owed.forget(number)
+        raise
+
+
+def _fail(error: BaseException) -> ModelRunnerOutput:
+    raise error

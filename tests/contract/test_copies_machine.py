@@ -1,18 +1,18 @@
 """Random lives of a cache on the fake device: blocks computed, copied, stored, loaded, in every order that is allowed.
 
-Allowed is what the scheduler and the tiers promise: a block under a store is not written, a slot under a copy is
-neither written nor freed. Everything else must be ordered by the copies themselves, or the device says so at once.
+Allowed is what the scheduler and the tiers promise: a block under a store is not written, a block under a load is not
+used at all, a slot under a copy is neither written nor freed. Everything else must be ordered by the copies themselves,
+or the device says so at once.
 """
 
 import random
-from collections.abc import Callable
 
 import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from cache_tiers.layout import BlockLayout, PoolOrder
-from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.device_tensor import plain
@@ -21,13 +21,12 @@ from tests.sizes import Size
 
 BLOCKS, SLOTS = 5, 4
 
-Results = Callable[[], tuple[TransferResult, ...]]
-
 
 class CacheLife(RuleBasedStateMachine):
     """blocks, slots: the bytes that each should hold. pinned, locked: how often copies under way need them.
 
-    unwritten: slots whose store has not been waited for. pending: jobs, and how to wait for them.
+    loading: blocks, and unwritten: slots, whose result has not come. pending: jobs without a result. steps: numbers of
+    those whose results have not all been asked for.
     """
 
     @initialize(order=st.sampled_from(list(PoolOrder)))
@@ -41,8 +40,10 @@ class CacheLife(RuleBasedStateMachine):
         self.blocks = [bytes(self.layout.nbytes)] * BLOCKS
         self.slots = [bytes(self.layout.nbytes)] * SLOTS
         self.pinned, self.locked = [0] * BLOCKS, [0] * SLOTS
+        self.loading: set[int] = set()
         self.unwritten: set[int] = set()
-        self.pending: list[tuple[list[TransferJob], Results]] = []
+        self.pending: dict[int, TransferJob] = {}
+        self.steps: list[int] = []
 
     def view(self, block: int) -> torch.Tensor:
         pool = plain(self.cache.kv_cache)
@@ -65,12 +66,14 @@ class CacheLife(RuleBasedStateMachine):
     @rule(block=st.integers(0, BLOCKS - 1))
     def attend(self, block: int) -> None:
         """An operator of the model reads a block: whatever was loaded before is there."""
+        if block in self.loading:
+            return
         self.device.fake.computed([self.view(block)], ())
         assert bytes_of(self.view(block)) == self.blocks[block]
 
     @rule(source=st.integers(0, BLOCKS - 1), over=st.integers(0, BLOCKS - 1))
     def copy_within(self, source: int, over: int) -> None:
-        if source == over or self.pinned[over]:
+        if source == over or self.pinned[over] or source in self.loading:
             return
         self.cache.copy_within([BlockCopy(source, over)])
         self.blocks[over] = self.blocks[source]
@@ -79,7 +82,7 @@ class CacheLife(RuleBasedStateMachine):
     def store(self, pairs: list[tuple[int, int]]) -> None:
         jobs = []
         for block, slot in pairs:
-            if self.locked[slot]:
+            if self.locked[slot] or block in self.loading:
                 continue
             jobs.append(self.job(Direction.STORE, block, slot))
             self.slots[slot] = self.blocks[block]
@@ -95,6 +98,8 @@ class CacheLife(RuleBasedStateMachine):
                 continue
             jobs.append(self.job(Direction.LOAD, block, slot))
             self.blocks[block] = self.slots[slot]
+            self.loading.add(block)
+            self.pinned[block] += 1
         self.start(jobs)
 
     def job(self, direction: Direction, block: int, slot: int) -> TransferJob:
@@ -102,23 +107,27 @@ class CacheLife(RuleBasedStateMachine):
         return TransferJob(self.draw.getrandbits(40), direction, block, slot * self.layout.nbytes)
 
     def start(self, jobs: list[TransferJob]) -> None:
-        self.pending.append((jobs, self.cache.start(jobs)))
+        self.steps.append(self.cache.owed.begin_step())
+        self.pending |= {job.job_id: job for job in jobs}
+        self.cache.start(self.steps[-1], jobs)
 
-    @rule(which=st.integers(0, 99))
-    @precondition(lambda self: self.pending)
-    def collect(self, which: int) -> None:
-        """In any order: a step's results may be waited for late."""
-        jobs, results = self.pending.pop(which % len(self.pending))
-        done = results()
-        assert {each.job_id for each in done} == {job.job_id for job in jobs}
-        assert all(each.error is None for each in done)
-        for job in jobs:
+    @rule(which=st.integers(0, 99), wait=st.booleans())
+    @precondition(lambda self: self.steps)
+    def collect(self, which: int, wait: bool) -> None:
+        """Take results as a step does: of it and of those before, after a wait or not."""
+        index = which % len(self.steps)
+        step, self.steps = self.steps[index], self.steps[index + 1 :]
+        for result in self.cache.owed.take(step, wait=wait):
+            job = self.pending.pop(result.job_id)
+            assert result.error is None
             slot = self.slot(job)
             self.locked[slot] -= 1
+            self.pinned[job.block_id] -= 1
             if job.direction is Direction.STORE:
-                self.pinned[job.block_id] -= 1
                 self.unwritten.discard(slot)
                 assert bytes_of_slot(self, slot) == self.slots[slot]
+            else:
+                self.loading.discard(job.block_id)
 
     @rule(slot=st.integers(0, SLOTS - 1))
     def arrive_from_below(self, slot: int) -> None:
@@ -134,6 +143,9 @@ class CacheLife(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "cache"):
             return
+        self.start([])
+        self.collect(len(self.steps) - 1, wait=True)
+        assert not self.pending
         for block in range(BLOCKS):
             self.attend(block)
         spare = plain(self.cache.kv_cache)
@@ -142,8 +154,6 @@ class CacheLife(RuleBasedStateMachine):
         self.cache.close()
         assert [bytes_of_slot(self, slot) for slot in range(SLOTS)] == self.slots
         self.device.fake.host.free(torch.frombuffer(self.host, dtype=torch.uint8))
-        while self.pending:
-            self.collect(0)
 
 
 def bytes_of(block: torch.Tensor) -> bytes:

@@ -1,19 +1,20 @@
 """The fake device catches each mistake at once. Were one of these to pass, the tests around it would prove nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.npu.owed_results import CopyBatch
 from cache_tiers.npu.staged_copies import StagedCopies
 from cache_tiers.npu.streams import Event
-from cache_tiers.transfer import BlockCopy, Direction, TransferJob
+from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
 from tests.fake_npu.device import FakeMemory
 from tests.fake_npu.device_tensor import plain
 from tests.fake_npu.faults import HostAccessError, MissingEventError, UnpinnedMemoryError, UseAfterFreeError
 from tests.fake_npu.spans import spans_of
-from tests.fake_npu.streams import FakeStream
+from tests.fake_npu.streams import FakeEvent, FakeStream
 
 LAYOUT = BlockLayout(3, 2, 4, 8, 2, PoolOrder.LAYERS)
 STORE = TransferJob(1, Direction.STORE, 2, 0)
@@ -58,30 +59,50 @@ def forget_to_wait(monkeypatch: pytest.MonkeyPatch, who: Callable[[FakeStream], 
     monkeypatch.setattr(FakeStream, "wait_for", wait_for)
 
 
+def results(batches: Iterable[CopyBatch]) -> list[TransferResult]:
+    return [result for batch in batches for result in batch.results()]
+
+
 def is_compute(stream: FakeStream) -> bool:
     return stream.name == "the model's stream"
 
 
 def test_what_a_copy_will_write_is_poison_until_somebody_waits(scene: Scene) -> None:
     scene.write(2, 1.5)
-    results = scene.copies.start([STORE])
+    batches = scene.copies.start([STORE])
     assert scene.slot(0).isnan().all()
-    assert [(each.job_id, each.error) for each in results()] == [(1, None)]
+    assert [(each.job_id, each.error) for each in results(batches)] == [(1, None)]
     assert (scene.slot(0) == 1.5).all()
 
 
-def test_a_model_that_does_not_wait_for_a_load(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_to_wait(monkeypatch, is_compute)
+def test_model_that_reads_block_under_load(scene: Scene) -> None:
     scene.copies.start([LOAD])
     with pytest.raises(MissingEventError, match="the model's stream reads what stream 2 wrote"):
         scene.read(4)
 
 
-def test_a_model_that_overwrites_what_a_load_is_writing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_to_wait(monkeypatch, is_compute)
+def test_model_that_overwrites_block_under_load(scene: Scene) -> None:
     scene.copies.start([LOAD])
     with pytest.raises(MissingEventError, match="the model's stream writes what stream 2 wrote"):
         scene.write(4, 1.0)
+
+
+def test_model_computes_other_blocks_while_load_is_under_way(scene: Scene) -> None:
+    scene.slot(1)[:] = 2.5
+    (batch,) = scene.copies.start([LOAD])
+    scene.write(2, 1.5)
+    assert (scene.read(2) == 1.5).all()
+    assert not batch.has_ended()
+    while not batch.has_ended():
+        scene.write(3, 1.0)
+    assert (scene.read(4) == 2.5).all()
+
+
+def test_results_need_wait(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = scene.copies.start([LOAD])
+    monkeypatch.setattr(FakeEvent, "wait", lambda _event: None)
+    with pytest.raises(AssertionError, match="asked for its time before it was reached"):
+        results(batches)
 
 
 def test_a_store_that_does_not_wait_for_the_model(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +120,10 @@ def test_a_load_into_a_block_that_the_model_may_still_be_reading(scene: Scene, m
 
 
 def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
-    results = scene.copies.start([STORE])
+    batches = scene.copies.start([STORE])
     with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
         scene.write(2, 1.0)
-    results()
+    results(batches)
     scene.write(2, 1.0)
 
 
@@ -128,19 +149,19 @@ def test_host_memory_that_is_not_pinned(scene: Scene) -> None:
 
 
 def test_host_memory_that_is_freed_under_a_copy(scene: Scene) -> None:
-    results = scene.copies.start([STORE])
+    batches = scene.copies.start([STORE])
     scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
     with pytest.raises(UseAfterFreeError):
-        results()
+        results(batches)
 
 
 def test_closing_waits_so_that_the_host_memory_can_be_freed(scene: Scene) -> None:
     scene.write(2, 1.5)
-    results = scene.copies.start([STORE])
+    batches = scene.copies.start([STORE])
     scene.copies.close()
     assert (scene.slot(0) == 1.5).all()
     scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
-    results()
+    results(batches)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 
 from engine.config import TierConfig
 from engine.llm import LLM
+from engine.scheduling.output import SchedulerOutput
+from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.tiny_models import make_tiny_model
@@ -47,6 +49,28 @@ def test_a_prefix_comes_back_from_the_device_and_from_cpu_memory_as_it_was(npu: 
     assert (restored.usage.kv.device, restored.usage.kv.cpu) == (0, len(question) - 1)
     assert computed.token_ids == on_device.token_ids == restored.token_ids
     assert sum(graph.replays for graph in npu.graphs) > 0
+    llm.engine.check()
+
+
+def test_stream_decodes_while_prefix_of_other_request_loads(
+    npu: FakeNpu, llm: LLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, stream = prompt(1, 2 * BLOCK + 30), prompt(2, 20)
+    computed = answers(llm, [question], 8)[0]
+    fill_device(llm)
+    late, kept = list[int](), Scheduler.schedule
+
+    def schedule(scheduler: Scheduler) -> SchedulerOutput | None:
+        output = kept(scheduler)
+        if output is not None and output.num_scheduled_tokens and scheduler.tiering is not None:
+            late.append(scheduler.tiering.late.num_loads)
+        return output
+
+    monkeypatch.setattr(Scheduler, "schedule", schedule)
+    both = answers(llm, [stream, question], 8)
+    assert [each.token_ids for each in both] == [answers(llm, [stream], 8)[0].token_ids, computed.token_ids]
+    assert both[1].usage.kv.cpu > 0
+    assert sum(num > 0 for num in late) > 1, "no token was computed while a load was under way"
     llm.engine.check()
 
 

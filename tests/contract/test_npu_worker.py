@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
+from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import NewRequestData
 from tests.contract.conftest import npu_opened
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt
+from tests.fake_npu.faults import MissingEventError
 from tests.integration.worker_driver import WorkerDriver, tokens_of
 
 PROMPT = prompt(1, 300)
@@ -102,23 +104,58 @@ def moves(direction: Direction, blocks: range) -> list[TransferJob]:
     return [TransferJob(at, direction, block, at * BLOCK_NBYTES) for at, block in enumerate(blocks)]
 
 
-def test_a_prefix_that_went_to_the_host_and_back_to_other_blocks_is_the_prefix(
-    driver: WorkerDriver, expected: list[int]
-) -> None:
+def test_prefix_that_went_to_host_and_back_is_the_prefix(driver: WorkerDriver, expected: list[int]) -> None:
     new = NewRequestData("first", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     stored = driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=moves(Direction.STORE, range(2))))
+    assert not stored.transfers
+    stored = driver.run(driver.plan(dropped=["first"]))
     assert [(result.job_id, result.error) for result in stored.transfers] == [(0, None), (1, None)]
     assert stored.transfers[0].seconds > 0
-    driver.run(driver.plan(dropped=["first"]))
 
+    loaded = driver.run(driver.plan(loads=moves(Direction.LOAD, range(8, 10))))
+    assert [(result.job_id, result.error) for result in loaded.transfers] == [(0, None), (1, None)]
     back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (8, 9, 10), 2 * BLOCK, GREEDY)
-    rest = {"back": len(PROMPT) - 2 * BLOCK}
-    result = driver.run(driver.plan(rest, new=[back], loads=moves(Direction.LOAD, range(8, 10))))
-    restored = tokens_of(result)
+    restored = tokens_of(driver.run(driver.plan({"back": len(PROMPT) - 2 * BLOCK}, new=[back])))
     for done in range(len(PROMPT), len(PROMPT) + 5):
         restored += tokens_of(driver.run(driver.plan({"back": 1}, cached={"back": done})))
     driver.run(driver.plan(dropped=["back"]))
     assert restored == expected[:6]
+
+
+def test_decodes_go_on_while_other_blocks_load(driver: WorkerDriver, expected: list[int]) -> None:
+    new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
+    tokens = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
+    loads, ended = moves(Direction.LOAD, range(8, 10)), list[int]()
+    for done in range(len(PROMPT), len(PROMPT) + 11):
+        result = driver.run(driver.plan({"r": 1}, cached={"r": done}, loads=loads))
+        loads = []
+        tokens += tokens_of(result)
+        assert not ended or not result.transfers
+        ended += [transfer.job_id for transfer in result.transfers]
+        if done == len(PROMPT):
+            assert not ended, "a decode waited for the copies of another request"
+    driver.run(driver.plan(dropped=["r"]))
+    assert tokens == expected
+    assert ended == [0, 1]
+
+
+def test_request_that_reads_block_under_load_is_refused_by_device(driver: WorkerDriver) -> None:
+    back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (8, 9, 10), 2 * BLOCK, GREEDY)
+    rest = {"back": len(PROMPT) - 2 * BLOCK}
+    with pytest.raises(MissingEventError):
+        driver.run(driver.plan(rest, new=[back], loads=moves(Direction.LOAD, range(8, 10))))
+    driver.run(driver.plan(dropped=["back"]))
+
+
+def test_failed_step_owes_results_of_its_transfers(driver: WorkerDriver) -> None:
+    loads, stores = moves(Direction.LOAD, range(8, 10)), [TransferJob(7, Direction.STORE, 4, 2 * BLOCK_NBYTES)]
+    with pytest.raises(EngineError, match="not in the batch"):
+        driver.run(driver.plan({"nobody": 1}, loads=loads, stores=stores))
+    ended = driver.run(driver.plan()).transfers
+    assert {result.job_id: result.error for result in ended} == {0: None, 1: None, 7: "the step failed"}
+    with pytest.raises(EngineError, match="not in the batch"):
+        driver.run(driver.plan(cached={"nobody": 0}, loads=loads))
+    assert not driver.run(driver.plan()).transfers
 
 
 def test_a_block_that_is_copied_within_the_device_is_the_block(driver: WorkerDriver, expected: list[int]) -> None:

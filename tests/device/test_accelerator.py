@@ -82,11 +82,14 @@ def test_copies_go_beside_the_computation(cuda: AcceleratorDevice) -> None:
     for _ in range(20):
         busy = busy @ busy
         busy /= busy.norm()
-    collect = cache.start([TransferJob(at, Direction.STORE, at, at * size) for at in range(8)])
+    step = cache.owed.begin_step()
+    cache.start(step, [TransferJob(at, Direction.STORE, at, at * size) for at in range(8)])
+    assert cache.owed.take(step, wait=False) == ()
     ended = torch.Event(cuda.torch_device)
     ended.record()
     assert not ended.query(), "starting a store waited for the model"
-    assert all(result.error is None for result in collect())
+    results = cache.owed.take(step, wait=True)
+    assert [(result.job_id, result.error) for result in results] == [(at, None) for at in range(8)]
     cache.close()
 
 

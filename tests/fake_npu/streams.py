@@ -1,4 +1,4 @@
-"""Streams that do nothing until somebody waits: whoever forgets to wait finds poison.
+"""Streams that do nothing until somebody waits, and little when asked: whoever forgets to wait finds poison.
 
 The model's stream is the exception: what the fake operators compute is there at once, but counts as queued.
 """
@@ -117,6 +117,15 @@ class FakeEvent:
         with self.stream._lock:
             self.stream.run_until(self.position)
             self.stream._timeline.wait(HOST, self.clock)
+
+    def is_reached(self) -> bool:
+        """Let the device get one operation further each time; a device that never did would never report anything."""
+        with self.stream._lock:
+            self.stream.run_until(min(self.position, self.stream.done + 1))
+            if self.stream.done < self.position:
+                return False
+            self.stream._timeline.wait(HOST, self.clock)
+            return True
 
     def seconds_since(self, earlier: Event) -> float:
         assert isinstance(earlier, FakeEvent)

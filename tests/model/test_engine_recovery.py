@@ -156,7 +156,8 @@ class Life:
 
     def __init__(self, seed: int, *, speculation: bool) -> None:
         self.random = random.Random(seed)
-        self.toy = ToyEngine(speculation=speculation)
+        # In every other life, copies end some steps after their own.
+        self.toy = ToyEngine(speculation=speculation, late=random.Random(seed) if seed % 2 else None)
         self.asked: list[Asked] = []
 
     def ask(self, prompt: Sequence[int] = ()) -> None:

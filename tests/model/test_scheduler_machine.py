@@ -1,9 +1,12 @@
 """Random lives of a scheduler: each queue policy, priorities, tenants, deadlines, aborts, chunking, preemption, stores,
-loads, a flaky Redis, results that come one step late. After every step the owners check themselves; in the end every
-request has ended, and every answer that was not cut equals the one computed alone."""
+loads, a flaky Redis, results that come one step late, copies that end some steps later, steps that fail. After every
+step the owners check themselves; in the end every request has ended, and every answer that was not cut equals the one
+computed alone."""
 
 import itertools
+import random
 from collections import deque
+from dataclasses import replace
 from math import inf
 
 from hypothesis import strategies as st
@@ -46,7 +49,7 @@ class SchedulerLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.open("fair", patient=True, impatient_server=False, passes=1, drafts=False)
+        self.open("fair", patient=True, impatient_server=False, passes=1, drafts=False, late=False)
 
     @initialize(
         policy=st.sampled_from(("fcfs", "priority", "fair")),
@@ -54,13 +57,17 @@ class SchedulerLife(RuleBasedStateMachine):
         impatient_server=st.booleans(),
         passes=st.sampled_from((1, 3)),
         drafts=st.booleans(),
+        late=st.booleans(),
     )
-    def open(self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool) -> None:
+    def open(
+        self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool, late: bool
+    ) -> None:
         self.policy = policy
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
         self.store = ToyStore(self.cpu_blocks, max_window=3)
-        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        self.late = random.Random(0) if late else None
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
         self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0, redis=True)
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget, clock=self.clock)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
@@ -273,7 +280,7 @@ class SchedulerLife(RuleBasedStateMachine):
         another was begun."""
         lost = [output for output, _ in self.in_flight]
         self.in_flight.clear()
-        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
         for output in lost[:1]:
             self.scheduler.lose_step(output)
         self.scheduler.lose_device()
@@ -281,6 +288,22 @@ class SchedulerLife(RuleBasedStateMachine):
             self.schedule()
         for output in lost[1:]:
             self.scheduler.lose_step(output)
+
+    @rule()
+    @precondition(lambda self: self.in_flight)
+    def fail(self) -> None:
+        """The oldest step raises, and the step behind it, or the next one, has the results of its copies."""
+        output, result = self.in_flight.popleft()
+        for request in self.scheduler.fail_step(output):
+            assert self.live.pop(request.request_id) is request
+        if not output.num_scheduled_tokens:
+            return
+        if self.in_flight:
+            behind, its_result = self.in_flight.popleft()
+            transfers = (*result.transfers, *its_result.transfers)
+            self.in_flight.append((behind, replace(its_result, transfers=transfers)))
+        else:
+            self.worker.owed += result.transfers
 
     @rule(which=st.integers(0, 9), shared=st.integers(0, 12))
     @precondition(lambda self: self.finished_prompts)

@@ -1,6 +1,7 @@
 """The whole engine over the toy worker and the toy tiers, on the event loop of the test."""
 
 import asyncio
+import random
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -83,9 +84,11 @@ class ToyExecutor:
         except AssertionError as error:
             # The toy worker checks its steps: this defect was not injected.
             self.wrong.append(error)
+            self.worker.fail(output)
             future.set_exception(error)
         except BaseException as error:
             self.failed.update(output.num_scheduled_tokens)
+            self.worker.fail(output)
             future.set_exception(error)
         else:
             now = time.perf_counter()
@@ -104,9 +107,13 @@ class ToyExecutor:
 
 @dataclass
 class ToyEngine:
-    """Everything from the stream to the block pool, real but for the model, the store and the texts."""
+    """Everything from the stream to the block pool, real but for the model, the store and the texts.
+
+    late: see ToyWorker.
+    """
 
     speculation: bool = False
+    late: random.Random | None = None
     cpu_blocks: int = 12
     store: ToyStore = field(init=False)
     worker: ToyWorker = field(init=False)
@@ -115,7 +122,7 @@ class ToyEngine:
 
     def __post_init__(self) -> None:
         self.store = ToyStore(self.cpu_blocks, max_window=3, speed=LinkSpeed(0.06, 1000.0))
-        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host)
+        self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
         self.executor = ToyExecutor(self.worker)
         window = POOL_BLOCKS * BLOCK
         processor = Processor(
@@ -149,6 +156,10 @@ class ToyEngine:
         clock = time.monotonic
         tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
         if former is not None and former.tiering is not None:
+            if self.worker.pending:
+                self.executor.wrong.append(
+                    AssertionError("copies are under way whose blocks a new scheduler gives out")
+                )
             tiers.succeed(former.tiering.tiers)
         pool = BlockPool(POOL_BLOCKS, on_evict=tiers.forget)
         blocks = BlockManager(pool, BLOCK, 1, prefix_cache=True)

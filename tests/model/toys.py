@@ -1,6 +1,7 @@
 """A worker and a tier store that hold token ids where the real ones hold bytes: a mix-up of blocks is seen at once."""
 
 import hashlib
+import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
-from cache_tiers.transfer import TransferJob, TransferResult
+from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
@@ -76,9 +77,17 @@ class _Known:
 
 
 class ToyWorker:
-    """Follows SchedulerOutputs to the letter; raises if the KV that a request attends to is not its own."""
+    """Follows SchedulerOutputs to the letter; raises if the KV that a request attends to is not its own.
 
-    def __init__(self, block_size: int, vocab: int, host: dict[int, Slots]) -> None:
+    late: decides which copies end with a step that has tokens; None: all. A late copy moves its bytes when it ends, and
+    the target of a load holds nothing before. pending: copies under way. owed: results that no output has had.
+    """
+
+    def __init__(self, block_size: int, vocab: int, host: dict[int, Slots], late: random.Random | None = None) -> None:
+        self.late = late
+        self.pending: list[TransferJob] = []
+        self.owed: list[TransferResult] = []
+        self._told: tuple[SchedulerOutput, list[TransferResult]] | None = None
         self.block_size = block_size
         self.vocab = vocab
         self.device: dict[int, Slots] = {}
@@ -99,7 +108,9 @@ class ToyWorker:
             computed[cached.request_id] = cached.num_computed_tokens
         # In any order: none may read what another one writes.
         self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
-        results = [self._copy(job, load=True) for job in output.loads]
+        for job in output.loads:
+            self.device[job.block_id] = [None] * self.block_size
+        self._copy(output.loads, output)
         sampled: dict[str, tuple[int, ...]] = {}
         for number in range(output.passes):
             for request_id, count in output.num_scheduled_tokens.items():
@@ -107,15 +118,37 @@ class ToyWorker:
                 tokens = self._forward(self.requests[request_id], computed[request_id] + number, count, mask, draft)
                 if tokens:
                     sampled[request_id] = (*sampled.get(request_id, ()), *tokens)
-        results += [self._copy(job, load=False) for job in output.stores]
+        self._copy(output.stores, output)
+        results, self.owed = self.owed, []
+        self._told = output, results
         return ModelRunnerOutput(output.step_id, sampled, tuple(results))
 
-    def _copy(self, job: TransferJob, *, load: bool) -> TransferResult:
-        if load:
+    def fail(self, output: SchedulerOutput) -> None:
+        """Owe the results of a step that raised, whether it was executed or not. A step without tokens ends all copies,
+        and owes nothing."""
+        if self._told is not None and self._told[0] is output:
+            self.owed += self._told[1]
+        known = {job.job_id for job in self.pending} | {result.job_id for result in self.owed}
+        failed = [job for job in (*output.loads, *output.stores) if job.job_id not in known]
+        self.owed += [TransferResult(job.job_id, 0.0, "the step failed") for job in failed]
+        if not output.num_scheduled_tokens:
+            self._copy((), output)
+            self.owed.clear()
+
+    def _copy(self, jobs: Sequence[TransferJob], output: SchedulerOutput) -> None:
+        """Begin copies, and end some of those under way: all of them in a step without tokens."""
+        self.pending += jobs
+        for job in list(self.pending):
+            if self.late is None or not output.num_scheduled_tokens or self.late.random() < 0.3:
+                self.pending.remove(job)
+                self._move(job)
+                self.owed.append(TransferResult(job.job_id, 0.0))
+
+    def _move(self, job: TransferJob) -> None:
+        if job.direction is Direction.LOAD:
             self.device[job.block_id] = list(self.host[job.host_offset])
         else:
             self.host[job.host_offset] = list(self.device[job.block_id])
-        return TransferResult(job.job_id, 0.0)
 
     def _forward(
         self, request: _Known, start: int, count: int, mask: bytes | None, draft: Sequence[int]

@@ -1,0 +1,171 @@
+"""Copies that end some steps after their own: streams continue, and copies keep their blocks."""
+
+import random
+
+import pytest
+
+from cache_tiers.transfer import Direction
+from engine.request import Request, RequestStatus
+from engine.scheduling.tiering import MOST_STORES, Tiering
+from tests.model.toys import ToyStore, expected_output
+from tests.unit.scheduling_rig import VOCAB, Rig
+
+CHAT = [(at * at) % 49 for at in range(41)]
+
+
+class Never(random.Random):
+    """Copies end with a step without tokens only."""
+
+    def random(self) -> float:
+        return 1.0
+
+
+def late_rig(pool_blocks: int = 64) -> Rig:
+    rig = Rig(pool_blocks=pool_blocks, max_tokens_per_step=64, store=ToyStore(capacity=64))
+    rig.worker.late = Never()
+    return rig
+
+
+def rig_with_stored_chat() -> Rig:
+    """Make a device that has forgotten `CHAT`, and a CPU tier that has its 10 blocks."""
+    rig = late_rig()
+    rig.add(CHAT, max_tokens=1)
+    rig.run()
+    settle(rig)
+    rig.pool.forget_free()
+    return rig
+
+
+def tiering_of(rig: Rig) -> Tiering:
+    assert rig.scheduler.tiering is not None
+    return rig.scheduler.tiering
+
+
+def settle(rig: Rig) -> None:
+    """Make steps until nothing moves any more."""
+    for _ in range(50):
+        rig.now += 1
+        if (output := rig.scheduler.schedule()) is not None:
+            rig.scheduler.update(output, rig.worker.execute(output))
+    assert tiering_of(rig).is_quiet
+
+
+def load_beside_stream(rig: Rig) -> tuple[Request, Request]:
+    stream = rig.add([1, 2, 3], max_tokens=12, tenant="reader")
+    rig.step()
+    chat = rig.add(CHAT, max_tokens=3)
+    rig.step()
+    assert chat.status is RequestStatus.LOADING
+    assert tiering_of(rig).late.num_loads == 10
+    return stream, chat
+
+
+def test_stream_goes_on_while_load_is_under_way() -> None:
+    rig = rig_with_stored_chat()
+    stream, chat = load_beside_stream(rig)
+    while stream.finish_reason is None:
+        output, _ = rig.step()
+        assert output.num_scheduled_tokens == {stream.request_id: 1}
+    assert chat.status is RequestStatus.LOADING
+    output, _ = rig.step()
+    assert not output.num_scheduled_tokens
+    assert not output.loads, "a step that only waits for the copies"
+    rig.run()
+    assert chat.receipt is not None
+    assert chat.receipt.cpu == 40
+    assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)
+
+
+def test_step_without_tokens_is_made_for_late_copies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = rig_with_stored_chat()
+    stream, chat = load_beside_stream(rig)
+    with monkeypatch.context() as patch:
+        # The only stream waits for its mask: nothing is to be computed, dropped or copied.
+        patch.setattr(Request, "may_be_sampled", property(lambda request: request is not stream))
+        output, _ = rig.step()
+        assert not output.num_scheduled_tokens
+        assert not output.dropped_request_ids
+        output, _ = rig.step()
+        assert list(output.num_scheduled_tokens) == [chat.request_id]
+    rig.run()
+
+
+def test_late_loads_count_against_ration_of_next_steps() -> None:
+    rig = rig_with_stored_chat()
+    assert rig.tiers is not None
+    for _ in range(100):
+        rig.tiers._ready_loads.copied(0.005)
+    rig.add([1, 2, 3], max_tokens=60, tenant="reader")
+    rig.step()
+    rig.add(CHAT, max_tokens=3)
+    assert [len(rig.step()[0].loads) for _ in range(10)] == [5] + [0] * 9
+
+
+def test_late_stores_are_bounded() -> None:
+    rig = late_rig()
+    for start in range(4):
+        rig.add([start] * 45, max_tokens=60)
+    while rig.scheduler.has_unfinished_requests() and rig.now < 100:
+        rig.now += 1
+        rig.step()
+        assert tiering_of(rig).late.num_stores <= MOST_STORES
+    settle(rig)
+    assert rig.pool.num_used == 0
+
+
+def test_aborted_load_keeps_blocks_until_copies_ended() -> None:
+    rig = rig_with_stored_chat()
+    _, chat = load_beside_stream(rig)
+    rig.scheduler.finish_request(chat.request_id, "abort")
+    for _ in range(5):
+        rig.step()
+        assert rig.pool.num_used >= 10
+    rig.run()
+    settle(rig)
+    assert rig.pool.num_used == 0
+
+
+def test_copies_of_lost_workers_have_failed() -> None:
+    rig = rig_with_stored_chat()
+    stream, chat = load_beside_stream(rig)
+    lost, _ = rig.begin()
+    rig.worker.pending.clear()
+    rig.worker.requests.clear()
+    rig.worker.device.clear()
+    rig.scheduler.lose_step(lost)
+    rig.scheduler.lose_device()
+    assert len(tiering_of(rig).late) == 0
+    rig.run()
+    settle(rig)
+    for request in (stream, chat):
+        assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
+
+
+def test_copies_of_failed_step_end_with_later_one() -> None:
+    rig = rig_with_stored_chat()
+    rig.add([1, 2, 3], max_tokens=12, tenant="reader")
+    rig.step()
+    chat = rig.add(CHAT, max_tokens=3)
+    failed, _ = rig.begin()
+    assert {job.direction for job in failed.loads} == {Direction.LOAD}
+    rig.worker.fail(failed)
+    rig.scheduler.fail_step(failed)
+    assert chat.status is RequestStatus.LOADING
+    rig.run()
+    assert chat.receipt is not None
+    assert chat.receipt.cpu == 40
+    assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)
+
+
+def test_failed_step_without_tokens_ends_all_copies() -> None:
+    rig = rig_with_stored_chat()
+    stream, chat = load_beside_stream(rig)
+    while stream.finish_reason is None:
+        rig.step()
+    waiting, _ = rig.begin()
+    assert not waiting.num_scheduled_tokens
+    rig.worker.fail(waiting)
+    assert rig.scheduler.fail_step(waiting) == []
+    assert len(tiering_of(rig).late) == 0
+    rig.run()
+    assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)

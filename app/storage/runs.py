@@ -188,8 +188,8 @@ class RunStore:
         """Let a new run go on with an answer that was cut. `answer`: as it is then.
 
         Raises:
-            NotFoundError, VersionMismatchError: as `begin`.
-            ConflictError: somebody else was first.
+            NotFoundError, VersionMismatchError: as `begin`; NotFoundError also if the answer was deleted.
+            ConflictError: another client was first.
         """
 
         def update(connection: sqlite3.Connection) -> Row:
@@ -197,10 +197,11 @@ class RunStore:
             cursor = connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
                 "error = NULL, usage = NULL, completed_at = NULL "
-                "WHERE id = ? AND status IN ('incomplete', 'cancelled')",
+                "WHERE id = ? AND status IN ('incomplete', 'cancelled') AND deleted_at IS NULL",
                 (answer.run_id, dump_optional(answer.params), answer.id),
             )
             if not cursor.rowcount:
+                _check_shown(connection, self._tenant, answer.id)
                 raise ConflictError("This answer is still being generated", code="answer_not_cut")
             _insert_run(connection, record)
             _insert_progress(connection, [so_far] if so_far.token_ids else [])
@@ -307,16 +308,16 @@ def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None
     conversation = about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
         raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
-    _check_parent(connection, tenant, first.parent_id)
+    # A deleted message can be restored, so the database itself would let another one follow it.
+    if first.parent_id is not None:
+        _check_shown(connection, tenant, first.parent_id)
 
 
-def _check_parent(connection: sqlite3.Connection, tenant: str, parent_id: str | None) -> None:
-    """What is deleted can be restored, so the database would let a message follow it."""
-    if parent_id is None:
-        return
+def _check_shown(connection: sqlite3.Connection, tenant: str, message_id: str) -> None:
+    """Check that a message is there and not deleted. Raises NotFoundError."""
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
-    if not list(connection.execute(sql, (parent_id, tenant)).fetchall()):
-        raise no_message(parent_id)
+    if not list(connection.execute(sql, (message_id, tenant)).fetchall()):
+        raise no_message(message_id)
 
 
 def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:

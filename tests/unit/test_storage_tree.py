@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.ids import new_id
 from app.records import Conversation, Message
-from app.storage.runs import MessageEnd, Turn
+from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
 from engine.errors import ConflictError, NotFoundError
@@ -317,3 +318,16 @@ async def hidden(store: Store, *messages: Message) -> bool:
             outcomes.add(True)
     [outcome] = outcomes
     return outcome
+
+
+async def test_deleted_answer_is_not_reopened(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, begun = await turn(store, conversation, "one")
+    cut = MessageEnd("Y", "cancelled", "cancelled", b"").of(begun)
+    await store.runs.finish(cut)
+    await store.deletions.hide_message(cut.id)
+    again = replace(cut, run_id=new_id("run"))
+    with pytest.raises(NotFoundError):
+        await store.runs.reopen(again, record(again), RunProgress(again.run_id or "", 0, b"", []))
+    await store.deletions.show_message(cut.id)
+    assert await store.messages.get(cut.id) == cut

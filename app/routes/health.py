@@ -10,7 +10,7 @@ from app.backend import Backend
 from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.figures import TierFigures, tier_figures
 from app.principal import Principal
-from app.services import server_services
+from app.services import Services, server_services
 from app.tier_words import tier_words
 from app.turns import sampling_of_chats
 from app.version import VERSION
@@ -18,27 +18,28 @@ from app.version import VERSION
 
 async def health(request: Request) -> Response:
     """200 as long as the process answers."""
-    return JSONResponse(_body(server_services(request).host, request.state.principal))
+    return JSONResponse(_body(server_services(request), request.state.principal))
 
 
 async def ready(request: Request) -> Response:
     """200 while requests are served, else 503 with the reason."""
-    host = server_services(request).host
-    body = _body(host, request.state.principal)
+    services = server_services(request)
+    host, body = services.host, _body(services, request.state.principal)
     if host.status == "ok":
         return JSONResponse(body)
     return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def _body(host: EngineHost, asks: Principal | None) -> dict[str, Any]:
-    """Whoever shows no key learns the status, a user also what the page shows, an administrator all of it."""
-    whole = _whole(host)
+def _body(services: Services, asks: Principal | None) -> dict[str, Any]:
+    """Tell the status without a key, to a user also what the page shows, and to an administrator all of it."""
+    whole = _whole(services)
     if asks is None:
-        return {**dict.fromkeys(whole), "status": host.status}
+        return {**dict.fromkeys(whole), "status": services.host.status}
     return whole if asks.scope == "admin" else {**whole, "tiers": None}
 
 
-def _whole(host: EngineHost) -> dict[str, Any]:
+def _whole(services: Services) -> dict[str, Any]:
+    host = services.host
     engine = host.engine
     return {
         "status": host.status,
@@ -48,6 +49,7 @@ def _whole(host: EngineHost) -> dict[str, Any]:
         "reason": _reason(host),
         "tiers": None if engine is None else _tiers(engine),
         "workers": None if engine is None else _workers(engine),
+        "unindexed": services.store.upkeep.unindexed,
     }
 
 

@@ -393,7 +393,10 @@ class TiersHealth(Answer):
 
 
 class Health(Answer):
-    """Whoever shows no key learns the status alone. workers: of tensor parallelism, for administrators."""
+    """The state of the server. Without a key all fields but the status are null.
+
+    workers: of tensor parallelism, for administrators. unindexed: messages and titles that no search finds yet.
+    """
 
     status: Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
     version: str | None
@@ -402,6 +405,7 @@ class Health(Answer):
     reason: str | None
     tiers: TiersHealth | None
     workers: dict[str, Any] | None
+    unindexed: int | None
 
 
 class RequestCounts(Answer):

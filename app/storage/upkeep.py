@@ -42,12 +42,16 @@ class IndexProgress:
 
 
 class Upkeep:
-    """Owner of the task that does what is left to do."""
+    """Owner of the task that does what is left to do.
+
+    unindexed: messages and titles that no search finds yet, as of the last look.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._task: asyncio.Task[None] | None = None
         self._purge_after = 0.0
+        self.unindexed = 0
 
     def begin(self) -> None:
         """Start looking for work."""
@@ -114,10 +118,13 @@ class Upkeep:
                 return False
             if (now := time.monotonic()) - told >= LOG_SECONDS:
                 told = now
-                logger.info("search index: %d messages and titles are left to do", (await self.progress()).left)
+                self.unindexed = (await self.progress()).left
+                logger.info("search index: %d messages and titles are left to do", self.unindexed)
             return True
 
+        self.unindexed = (await self.progress()).left
         await self._with_pauses(index_some)
+        self.unindexed = 0
         if told:
             logger.info("search index: done")
 

@@ -110,6 +110,7 @@ async def test_health_tells_the_model_and_each_tier(http: aiohttp.ClientSession)
     }
     assert body["tiers"]["device"] == {"used_bytes": 20_000, "capacity_bytes": 100_000, "state": "ok"}
     assert body["tiers"]["redis"]["state"] == "off"
+    assert body["unindexed"] == 0
     assert (await http.get("/ready")).status == 200
 
 

@@ -1,5 +1,6 @@
 """A file of an earlier version is opened and loses nothing."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -180,3 +181,25 @@ async def test_search_index_is_made_in_batches_after_start(tmp_path: Path, monke
     assert (await again.upkeep.progress()).left == 0
     assert await again.search.messages("tide", limit=5) == []
     await again.close()
+
+
+async def test_progress_of_search_index_is_kept_for_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.storage.upkeep.BATCH_MESSAGES", 1)
+    monkeypatch.setattr("app.storage.upkeep.LOG_SECONDS", 0.0)
+    path = tmp_path / "conversations.db"
+    write_old_file(path, 10)
+    store = await Store.open(path)
+    seen, done, index_some = list[int](), asyncio.Event(), store.upkeep.index_some
+
+    async def watched() -> bool:
+        seen.append(store.upkeep.unindexed)
+        if not await index_some():
+            done.set()
+            return False
+        return True
+
+    monkeypatch.setattr(store.upkeep, "index_some", watched)
+    store.upkeep.begin()
+    await asyncio.wait_for(done.wait(), 20)
+    assert seen == [4, 3, 2, 1, 0]
+    await store.close()

@@ -369,11 +369,12 @@ class TierManager:
 
     # Stores
 
-    def offer(self, key: BlockKey, block_id: int) -> None:
-        """A block is full: take it down, now or when there is room."""
+    def offer(self, key: BlockKey, block_id: int) -> bool:
+        """Copy a full block down, now or when there is room. Returns whether it waits for that."""
         self._erasing.discard(key)
         if self.has_taken(key) and not self.store.contains(key):
             self._unstored.add(owner_of(key), key, block_id)
+        return not self.has_taken(key)
 
     def forget(self, key: BlockKey) -> None:
         """The device block of `key` is about to be overwritten."""
@@ -399,6 +400,16 @@ class TierManager:
         """Full blocks on the device that the CPU tier has not taken yet."""
         return len(self._unstored)
 
+    @property
+    def may_store_soon(self) -> bool:
+        """Whether blocks that wait on the device can go down within moments, on their way to a Redis that answers.
+
+        A CPU tier that refused one takes more as soon as a write to Redis has ended.
+        """
+        if not self._redis or self.store.redis_speed is None:
+            return False
+        return bool(self._store_jobs) or not self.refuses_stores or self.store.stats().redis_pending_writes > 0
+
     def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
         """Take the copies for the next step: what should be copied within `seconds` behind `num_late` earlier ones, of
         each load in turn."""
@@ -408,15 +419,16 @@ class TierManager:
         """A step was computed: rest begins anew."""
         self._rested_at = self._clock() + self._rest
 
-    def take_stores(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob]]:
-        """At most `limit` copies for the next step. The caller pins each device block until the job's result came.
+    def take_stores(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob | None]]:
+        """Take at most `limit` copies for the next step. The caller pins each device block until the job's result came.
 
+        A block that turns out to be in host memory needs no copy: its job is None.
         at_rest: no step is computed now, but for this one perhaps.
         """
         now = self._clock()
         if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
             return []
-        jobs: list[tuple[BlockKey, TransferJob]] = []
+        jobs: list[tuple[BlockKey, TransferJob | None]] = []
         # What follows in a chain is worth nothing without what comes before: an owner that is refused waits.
         refused: set[Owner] = set()
         while len(jobs) < limit and (turn := self._unstored.next(refused)) is not None:
@@ -429,6 +441,7 @@ class TierManager:
                 jobs.append((turn.key, job))
             elif self.store.contains(turn.key):
                 self._unstored.remove(turn.owner, turn.key)
+                jobs.append((turn.key, None))
             else:
                 refused.add(turn.owner)
         if refused:

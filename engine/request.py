@@ -70,6 +70,7 @@ class Request:
     wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
     there when it last left for its turn.
     lack: what it lacked when it could not begin for want of room; None: it was not tried.
+    held_back_since: when it first waited for blocks of its tenant to go down (`HeldBack`); None: never.
     deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
     on the scheduler's clock.
     mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
@@ -91,6 +92,7 @@ class Request:
     wait_began: float = 0.0
     waited: float = 0.0
     lack: Lack | None = None
+    held_back_since: float | None = None
     deadline: float = inf
     start_by: float = inf
     output_token_ids: list[int] = field(default_factory=list)

@@ -13,9 +13,20 @@ class KVCacheBlock:
     owner: who is charged with it; None while it is free and cannot be found.
     tail_of: set in the second case: the key of the block before it, so that a request can go on in it.
     token_ids: whose KV it holds, in either case.
+    is_unsaved: whether it waits to be copied to the tier below.
     """
 
-    __slots__ = ("block_id", "key", "next_free", "owner", "prev_free", "ref_count", "tail_of", "token_ids")
+    __slots__ = (
+        "block_id",
+        "is_unsaved",
+        "key",
+        "next_free",
+        "owner",
+        "prev_free",
+        "ref_count",
+        "tail_of",
+        "token_ids",
+    )
 
     def __init__(self, block_id: int) -> None:
         self.block_id = block_id
@@ -24,6 +35,7 @@ class KVCacheBlock:
         self.owner: Owner | None = None
         self.tail_of: BlockKey | None = None
         self.token_ids: tuple[int, ...] = ()
+        self.is_unsaved = False
         self.prev_free: KVCacheBlock | None = None
         self.next_free: KVCacheBlock | None = None
 
@@ -87,6 +99,50 @@ class FreeBlockQueue:
         block.prev_free, block.next_free = before, after
         before.next_free = after.prev_free = block
         self._length += 1
+
+
+class EvictionLine:
+    """Free blocks of one owner that can be found, in the order in which it gives them up.
+
+    Blocks that wait to be copied to the tier below come last: evicting one loses it for good.
+    """
+
+    def __init__(self) -> None:
+        self._saved = FreeBlockQueue()
+        self._unsaved = FreeBlockQueue()
+
+    def __len__(self) -> int:
+        return len(self._saved) + len(self._unsaved)
+
+    def __iter__(self) -> Iterator[KVCacheBlock]:
+        yield from self._saved
+        yield from self._unsaved
+
+    @property
+    def num_saved(self) -> int:
+        """Blocks that can go without loss."""
+        return len(self._saved)
+
+    @property
+    def num_unsaved(self) -> int:
+        """Blocks that wait to be copied."""
+        return len(self._unsaved)
+
+    @property
+    def first(self) -> KVCacheBlock:
+        """The block to give up next. Raises IndexError when empty."""
+        return self._saved.first if len(self._saved) else self._unsaved.first
+
+    def push_back(self, block: KVCacheBlock) -> None:
+        """Add a block as the last of its kind."""
+        self._queue_of(block).push_back(block)
+
+    def remove(self, block: KVCacheBlock) -> None:
+        """Take a block out, wherever it stands."""
+        self._queue_of(block).remove(block)
+
+    def _queue_of(self, block: KVCacheBlock) -> FreeBlockQueue:
+        return self._unsaved if block.is_unsaved else self._saved
 
 
 def num_equal(one: Sequence[int], other: Sequence[int]) -> int:

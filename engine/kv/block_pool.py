@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
-from engine.kv.block import FreeBlockQueue, KVCacheBlock
+from engine.kv.block import EvictionLine, FreeBlockQueue, KVCacheBlock
 from engine.kv.tail_index import Match, TailIndex
 
 
@@ -40,7 +40,7 @@ class BlockPool:
         self._empty = FreeBlockQueue()
         for block in self._blocks:
             self._empty.push_back(block)
-        self._unused: dict[Owner, FreeBlockQueue] = {}
+        self._unused: dict[Owner, EvictionLine] = {}
         self._num_free = num_blocks
         self.owners = owners if owners is not None else Owners()
         self._shares = MemoryShares(self.owners, clock=clock)
@@ -48,6 +48,7 @@ class BlockPool:
         self._tails: TailIndex[KVCacheBlock] = TailIndex()
         self._on_evict = on_evict
         self._num_evicted = 0
+        self._num_lost = 0
 
     @property
     def num_blocks(self) -> int:
@@ -75,9 +76,55 @@ class BlockPool:
         return self._num_evicted
 
     @property
+    def num_lost(self) -> int:
+        """Evicted blocks that still waited to be copied to the tier below, since the start."""
+        return self._num_lost
+
+    @property
+    def num_unsaved(self) -> int:
+        """Count the blocks that wait to be copied to the tier below. It looks at every block."""
+        return sum(block.is_unsaved for block in self._blocks)
+
+    @property
     def held(self) -> Mapping[Owner, int]:
         """How many blocks each owner is charged with."""
         return self._shares.held
+
+    def num_losses(self, owner: Owner, count: int) -> int:
+        """Count the unsaved blocks that `owner` would lose of its own by taking `count` blocks now."""
+        line = self._unused.get(owner)
+        if line is None or not line.num_unsaved:
+            return 0
+        loser = self._shares.first()
+        if loser is not None and self._shares.level(loser) > self._shares.level(owner):
+            return 0
+        return min(line.num_unsaved, max(0, count - len(self._empty) - line.num_saved))
+
+    def num_to_save(self, reserve: int) -> int:
+        """Count the unsaved blocks to copy down so that the next `reserve` blocks can be taken without loss.
+
+        They are those of the owner that gives up next, which cannot refuse a block to an owner that holds less.
+        """
+        loser = self._shares.first()
+        if loser is None:
+            return 0
+        line = self._unused[loser]
+        return min(line.num_unsaved, max(0, reserve - len(self._empty) - line.num_saved))
+
+    def mark_unsaved(self, block: KVCacheBlock) -> None:
+        """Make a used block that can be found one of the last that its owner gives up, until `mark_saved`."""
+        assert block.key is not None
+        assert block.ref_count > 0
+        block.is_unsaved = True
+
+    def mark_saved(self, key: BlockKey) -> None:
+        """Note that the block of `key` is being copied to the tier below, or is there."""
+        block = self._by_key[key]
+        if block.ref_count == 0:
+            self._leave_queue(block)
+            block.is_unsaved = False
+            self._join_queue(block)
+        block.is_unsaved = False
 
     def allocate(self, count: int, owner: Owner) -> list[KVCacheBlock]:
         """Take `count` blocks for `owner`: empty ones first, then the longest unused of whoever holds most for its
@@ -201,6 +248,11 @@ class BlockPool:
         assert all(b.key is not None and owner_of(b.key) == owner for owner in queued for b in queued[owner]), (
             "a block is in another owner's queue"
         )
+        unsaved = [block for block in self._blocks if block.is_unsaved]
+        assert all(block.key is not None for block in unsaved), "a block waits to be stored that cannot be found"
+        assert all(sum(b.is_unsaved for b in queued[owner]) == self._unused[owner].num_unsaved for owner in queued), (
+            "a block waits in the wrong queue"
+        )
         charged = Counter(block.owner for block in self._blocks if block.ref_count or block.key is not None)
         assert dict(charged) == dict(self._shares.held), "an owner is charged with what it does not hold"
 
@@ -210,8 +262,10 @@ class BlockPool:
         if not len(self._empty):
             loser = self._shares.first()
             assert loser is not None
-            self._forget(self._unused[loser].first)
+            victim = self._unused[loser].first
+            self._num_lost += victim.is_unsaved
             self._num_evicted += 1
+            self._forget(victim)
         block = self._empty.pop_front()
         block.ref_count, block.owner = 1, owner
         self._num_free -= 1
@@ -236,7 +290,7 @@ class BlockPool:
         del self._by_key[key]
         if block.tail_of is not None:
             self._tails.remove(block.tail_of, block.token_ids)
-        block.key, block.tail_of, block.token_ids = None, None, ()
+        block.key, block.tail_of, block.token_ids, block.is_unsaved = None, None, (), False
         if block.ref_count == 0:
             self._empty_out(block)
         if self._on_evict is not None:
@@ -254,7 +308,7 @@ class BlockPool:
         assert block.owner is not None
         queue = self._unused.get(block.owner)
         if queue is None:
-            queue = self._unused[block.owner] = FreeBlockQueue()
+            queue = self._unused[block.owner] = EvictionLine()
             self._shares.enter(block.owner)
         queue.push_back(block)
 

@@ -19,6 +19,7 @@ from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import AUTO_STEP_SECONDS, StepCost, longest_chunk, prompt_tokens_beside
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.ending import reason_to_end
+from engine.scheduling.held_back import HeldBack
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
@@ -101,6 +102,7 @@ class Scheduler:
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
+        self._held_back = HeldBack(tiering)
         most_rows = limits.max_num_batched_tokens
         self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
 
@@ -271,7 +273,11 @@ class Scheduler:
         running, others_wait = self._states.running, len(self._queue) > 0
         prompts = any(not request.output_token_ids for request in running)
         return self.tiering.take_stores(
-            self._last_step_tokens, at_rest=not running, others_wait=others_wait, prompts=prompts
+            self._last_step_tokens,
+            at_rest=not running,
+            others_wait=others_wait,
+            prompts=prompts,
+            urgent=self._held_back.take_any(),
         )
 
     def _load_seconds(self) -> float:
@@ -385,7 +391,7 @@ class Scheduler:
         standing = [shares.rank(request) for request in self._standing if request in self._states.running]
         for request in self._queue.candidates(now):
             rank = shares.rank(request)
-            if request.steps_in_flight or (standing and min(standing) < rank):
+            if request.steps_in_flight or (standing and min(standing) < rank) or self._held_back.holds(request, now):
                 continue
             stoppable = self._stoppable_for(request, shares)
             if stoppable and self._admission.admit(request, now, stoppable):
@@ -410,6 +416,8 @@ class Scheduler:
         overdue: Request | None = None
         for request in self._queue.candidates(now):
             if overdue is not None and not self._ranks_before(request, overdue):
+                continue
+            if self._held_back.holds(request, now):
                 continue
             if not request.steps_in_flight and self._admit(request, now):
                 return request

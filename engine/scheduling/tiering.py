@@ -25,6 +25,8 @@ MOST_STORES = 16
 MOST_STORES_AT_REST = 4
 MOST_TAILS = 4096
 MOST_HELD_SECONDS = 1.0
+RESERVED_PART = 4
+"""One block in so many should be empty, or in a tier below if it can be evicted."""
 
 
 def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
@@ -313,7 +315,7 @@ class Tiering:
         assert block.key is not None
         assert block.tail_of is not None
         if self._tails.add(block.tail_of, block.key, block.token_ids):
-            self.tiers.offer(block.key, block.block_id)
+            self._offer(block)
 
     def forget_waiting(self, request: Request) -> None:
         """It ended before it had its turn."""
@@ -417,20 +419,44 @@ class Tiering:
         """Blocks of its table that just became full."""
         for index in indices:
             self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
-            self.tiers.offer(request.block_keys[index], request.blocks[index].block_id)
+            self._offer(request.blocks[index])
+
+    def _offer(self, block: KVCacheBlock) -> None:
+        assert block.key is not None
+        if self.tiers.offer(block.key, block.block_id):
+            self._blocks.pool.mark_unsaved(block)
+
+    def would_lose(self, request: Request) -> bool:
+        """Tell whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
+
+        Then a short wait keeps them. No answer is True where Redis is away, or where loading is dearer than computing.
+        """
+        pool, missing = self._blocks.pool, self._blocks.num_missing(request)
+        if not pool.num_losses(request.owner, missing) or not self.tiers.may_store_soon:
+            return False
+        found = 0 if request.blocks else self._blocks.num_on_device(request)
+        if not pool.num_losses(request.owner, missing - found) or not request.block_keys:
+            return False
+        return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
         """Take the copies up for the next step: what should be copied within `seconds`, with those that are late."""
         return self.tiers.take_loads(seconds, self.late.num_loads)
 
     def take_stores(
-        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool
+        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool, urgent: bool = False
     ) -> tuple[TransferJob, ...]:
         """Take the copies down for the step that is being put together, before it allocates anything.
 
         at_rest: no request runs. prompts: some wait for their first token. Stores stay out of their way, and out of
         that of loads, for at most `MOST_HELD_SECONDS`: then so much is computed that they would never have their turn.
+        urgent: a request waits until blocks have gone down. Then nothing holds stores up, and neither does it where
+        the next blocks that somebody takes would be lost.
         """
+        pool = self._blocks.pool
+        needed = MOST_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
+        if needed:
+            return self._take_stores(min(needed, MOST_STORES, max(1, pool.num_free // 2)), at_rest=False)
         now = self._clock()
         if not (prompts or self.num_loading):
             self._held_since = None
@@ -438,14 +464,19 @@ class Tiering:
             self._held_since = now
         if self._held_since is not None and now - self._held_since < MOST_HELD_SECONDS:
             return ()
-        stores = []
-        most = min(stores_of_step(last_step_tokens, others_wait=others_wait), MOST_STORES - self.late.num_stores)
+        return self._take_stores(stores_of_step(last_step_tokens, others_wait=others_wait), at_rest=at_rest)
+
+    def _take_stores(self, most: int, *, at_rest: bool) -> tuple[TransferJob, ...]:
+        pool, stores = self._blocks.pool, []
+        most = min(most, MOST_STORES - self.late.num_stores)
         for key, job in self.tiers.take_stores(most, at_rest=at_rest):
-            block = self._blocks.pool.acquire_published(key)
-            assert block is not None
-            assert block.block_id == job.block_id
-            self._pinned[key] = block
-            stores.append(job)
+            pool.mark_saved(key)
+            if job is not None:
+                block = pool.acquire_published(key)
+                assert block is not None
+                assert block.block_id == job.block_id
+                self._pinned[key] = block
+                stores.append(job)
         return tuple(stores)
 
     def computed(self, step: SchedulerOutput, seconds: float) -> None:
@@ -479,6 +510,7 @@ class Tiering:
     def check(self) -> None:
         """Raise AssertionError on a pin or a load without an owner."""
         assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
+        assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
         self.tiers.check()
 
 

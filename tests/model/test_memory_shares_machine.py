@@ -70,14 +70,19 @@ class DeviceLife(Life):
         self.pool = BlockPool(BLOCKS, self.owners, on_evict=self.evicted, clock=self.clock)
         self.requests: list[list[KVCacheBlock]] = []
         self.taker: Owner | None = None
+        self.unsaved: set[BlockKey] = set()
 
     def held(self) -> Counter[Owner]:
         return Counter(block.owner for block in self.pool._blocks if block.owner is not None)
 
     def evicted(self, name: BlockKey) -> None:
         """Check the choice of a victim, which its owner is no longer charged with by then."""
+        waits = name in self.unsaved
+        self.unsaved.discard(name)
         if self.taker is None:
             return
+        free = [b.key for b in self.pool._blocks if b.ref_count == 0 and b.key and owner_of(b.key) == owner_of(name)]
+        assert not waits or self.unsaved.issuperset(free), "a block was lost although its owner had one to spare"
         held = self.held() + Counter([owner_of(name), self.taker])
         can_lose = {block.owner for block in self.pool._blocks if block.ref_count == 0 and block.owner is not None}
         assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
@@ -106,6 +111,27 @@ class DeviceLife(Life):
             self.uses(owner)
             self.requests.append([block])
 
+    @rule(which=st.integers(0, 9), count=st.integers(1, 4))
+    @precondition(lambda self: self.requests)
+    def offer(self, which: int, count: int) -> None:
+        """Let published blocks of a request wait to be copied down."""
+        for block in self.requests[which % len(self.requests)][:count]:
+            if block.key is not None and block.tail_of is None:
+                self.pool.mark_unsaved(block)
+                self.unsaved.add(block.key)
+
+    @rule(which=st.integers(0, 9))
+    @precondition(lambda self: self.unsaved)
+    def save(self, which: int) -> None:
+        name = sorted(self.unsaved)[which % len(self.unsaved)]
+        self.pool.mark_saved(name)
+        self.unsaved.remove(name)
+
+    @rule(owner=OWNERS, count=st.integers(1, BLOCKS))
+    def count_losses(self, owner: Owner, count: int) -> None:
+        line = self.pool._unused.get(owner)
+        assert 0 <= self.pool.num_losses(owner, count) <= (line.num_unsaved if line is not None else 0)
+
     @rule(owner=OWNERS, first=NUMBERS)
     def renew(self, owner: Owner, first: int) -> None:
         chain = [key(owner, number) for number in range(first, first + 3)]
@@ -130,6 +156,7 @@ class DeviceLife(Life):
     def charges_are_what_is_held(self) -> None:
         self.pool.check()
         assert self.pool.held == self.held()
+        assert {block.key for block in self.pool._blocks if block.is_unsaved} == self.unsaved
 
 
 class CpuLife(Life):
@@ -144,7 +171,9 @@ class CpuLife(Life):
 
     @rule(owner=OWNERS, first=NUMBERS, count=st.integers(1, 6))
     def store(self, owner: Owner, first: int, count: int) -> None:
-        for name in (key(owner, number) for number in range(first, first + count)):
+        names = [key(owner, number) for number in range(first, first + count)]
+        # A block that is there is not stored again.
+        for name in (name for name in names if name not in self.there):
             if len(self.there) < BLOCKS or self.make_room(owner):
                 self.tier.came([name])
                 self.uses(owner)

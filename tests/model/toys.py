@@ -221,6 +221,7 @@ class ToyStore:
     look_ups: dict[int, _Pending] = field(default_factory=dict)
     redis_up: bool = True
     refuses: bool = False
+    pending_writes: int = 0
     host: dict[int, Slots] = field(default_factory=dict)
     ready: dict[BlockKey, int] = field(default_factory=dict)
     reserved: dict[BlockKey, int] = field(default_factory=dict)
@@ -372,7 +373,7 @@ class ToyStore:
         return list(self.pending)
 
     def stats(self) -> StoreStats:
-        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, 0, 0.0, 0, 0, 0)
+        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, self.pending_writes, 0.0, 0, 0, 0)
 
     def check(self) -> None:
         assert not any(self.locks.values()), "a read lock has no owner"

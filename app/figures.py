@@ -16,7 +16,7 @@ class TierFigures:
     asked_tokens: of prompts, that no tier above had; found_tokens: those of them that were reused from this one.
     tenants: bytes that the largest tenants hold, and all others together, by name; empty where that is not known.
     bytes_in, bytes_out: of blocks that came into it, and that were copied from it to a neighbour. evicted: blocks that
-    made room for others; in Redis values, whoever wrote them.
+    made room for others; in Redis values, whoever wrote them. lost: of these, blocks that the tier below did not have.
     """
 
     used_bytes: int
@@ -26,6 +26,7 @@ class TierFigures:
     bytes_in: int
     bytes_out: int
     evicted: int
+    lost: int = 0
     tenants: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -43,6 +44,7 @@ def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
             bytes_in=up,
             bytes_out=down,
             evicted=stats.evicted_blocks,
+            lost=stats.lost_blocks,
             tenants=stats.device_tenants,
         )
     }
@@ -58,6 +60,7 @@ def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
             bytes_in=down + loaded,
             bytes_out=up + stored,
             evicted=tiers.cpu_evicted_blocks,
+            lost=tiers.cpu_lost_blocks,
             tenants=stats.cpu_tenants,
         )
     if tiers.redis_state != "off":

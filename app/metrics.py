@@ -175,6 +175,9 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
     evicted = CounterMetricFamily(
         "ebb_tier_evicted_blocks", "Blocks that made room for others, by tier", labels=by_tier
     )
+    lost = CounterMetricFamily(
+        "ebb_tier_lost_blocks", "Evicted blocks that the tier below did not have yet, by tier", labels=by_tier
+    )
     moved = CounterMetricFamily(
         "ebb_tier_bytes", "Bytes of blocks copied into a tier, and from it", labels=["tier", "direction"]
     )
@@ -187,11 +190,17 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         asked.add_metric([tier], figures.asked_tokens)
         found.add_metric([tier], figures.found_tokens)
         evicted.add_metric([tier], figures.evicted)
+        if tier != "redis":
+            lost.add_metric([tier], figures.lost)
         moved.add_metric([tier, "in"], figures.bytes_in)
         moved.add_metric([tier, "out"], figures.bytes_out)
         for tenant, nbytes in figures.tenants.items():
             tenants.add_metric([tier, tenant], nbytes)
-    yield from (used, capacity, tenants, asked, found, evicted, moved)
+    yield from (used, capacity, tenants, asked, found, evicted, lost, moved)
+    yield _by_label(
+        CounterMetricFamily("ebb_reuse_ends", "Requests whose next block no tier gave, by cause", labels=["cause"]),
+        stats.reuse_ends,
+    )
     tiers = stats.tiers
     if tiers is not None:
         loads = "Until a request's blocks were brought, by the lowest tier that they came from"
@@ -216,6 +225,9 @@ def _redis(tiers: StoreStats) -> Iterator[Metric]:
     }
     yield _by_label(
         CounterMetricFamily("ebb_redis_blocks", "Blocks exchanged with Redis, by outcome", labels=["outcome"]), outcomes
+    )
+    yield CounterMetricFamily(
+        "ebb_redis_shed_blocks", "Blocks not written because too many waited for Redis", tiers.redis_shed_blocks
     )
     yield _by_label(
         CounterMetricFamily(

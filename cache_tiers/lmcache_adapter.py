@@ -71,11 +71,17 @@ class Room:
         self._slack = min(SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
         self._lock = threading.Lock()
         self._num_evicted = 0
+        self._num_lost = 0
 
     @property
     def num_evicted(self) -> int:
         """Blocks that made room, since the start."""
         return self._num_evicted
+
+    @property
+    def num_lost(self) -> int:
+        """Of these, the blocks that Redis was not known to have, where there is a Redis."""
+        return self._num_lost
 
     def make(self, num_blocks: int, owner: Owner) -> None:
         """Evict until so many blocks of `owner` fit, or all that is left is in use, or holds less for its weight."""
@@ -88,8 +94,11 @@ class Room:
             locked = [key for key in victims if results[object_key(key)] is L1Error.KEY_IS_LOCKED]
             self.residents.came(locked)
             self.residents.went([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
+            gone = [key for key in victims if results[object_key(key)] is L1Error.SUCCESS]
+            lost = [key for key in gone if self._client is not None and not self._client.num_known([key])]
             with self._lock:
-                self._num_evicted += sum(result is L1Error.SUCCESS for result in results.values())
+                self._num_evicted += len(gone)
+                self._num_lost += len(lost)
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
         """Make room for blocks that Redis has, and for some that others found just before."""

@@ -278,7 +278,7 @@ class LMCacheStore:
         # What only passes through is no tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
         held = self._room.residents.held if self.keeps_in_cpu else {}
-        return tier_stats(used, capacity, self._room.num_evicted, held, redis)
+        return tier_stats(used, capacity, self._room.num_evicted, self._room.num_lost, held, redis)
 
     def check(self) -> None:
         """See KVTierStore. Call it with no prefetch, copy or write under way."""

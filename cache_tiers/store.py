@@ -64,6 +64,8 @@ class StoreStats:
     error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
     blocks it has; redis_store_seconds: of each block written. cpu_evicted_blocks: those that made room for others.
     redis_evicted_keys: the same, counted by the Redis server, whoever wrote them. cpu_held_blocks: by their owners.
+    cpu_lost_blocks: of those that made room, the ones that Redis was not known to have, while there is one.
+    redis_shed_blocks: of those that failed, the ones for which the queue of writes had no room.
     """
 
     cpu_used_bytes: int
@@ -83,7 +85,9 @@ class StoreStats:
     redis_lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     cpu_evicted_blocks: int = 0
+    cpu_lost_blocks: int = 0
     redis_evicted_keys: int = 0
+    redis_shed_blocks: int = 0
     cpu_held_blocks: Mapping[Owner, int] = field(default_factory=dict)
 
     @property

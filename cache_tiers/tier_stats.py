@@ -11,10 +11,11 @@ def tier_stats(
     cpu_used_bytes: int,
     cpu_capacity_bytes: int,
     cpu_evicted_blocks: int,
+    cpu_lost_blocks: int,
     cpu_held_blocks: Mapping[Owner, int],
     redis: BlockClientStats,
 ) -> StoreStats:
-    """What a store tells of itself."""
+    """Put together what a store tells of itself."""
     return StoreStats(
         cpu_used_bytes=cpu_used_bytes,
         cpu_capacity_bytes=cpu_capacity_bytes,
@@ -33,6 +34,8 @@ def tier_stats(
         redis_lookup_seconds=redis.lookup_seconds,
         redis_store_seconds=redis.store_seconds,
         cpu_evicted_blocks=cpu_evicted_blocks,
+        cpu_lost_blocks=cpu_lost_blocks,
+        redis_shed_blocks=redis.shed,
         cpu_held_blocks=cpu_held_blocks,
         redis_evicted_keys=redis.evicted_keys,
     )

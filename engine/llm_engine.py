@@ -40,6 +40,7 @@ class LLMEngine:
         self._outputs = outputs
         self._ids = itertools.count()
         self._finished: Counter[str] = Counter()
+        self._reuse_ends: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
         self._asked: Counter[str] = Counter(device=0, cpu=0, redis=0)
         self._ttft = Histogram.of_seconds()
@@ -256,6 +257,7 @@ class LLMEngine:
             drafted=scheduler.num_drafted,
             accepted=scheduler.num_accepted,
             evicted=scheduler.blocks.pool.num_evicted,
+            lost=scheduler.blocks.pool.num_lost,
             warmed=scheduler.tiering.tiers.num_brought_ahead if scheduler.tiering is not None else 0,
         )
 
@@ -266,6 +268,8 @@ class LLMEngine:
         if output.finish_reason is not None and output.usage is not None:
             usage, kv = output.usage, output.usage.kv
             self._finished[output.finish_reason] += 1
+            if usage.reuse is not None and usage.reuse.end is not None:
+                self._reuse_ends[usage.reuse.end.cause] += 1
             self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
             made = usage.completion_tokens - usage.resumed_tokens
             below = kv.tokens - kv.device
@@ -321,6 +325,8 @@ class LLMEngine:
             copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
             warmed_blocks=counted["warmed"],
             evicted_blocks=counted["evicted"],
+            lost_blocks=counted["lost"],
+            reuse_ends=dict(self._reuse_ends),
             drafted_tokens=counted["drafted"],
             accepted_tokens=counted["accepted"],
             device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),

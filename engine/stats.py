@@ -22,7 +22,9 @@ class EngineStats:
     load_seconds: of loads that brought something, by the lowest tier that it came from. cpu_store_seconds: of each copy
     of a block down to the CPU tier. copied_up_blocks, copied_down_blocks: between CPU memory and the device.
     warmed_blocks: that came from Redis into CPU memory before anybody asked.
-    evicted_blocks: of the device, that held a prefix until they were needed for something else. checks: how often the
+    evicted_blocks: of the device, that held a prefix until they were needed for something else; lost_blocks: those of
+    them that still waited to be copied down. reuse_ends: requests for which the tiers did not have, or not give, the
+    block behind what was reused, by the cause (`ReuseEnd`). checks: how often the
     owners of blocks checked themselves, by outcome: "clean" or "failed". drafted_tokens: computed because they might
     come (`engine.speculation`); accepted_tokens: those of them that came. device_tenants, cpu_tenants: bytes that the
     largest tenants and the others hold of these tiers, by name.
@@ -64,6 +66,8 @@ class EngineStats:
     copied_down_blocks: int = 0
     warmed_blocks: int = 0
     evicted_blocks: int = 0
+    lost_blocks: int = 0
+    reuse_ends: dict[str, int] = field(default_factory=dict)
     drafted_tokens: int = 0
     accepted_tokens: int = 0
     device_tenants: dict[str, int] = field(default_factory=dict)

@@ -53,6 +53,7 @@ class EngineWithEverything(FakeEngine):
             load_seconds={"cpu": seconds},
             tiers=tiers,
             device_tenants={"local": 1},
+            reuse_ends={"evicted": 1},
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
         )
 

@@ -60,7 +60,11 @@ def blocks_of(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block
 
 
 class Room:
-    """Makes room in L1, at the moment when it is needed. Thread-safe."""
+    """Makes room in L1, at the moment when it is needed. Thread-safe.
+
+    Blocks that Redis has are promised room until LMCache reserves it, or drops them. Several look-ups end at once, and
+    blocks go down at any time: none of them may count on room that is promised to another.
+    """
 
     def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
         self.residents = residents
@@ -68,7 +72,7 @@ class Room:
         self._client = client
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
-        self._slack = min(SMALLEST_WINDOW, int(memory.size) // self._slot_nbytes // 8)
+        self._promised: set[BlockKey] = set()
         self._lock = threading.Lock()
         self._num_evicted = 0
         self._num_lost = 0
@@ -86,7 +90,9 @@ class Room:
     def make(self, num_blocks: int, owner: Owner) -> None:
         """Evict until so many blocks of `owner` fit, or all that is left is in use, or holds less for its weight."""
         used, capacity = self._l1.get_memory_usage()
-        missing = num_blocks - (capacity - used) // self._slot_nbytes
+        with self._lock:
+            needed = num_blocks + len(self._promised)
+        missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
             victims = self.residents.take_victims(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
@@ -101,9 +107,16 @@ class Room:
                 self._num_lost += len(lost)
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
-        """Make room for blocks that Redis has, and for some that others found just before."""
+        """Make room for blocks that Redis has, and promise it to them until `end_promise`."""
         if found:
-            self.make(len(found) + self._slack, owner_of(found[-1]))
+            with self._lock:
+                self._promised.update(found)
+            self.make(0, owner_of(found[-1]))
+
+    def end_promise(self, keys: Sequence[BlockKey]) -> None:
+        """Note that these have room now, or need none."""
+        with self._lock:
+            self._promised.difference_update(keys)
 
     def _can_go(self, key: BlockKey) -> bool:
         """LMCache locks what it writes to Redis, but for a moment before it begins."""
@@ -173,9 +186,11 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
         return self._found.take(task_id)
 
     def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
-        """Redis has no locks: a block that goes away between look-up and load is a miss."""
+        """End what a look-up promised. Redis has no locks: a block that goes away before its load is a miss."""
+        self._room.end_promise([key.chunk_hash for key in keys])
 
     def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
+        self._room.end_promise([key.chunk_hash for key in keys])
         task = self._loaded.open()
         self._client.load(blocks_of(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
         return task

@@ -299,3 +299,17 @@ def test_a_user_with_few_rights(tmp_path: Path, rigs: Rigs, commands: str) -> No
         round_trip(rigs, RedisAddress(unix_path=server.socket, username="ebb", password="pw"))
     finally:
         server.kill()
+
+
+def test_loads_that_begin_together_all_find_room_in_full_tier(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig, blocks, at_once = rigs.open(redis_server.address), POOL // BLOCK, 6
+    for start in range(0, 2 * blocks, 16):
+        assert len(rig.put(keys(range(start, start + 16)))) == 16
+        assert rig.store.flush(10)
+    windows = [keys(range(start, start + 8)) for start in range(0, 8 * at_once, 8)]
+    assert not any(rig.store.contains(name) for window in windows for name in window)
+    handles = [rig.store.prefetch(window, redis=True) for window in windows]
+    results = [rig.wait(handle) for handle in handles]
+    for result in results:
+        rig.store.release([slot.key for slot in result.slots])
+    assert [len(result.slots) for result in results] == [8] * at_once

@@ -33,7 +33,7 @@ class EngineHost:
 
     state: State = "starting"
     holds_threads: bool = True
-    progress: str = "starting"
+    progress: str = "preparing the engine"
     engine: Backend | None = None
     prompt_identity: str = ""
     ready_at: int = 0

@@ -17,12 +17,12 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from app.config import Settings
 from app.log_lines import write_log
 from app.state_lock import lock_state_dir
+from engine.restart_budget import RestartBudget
 
 RESTART = 75
 """Exit status (EX_TEMPFAIL) of a server process that handed its answers over and asks to be started again."""
@@ -48,35 +48,12 @@ Serve = Callable[[socket.socket], int]
 """Runs the server on a listening socket and returns its exit status."""
 
 
-class RestartBudget:
-    """The number of restarts within a sliding window, and the growing pause before each of them."""
-
-    def __init__(self, pauses: Sequence[float] = PAUSES, window: float = WINDOW_SECONDS) -> None:
-        self._pauses = pauses
-        self._window = window
-        self._spent: deque[float] = deque()
-
-    def spend(self, now: float) -> float | None:
-        """Count a restart at `now` and return the seconds to pause before it; None if there were too many."""
-        while self._spent and now - self._spent[0] >= self._window:
-            self._spent.popleft()
-        if len(self._spent) == len(self._pauses):
-            return None
-        self._spent.append(now)
-        return self._pauses[len(self._spent) - 1]
-
-    @property
-    def words(self) -> str:
-        """The last restart that was spent, and how many there may be."""
-        return f"starting it again ({len(self._spent)} of {len(self._pauses)} times in {self._window / 60:g} minutes)"
-
-
 def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
     """Run `serve` in a process of its own, again if it fails, and return the exit status.
 
     Returns twice: in the supervising process, and in each server process with the status of `serve`.
     """
-    restarts = restarts if restarts is not None else RestartBudget()
+    restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
     write_log(settings.log_format)
     settings.make_directories()
     listener = claim(settings)
@@ -99,7 +76,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
         if pause is None:
             logger.error("the server process %s; that was too often, giving up", _described(status))
             return supervisor.exit_status(status)
-        logger.error("the server process %s; %s in %g s", _described(status), restarts.words, pause)
+        logger.error("the server process %s; %s in %g s", _described(status), _in_words(restarts), pause)
         if supervisor.signalled_within(pause):
             return 0
 
@@ -203,6 +180,11 @@ def _reaped(child: int) -> int | None:
 
 def _worth_a_restart(status: int) -> bool:
     return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == RESTART
+
+
+def _in_words(restarts: RestartBudget) -> str:
+    minutes = restarts.seconds / 60
+    return f"starting it again ({restarts.num_spent} of {restarts.most} times in {minutes:g} minutes)"
 
 
 def _described(status: int) -> str:

@@ -180,7 +180,7 @@ class AsyncLLMEngine:
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self._checked = time.monotonic()
-        self._rebuilds = RestartBudget(MOST_REBUILDS, REBUILD_SECONDS)
+        self._rebuilds = RestartBudget((0.0,) * MOST_REBUILDS, REBUILD_SECONDS)
         engine.core.on_doubt = self._wake.set
         self.prefixes = StoredPrefixes(
             engine.processor,
@@ -380,7 +380,7 @@ class AsyncLLMEngine:
         cause = core.doubt
         logger.error("the scheduler failed, please report it; a new one takes its requests over", exc_info=cause)
         # A step that failed behind another one cannot do so for ever: the first one has ended its requests.
-        if not isinstance(cause, StepBehindFailureError) and not budget.take():
+        if not isinstance(cause, StepBehindFailureError) and budget.spend(time.monotonic()) is None:
             raise EngineError(
                 f"its scheduler failed {budget.most + 1} times within {budget.seconds:g} s, the last time with "
                 f"{type(cause).__name__}: {cause}"

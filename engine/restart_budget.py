@@ -1,25 +1,33 @@
-"""How often something may be started again before there is no use in it."""
+"""The number of restarts within a sliding window, and the pause before each of them."""
 
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 
 
 class RestartBudget:
-    """At most `most` restarts within any `seconds`."""
+    """One restart for each of `pauses` within any `seconds`."""
 
-    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.most = most
+    def __init__(self, pauses: Sequence[float], seconds: float) -> None:
+        """pauses: seconds before the first restart within the window, the second, and so on."""
+        self._pauses = pauses
         self.seconds = seconds
-        self._clock = clock
-        self._taken: deque[float] = deque()
+        self._spent: deque[float] = deque()
 
-    def take(self) -> bool:
-        """Count one more restart; False, and nothing is counted, if there have been too many."""
-        now = self._clock()
-        while self._taken and self._taken[0] <= now - self.seconds:
-            self._taken.popleft()
-        if len(self._taken) >= self.most:
-            return False
-        self._taken.append(now)
-        return True
+    @property
+    def most(self) -> int:
+        """Number of restarts within the window."""
+        return len(self._pauses)
+
+    @property
+    def num_spent(self) -> int:
+        """Number of restarts that counted when the last one was spent."""
+        return len(self._spent)
+
+    def spend(self, now: float) -> float | None:
+        """Count a restart at `now` and return the seconds to pause before it; None if there were too many."""
+        while self._spent and now - self._spent[0] >= self.seconds:
+            self._spent.popleft()
+        if len(self._spent) == len(self._pauses):
+            return None
+        self._spent.append(now)
+        return self._pauses[len(self._spent) - 1]

@@ -17,6 +17,7 @@ from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, S
 from engine.executor.rank_processes import RankProcesses
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
+from engine.restart_budget import RestartBudget
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
 from models.errors import UnsupportedModelError
@@ -24,11 +25,9 @@ from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
 from models.pangu.tensor_parallel import rank_config
 
-MOST_RESTARTS: Final = 3
-"""Within `RESTART_SECONDS`: whatever ends the ranks more often than that is not cured by a restart."""
-RESTART_SECONDS: Final = 600.0
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
-"""Before each of them."""
+"""Pause before each restart of the ranks. More losses within `RESTART_SECONDS` are not cured by a restart."""
+RESTART_SECONDS: Final = 600.0
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ class MultiprocExecutor:
         self._transfers = JoinedTransfers(config.tensor_parallel_size)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
-        self._restarts: deque[float] = deque()
+        self._restarts = RestartBudget(BACKOFF_SECONDS, RESTART_SECONDS)
         self._num_restarts = 0
         self._last_loss = ""
         self._has_failed = False
@@ -173,17 +172,13 @@ class MultiprocExecutor:
 
     def restart(self) -> None:
         """Accept steps again, for workers that know nothing yet. Raises EngineError if they were lost too often."""
-        now = time.monotonic()
-        while self._restarts and self._restarts[0] < now - RESTART_SECONDS:
-            self._restarts.popleft()
-        if len(self._restarts) >= MOST_RESTARTS:
+        delay = self._restarts.spend(time.monotonic())
+        if delay is None:
             self._has_failed = True
             raise EngineError(
-                f"the workers were lost {MOST_RESTARTS + 1} times within {RESTART_SECONDS:g} s, the last time because "
-                f"{self._last_loss}"
+                f"the workers were lost {self._restarts.most + 1} times within {self._restarts.seconds:g} s, the last "
+                f"time because {self._last_loss}"
             )
-        delay = BACKOFF_SECONDS[len(self._restarts)]
-        self._restarts.append(now)
         with self._lock:
             self._num_restarts += 1
             self._lost, self._unsent = None, deque()

@@ -14,6 +14,7 @@ from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from engine.outputs import RequestOutput
+from engine.restart_budget import RestartBudget
 from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.integration.real_server import serving
@@ -102,9 +103,9 @@ def test_a_rank_that_dies_or_hangs_in_the_middle_of_an_answer_costs_only_time(
     loss: str,
 ) -> None:
     monkeypatch.setattr(step_limit, "LEAST_SECONDS", 3.0)
-    monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0, 0.0, 0.0))
     executor = llm.engine.core.executor
     assert isinstance(executor, MultiprocExecutor)
+    monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0, 0.0, 0.0), seconds=600.0))
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
     for prompt in PROMPTS:
         llm.engine.add_request(prompt, params)
@@ -139,7 +140,7 @@ def test_ranks_that_hang_while_they_start_end_the_start_and_are_named(
 async def test_ranks_that_die_again_and_again_break_the_engine_and_health_says_why(
     pair: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(multiproc, "MOST_RESTARTS", 0)
+    monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", ())
     async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
         workers = (await (await http.get("/health")).json())["workers"]
         assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]

@@ -10,12 +10,15 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor import multiproc
 from engine.executor.messages import Call, StepEnded
-from engine.executor.multiproc import MOST_RESTARTS, MultiprocExecutor
+from engine.executor.multiproc import BACKOFF_SECONDS, MultiprocExecutor
 from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
+from engine.restart_budget import RestartBudget
 from engine.scheduling.output import SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
+
+MOST_RESTARTS = len(BACKOFF_SECONDS)
 
 
 def never_up(*_: object) -> None:
@@ -91,7 +94,7 @@ def test_step_during_loss_fails_with_the_others(executor: MultiprocExecutor, mon
 
 
 def test_restarts_are_forgotten_after_a_while(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiproc, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0,) * MOST_RESTARTS, seconds=0.0))
     for number in range(MOST_RESTARTS + 2):
         lose(executor, number)
     assert executor.state.restarts == MOST_RESTARTS + 2

@@ -10,20 +10,22 @@ import pytest
 
 from app import supervisor
 from app.config import Settings
-from app.supervisor import RESTART, RestartBudget, listen_on
+from app.supervisor import RESTART, listen_on
+from engine.restart_budget import RestartBudget
 
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from app.config import Settings
-from app.supervisor import RestartBudget, supervise
+from app.supervisor import supervise
+from engine.restart_budget import RestartBudget
 state = Path(sys.argv[1])
 settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)
 def serve(listener):
     with (state / "served").open("a") as served:
         served.write(f"{listener.getsockname()[1]}\\n")
     {end}
-sys.exit(supervise(settings, serve, RestartBudget(pauses=(0.0, 0.0))))
+sys.exit(supervise(settings, serve, RestartBudget((0.0, 0.0), seconds=600.0)))
 """
 
 
@@ -35,12 +37,12 @@ def supervised(state: Path, end: str) -> tuple[int, list[str], str]:
 
 
 def test_restarts_pause_longer_each_time_until_none_is_left() -> None:
-    budget = RestartBudget(pauses=(0.0, 1.0, 2.0), window=100.0)
+    budget = RestartBudget(pauses=(0.0, 1.0, 2.0), seconds=100.0)
     assert [budget.spend(now) for now in (0.0, 10.0, 20.0, 30.0)] == [0.0, 1.0, 2.0, None]
 
 
 def test_restarts_of_long_ago_do_not_count() -> None:
-    budget = RestartBudget(pauses=(0.0, 1.0), window=100.0)
+    budget = RestartBudget(pauses=(0.0, 1.0), seconds=100.0)
     assert [budget.spend(now) for now in (0.0, 99.0, 100.0, 150.0, 199.0)] == [0.0, 1.0, 1.0, None, 1.0]
 
 

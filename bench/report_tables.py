@@ -114,11 +114,15 @@ def _step_time(result: StepTimeResult) -> str:
         (name, f"{each.median:.1f}", f"{each.p95:.1f}", f"{each.p99:.1f}", f"{each.count:,}")
         for name, each in (("tiers off", result.tiers_off_ms), ("tiers on", result.tiers_on_ms))
     ]
-    phases = ", ".join(f"{ratio:.3f}" for ratio in result.phase_median_ratios)
+    phases = ", ".join(map(_ratio, result.phase_median_ratios))
     return (
         f"## Step time at {result.streams} streams\n\n{table(head, rows)}\n\nOn over off: median "
-        f"{result.median_ratio:.3f}, p99 {result.p99_ratio:.3f}; median by phase: {phases}."
+        f"{_ratio(result.median_ratio)}, p99 {_ratio(result.p99_ratio)}; median by phase: {phases}."
     )
+
+
+def _ratio(value: float | None) -> str:
+    return "not measurable" if value is None else f"{value:.3f}"
 
 
 def targets_table(held: Sequence[Target]) -> str:

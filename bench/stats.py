@@ -33,3 +33,8 @@ def share(flags: Sequence[bool]) -> float:
     if not flags:
         raise ValueError("a share of no flags")
     return sum(flags) / len(flags)
+
+
+def ratio(over: float, under: float) -> float | None:
+    """Return `over` by `under`, or None where `under` is zero: a client that read late saw several tokens at once."""
+    return over / under if under else None

@@ -9,7 +9,7 @@ from app.load.client import fixed_length
 from app.load.rates import steady_gaps
 from bench import arms
 from bench.server import EbbServer, settle
-from bench.stats import Spread, spread
+from bench.stats import Spread, ratio, spread
 from bench.workbench import Workbench
 from bench.workload import history
 
@@ -19,14 +19,15 @@ class StepTimeResult:
     """Gaps in milliseconds while all streams decode, over all phases. Ratios are tiers on over tiers off.
 
     phase_median_ratios: the same ratio within each phase, to show how much of it is the machine.
+    A ratio is None where the client read so late that most tokens came to it at once, with gaps of zero.
     """
 
     streams: int
     tiers_off_ms: Spread
     tiers_on_ms: Spread
-    median_ratio: float
-    p99_ratio: float
-    phase_median_ratios: tuple[float, ...]
+    median_ratio: float | None
+    p99_ratio: float | None
+    phase_median_ratios: tuple[float | None, ...]
 
 
 async def measure_step_time(bench: Workbench) -> StepTimeResult:
@@ -70,7 +71,7 @@ def summarise(streams: int, off: Sequence[Sequence[float]], on: Sequence[Sequenc
         streams=streams,
         tiers_off_ms=tiers_off,
         tiers_on_ms=tiers_on,
-        median_ratio=tiers_on.median / tiers_off.median,
-        p99_ratio=tiers_on.p99 / tiers_off.p99,
-        phase_median_ratios=tuple(spread(b).median / spread(a).median for a, b in zip(off, on, strict=True)),
+        median_ratio=ratio(tiers_on.median, tiers_off.median),
+        p99_ratio=ratio(tiers_on.p99, tiers_off.p99),
+        phase_median_ratios=tuple(ratio(spread(b).median, spread(a).median) for a, b in zip(off, on, strict=True)),
     )

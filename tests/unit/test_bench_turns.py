@@ -96,6 +96,14 @@ def test_step_time_is_compared_over_all_phases_and_within_each() -> None:
     assert found.phase_median_ratios == pytest.approx((1.1, 1.05))
 
 
+def test_step_time_that_a_late_client_saw_as_gaps_of_zero_claims_nothing() -> None:
+    found = step_time.summarise(8, off=[[0.030] + [0.0] * 49], on=[[0.011] * 50])
+
+    assert found.median_ratio is None
+    assert found.phase_median_ratios == (None,)
+    assert found.p99_ratio is not None
+
+
 @pytest.mark.parametrize("make_plan", [full_plan, quick_plan])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_the_device_pool_holds_a_request_but_not_all_chats(make_plan: type, dtype: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import aiohttp
@@ -11,6 +12,14 @@ import pytest
 from bench.server import server_pid
 from tests.integration.sse_events import all_events, text_of
 from tests.integration.test_api_server_life import WHOLE_ANSWER, ServerProcess, asked, process, saved, serving
+
+
+@pytest.fixture(autouse=True)
+def hangups_are_heard() -> Iterator[None]:
+    """Undo `nohup make test`: a server whose parent ignores SIGHUP ignores it too, as it should."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def killed_child(server: ServerProcess) -> int:

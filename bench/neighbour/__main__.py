@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.neighbour.guests import ATTACKS
 from bench.neighbour.plan import NeighbourPlan
 from bench.neighbour.report import passed, to_json, to_markdown
 from bench.neighbour.run import NeighbourRun
@@ -26,9 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=30.0, help="length of all hostile windows together")
     parser.add_argument("--window", type=float, default=150.0, help="seconds of one window")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--attacks", nargs="+", default=(), choices=ATTACKS, help="only these (default: all)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
-    plan = NeighbourPlan(arguments.minutes * 60, arguments.seed, window_seconds=arguments.window)
+    seconds, attacks = arguments.minutes * 60, tuple(arguments.attacks)
+    plan = NeighbourPlan(seconds, arguments.seed, window_seconds=arguments.window, attacks=attacks)
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-neighbour-", ignore_cleanup_errors=True) as root:
             report = asyncio.run(NeighbourRun(plan, Path(root)).run())

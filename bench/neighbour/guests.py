@@ -167,6 +167,13 @@ HOSTILE: tuple[tuple[Attack, int, float], ...] = (
 )
 """Attacks, how many clients run each, and the seconds between two of one client."""
 
+ATTACKS = tuple(attack.__name__ for attack, _, _ in HOSTILE)
+
+
+def hostile(plan: NeighbourPlan) -> tuple[tuple[Attack, int, float], ...]:
+    """Return the attacks that the plan names, or all of them."""
+    return tuple(each for each in HOSTILE if not plan.attacks or each[0].__name__ in plan.attacks)
+
 
 def well_behaved(plan: NeighbourPlan) -> tuple[tuple[Attack, int, float], ...]:
     """Chats of ordinary turns without a pause: as much work as the scheduler's share for one tenant."""
@@ -189,7 +196,7 @@ async def run_guest(
     headers = {"Authorization": f"Bearer {key}"}
     async with aiohttp.ClientSession(url, headers=headers, timeout=timeout, connector=connector) as session:
         tasks = []
-        for attack, clients, pause in HOSTILE if kind == "hostile" else well_behaved(plan):
+        for attack, clients, pause in hostile(plan) if kind == "hostile" else well_behaved(plan):
             for number in range(clients):
                 rng = random.Random(f"{seed}/{attack.__name__}/{number}")
                 guest = Guest(session, host, int(port), key, rng, outcomes, model)

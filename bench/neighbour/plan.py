@@ -18,6 +18,8 @@ class NeighbourPlan:
     """Length of all hostile windows together. As much time again goes to the windows of the baseline."""
     seed: int
     window_seconds: float = 150.0
+    attacks: tuple[str, ...] = ()
+    """Names of the attacks of the hostile neighbour, to find the one that costs most. Empty for all of them."""
     victim_chats: int = 4
     victim_turns: int = 8
     victim_pause: float = 1.5

@@ -5,6 +5,7 @@
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,9 @@ from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, StepCost, longest_chunk, prompt_tokens_beside
+from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk, prompt_tokens_beside
+from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants, shared_step_seconds
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.held_back import HeldBack
@@ -28,6 +31,7 @@ from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
+from engine.scheduling.step_cost import StepCost
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
@@ -99,6 +103,8 @@ class Scheduler:
         self._standing: list[Request] = []
         self._pace = TurnPace()
         self._recent = RecentTenants(RECENT_SECONDS)
+        self._decode_turns = DecodeTurns()
+        self._bursts = Bursts()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
@@ -232,12 +238,15 @@ class Scheduler:
         self._expire(now)
         stores = self._stores()
         self._turn_to_tiers(now)
-        plan = self._plan_drafts()
-        draft = StepDraft(now, self._budget(now), 1 if plan.drafts or plan.is_near else self._passes())
         self._collect_loads(now)
         self._states.release_followers()
         self._start_below_share(now)
-        if self._schedule_decodes(draft, plan.drafts):
+        plan = self._plan_drafts()
+        step_seconds = self._shared_step_seconds(now)
+        decodes = self._decodes(step_seconds)
+        budget = self._budget(len(decodes), step_seconds)
+        draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
+        if self._schedule_decodes(draft, decodes, plan.drafts):
             self._start_waiting(now)
         self._schedule_prompts(draft)
         loads: tuple[TransferJob, ...] = ()
@@ -305,22 +314,55 @@ class Scheduler:
         most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(running)), longest)
         return passes_of_step(most, running, self.blocks) if most > 1 else 1
 
-    def _budget(self, now: float) -> SchedulingBudget:
+    def _shared_step_seconds(self, now: float) -> float | None:
+        """Return how long the step may take if several tenants share it, or one of them may be back at any time."""
+        tenants = {self._queue.tenant_of(request) for request in self._states.running}
+        if len(tenants) <= 1 and not self._recent.are_several(now):
+            return None
+        return shared_step_seconds(self.cost, self.limits.itl_target)
+
+    def _decodes(self, step_seconds: float | None) -> Sequence[Request]:
+        """Return the running requests that get a token in this step if they find room for it."""
+        running = self._states.running
+        decodes = [request for request in running if _is_decode(request) and self._num_computable(request)]
+        if step_seconds is None:
+            return decodes
+        tenant_of, weight_of = self._queue.tenant_of, self._queue.weight_of
+        counts = Counter(tenant_of(request) for request in decodes)
+        prompts = Counter[str]()
+        for request in running:
+            if not _is_decode(request):
+                prompts[tenant_of(request)] += request.num_pending_tokens
+        ahead = {tenant for tenant in prompts if self._bursts.may_be_first(tenant)}
+        rooms = decodes_of_tenants(
+            self.cost,
+            step_seconds,
+            counts,
+            prompts,
+            lambda tenant: weight_of(tenant) * (WEIGHT_AHEAD if tenant in ahead else 1),
+        )
+        return self._decode_turns.choose(decodes, rooms, tenant_of)
+
+    def _budget(self, decodes: int, step_seconds: float | None) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
-        streams = sum(request.num_pending_tokens == 1 for request in self._states.running)
-        # A turn of another tenant may come at any time: it waits for the current step, as a stream would.
-        expected = 1 if self._recent.are_several(now) else 0
-        prompts = prompt_tokens_beside(self.cost, max(streams, expected), self.limits.itl_target, room)
+        if step_seconds is None:
+            prompts = prompt_tokens_beside(self.cost, decodes, self.limits.itl_target, room)
+        else:
+            # A turn of another tenant may come at any time: it waits for the current step, as a stream would.
+            prompts = prompt_tokens_beside(self.cost, max(decodes, 1), step_seconds, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
-    def _schedule_decodes(self, draft: StepDraft, drafts: Mapping[str, tuple[int, ...]]) -> bool:
-        """Schedule a token of every answer; return whether all found room, and none was stopped for it."""
+    def _schedule_decodes(
+        self, draft: StepDraft, decodes: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]
+    ) -> bool:
+        """Schedule a token of each of `decodes`; return whether all found room, and none was stopped for it."""
         preempted_before = self.num_preemptions
         self._standing = []
-        for request in list(self._states.running):
+        for request in decodes:
             if draft.budget.exhausted:
                 break
-            if _is_decode(request) and self._num_computable(request):
+            # One before it may have stopped it for its blocks.
+            if request.status is RequestStatus.RUNNING:
                 self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
         return not self._standing and self.num_preemptions == preempted_before
 
@@ -330,8 +372,13 @@ class Scheduler:
         claims = [
             (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
         ]
+        first = self._bursts.first(claim.tenant for _, claim in claims if claim.tokens > 0)
         room = min(draft.budget.tokens, draft.budget.prompt_tokens)
-        chunks = divide(room, [claim for _, claim in claims if claim.tokens > 0], self._queue.weight_of)
+        chunks = divide(
+            room,
+            [claim for _, claim in claims if claim.tokens > 0 and claim.tenant in first],
+            self._queue.weight_of,
+        )
         for request, claim in claims:
             count = chunks.get(claim.request_id, 0)
             # A prompt before it may have stopped it for its blocks.

@@ -24,11 +24,11 @@ from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.scheduling.admission import Admission
-from engine.scheduling.chunking import StepCost
 from engine.scheduling.foresight import Foresight
 from engine.scheduling.queue.fair import FairQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.scheduler import Scheduler
+from engine.scheduling.step_cost import StepCost
 from engine.scheduling.tiering import Tiering
 from engine.speculation.speculation import Speculation
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of

@@ -1,0 +1,98 @@
+"""The costs of the parts of a step, learned from whole steps."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from engine.scheduling.output import SchedulerOutput
+from engine.scheduling.step_cost import StepCost
+
+
+def step(decodes: int, prompt_tokens: int) -> SchedulerOutput:
+    counts = {f"d{index}": 1 for index in range(decodes)}
+    if prompt_tokens:
+        counts["p"] = prompt_tokens
+    return SchedulerOutput(0, num_scheduled_tokens=counts)
+
+
+def learned(own: float, decode: float, token: float, steps: list[tuple[int, int]], noise: float = 0.0) -> StepCost:
+    """Return the costs that steps of so many decodes and prompt tokens teach."""
+    cost, rng = StepCost(), random.Random(1)
+    for decodes, tokens in steps:
+        seconds = own + decode * decodes + token * tokens
+        cost.note(step(decodes, tokens), seconds * (1 + rng.uniform(-noise, noise)))
+    return cost
+
+
+MIXED = [(0, 160), (1, 0), (1, 0), (1, 40), (4, 20), (8, 0), (8, 30), (16, 10)]
+
+
+def test_parts_are_told_apart() -> None:
+    cost = learned(0.011, 0.0017, 0.0009, MIXED * 20, noise=0.1)
+    assert cost.step_seconds == pytest.approx(0.011, rel=0.15)
+    assert cost.each_decode_seconds == pytest.approx(0.0017, rel=0.15)
+    assert cost.token_seconds == pytest.approx(0.0009, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("own", "decode", "token"), [(0.011, 0.0017, 0.0009), (0.008, 1e-6, 1e-5), (0.4, 0.02, 0.02)], ids=str
+)
+def test_steps_are_foreseen_from_the_first_ones(own: float, decode: float, token: float) -> None:
+    cost = learned(own, decode, token, MIXED)
+    for decodes, tokens in [(2, 0), (12, 0), (12, 24), (24, 16)]:
+        expected = own + decode * decodes + token * tokens
+        assert cost.expected_seconds(step(decodes, tokens)) == pytest.approx(expected, rel=0.2)
+
+
+def test_equal_steps_leave_the_other_costs_as_they_are() -> None:
+    cost = learned(0.011, 0.0017, 0.0009, [*MIXED * 10, *[(20, 40)] * 5000], noise=0.1)
+    assert cost.step_seconds == pytest.approx(0.011, rel=0.2)
+    assert cost.decode_seconds(1) == pytest.approx(0.0127, rel=0.2)
+
+
+def test_a_cost_that_changes_is_followed() -> None:
+    cost = learned(0.011, 0.0017, 0.0009, MIXED * 10)
+    for _ in range(60):
+        # The prompts attend to more.
+        cost.note(step(4, 40), 0.011 + 4 * 0.0017 + 40 * 0.0018)
+    assert cost.expected_seconds(step(4, 40)) == pytest.approx(0.0898, rel=0.05)
+    assert cost.step_seconds == pytest.approx(0.011, rel=0.1)
+
+
+def test_a_disturbed_step_counts_little() -> None:
+    cost = learned(0.010, 0.001, 0.001, MIXED * 10)
+    before = cost.decode_seconds(8)
+    assert before is not None
+    cost.note(step(8, 0), 3 * before)
+    assert cost.decode_seconds(8) == pytest.approx(before, rel=0.15)
+    for _ in range(300):
+        cost.note(step(8, 0), 3 * before)
+    assert cost.decode_seconds(8) == pytest.approx(3 * before, rel=0.1), "in the end it is no disturbance"
+
+
+def test_nothing_is_claimed_before_it_was_seen() -> None:
+    cost = StepCost()
+    assert cost.expected_seconds(step(1, 0)) is None
+    assert cost.expected_seconds(step(0, 50)) is None
+    assert cost.token_seconds is None
+    cost.note(step(0, 500), 0.1)
+    assert cost.decode_seconds(1) is None
+    assert cost.expected_seconds(step(0, 500)) == pytest.approx(0.1, rel=0.05)
+    assert cost.expected_seconds(step(1, 500)) is None
+
+
+def test_passes_take_their_time_each() -> None:
+    cost = learned(0.010, 0.001, 0.001, MIXED * 10)
+    one = cost.expected_seconds(step(8, 0))
+    assert one is not None
+    assert cost.expected_seconds(replace(step(8, 0), passes=3)) == pytest.approx(3 * one)
+
+
+def test_steps_that_teach_nothing_are_passed_over() -> None:
+    cost = StepCost()
+    cost.note(step(0, 0), 0.1)
+    cost.note(step(3, 0), 0.0)
+    cost.note(replace(step(3, 0), drafts={"d0": (1, 2)}), 0.1)
+    assert cost.decode_seconds(3) is None
+    assert cost.step_seconds == 0

@@ -89,6 +89,11 @@ class EngineHost:
         return "ok" if self.storage.reason is None else "degraded"
 
     @property
+    def is_computing(self) -> bool:
+        """Whether answers are computed now."""
+        return self.engine is not None and self.engine.stats().running > 0
+
+    @property
     def lost_workers(self) -> str | None:
         """Why the processes that compute the model are being started again; None if they are not."""
         workers = self.engine.stats().workers if self.engine is not None else None

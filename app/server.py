@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,11 @@ def make_app(
     return app
 
 
+SWITCH_SECONDS = 0.0005
+"""Seconds after which a thread that computes in Python lets another one run: the event loop, or the one that begins the
+model's next step. Python's 5 ms would be a tenth of a step, several times a step while an import is read."""
+
+
 def run_server(
     settings: Settings,
     listener: socket.socket,
@@ -130,6 +136,7 @@ def run_server(
     build: makes the engine; None makes the one that `settings` describe. drain_seconds: time that answers have to end
     after the signal.
     """
+    sys.setswitchinterval(SWITCH_SECONDS)
     if complete_restore(settings.database):
         logger.warning("completed a restore of the conversations that was killed in the middle")
     remove_drafts(settings.database)

@@ -128,6 +128,7 @@ class Services:
         tenant_weights: Mapping[str, float] | None,
     ) -> "Services":
         host.storage = store.database.health
+        store.database.batches.is_busy = lambda: host.is_computing
         if host.storage.lost is not None:
             logger.error("%s", host.storage.lost)
         try:

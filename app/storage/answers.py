@@ -96,7 +96,7 @@ class AnswerStore:
                 (owner, until, BATCH_ROWS),
             ).rowcount
 
-        while await self._database.write(remove, durable=False) == BATCH_ROWS:
+        while await self._database.write_batch(remove) == BATCH_ROWS:
             pass
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
+from app.storage.batch_turns import BatchTurns
 from app.storage.damage import START_SECONDS, find_damage
 from app.storage.health import StorageHealth
 from app.storage.identity import FileIdentity
@@ -74,6 +75,7 @@ class Database:
         self._mark = mark
         self._closed = False
         self.health = StorageHealth()
+        self.batches = BatchTurns()
 
     @classmethod
     async def open(cls, path: Path) -> "Database":
@@ -154,6 +156,16 @@ class Database:
         """
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
         return await asyncio.shield(running)
+
+    async def write_batch(self, work: Callable[[sqlite3.Connection], T], *, tenant: str = SERVER) -> T:
+        """Run a part of long work as `write` does, in the tenant's turn; not durable. Raises OutageError."""
+        async with self.batches.turn(tenant) as begin:
+
+            def timed(connection: sqlite3.Connection) -> T:
+                begin()
+                return work(connection)
+
+            return await self.write(timed, durable=False)
 
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in the writer's thread, in no transaction: for what SQLite does not do within one."""

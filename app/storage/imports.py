@@ -17,8 +17,8 @@ from app.storage.limits import check_room
 from app.storage.responses import insert_response
 from app.storage.rows import add_conversation, insert_messages
 
-BATCH_MESSAGES = 100
-BATCH_CHARACTERS = 262_144
+BATCH_MESSAGES = 25
+BATCH_CHARACTERS = 65_536
 """Text of one transaction; at least one message."""
 
 
@@ -55,9 +55,8 @@ class ImportStore:
         import_id = new_id("import")
         try:
             for batch in _batches(taken):
-                await self._database.write(
-                    partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates), durable=False
-                )
+                stage = partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates)
+                await self._database.write_batch(stage, tenant=self._tenant)
             shown = await self._database.write(partial(self._show, import_id=import_id))
         except BaseException:
             await self._database.write(partial(discard, import_id=import_id))

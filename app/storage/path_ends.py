@@ -69,7 +69,7 @@ async def remove_path_end(database: Database, message_id: str, tenant: str) -> l
     ahead = await database.read_as(node_of, PATH_NEXT_PREFIXES, given, tenant=tenant)
     removed, end = set[str](), message_id
     while True:
-        batch = await database.write(partial(_remove_batch, message_id=end), durable=False)
+        batch = await database.write_batch(partial(_remove_batch, message_id=end), tenant=tenant)
         removed.update(batch.removed)
         if batch.above is None:
             break

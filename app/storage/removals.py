@@ -13,7 +13,7 @@ from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import node_of
 from app.token_trails import TokenNode
 
-BATCH_MESSAGES = 100
+BATCH_MESSAGES = 25
 
 NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
 CONVERSATION_NODES = f"""
@@ -87,7 +87,7 @@ async def remove(database: Database, removal: Removal) -> list[TokenNode]:
     ids = [row["id"] for row in await database.read(ids_of, {"id": named}, tenant=removal.tenant)]
     ids.reverse()
     for start in range(0, len(ids), BATCH_MESSAGES):
-        await _remove_messages(database, ids[start : start + BATCH_MESSAGES])
+        await _remove_messages(database, ids[start : start + BATCH_MESSAGES], removal.tenant)
     if removal.message_id is None:
         await database.write(
             lambda connection: connection.execute("DELETE FROM conversation WHERE id = ?", (named,)), durable=False
@@ -95,9 +95,9 @@ async def remove(database: Database, removal: Removal) -> list[TokenNode]:
     return nodes
 
 
-async def _remove_messages(database: Database, ids: Sequence[str]) -> None:
+async def _remove_messages(database: Database, ids: Sequence[str], tenant: str) -> None:
     marks = ", ".join("?" * len(ids))
     # The row of `removal` waited for the disk; a batch that a power cut takes back is removed again.
-    await database.write(
-        lambda connection: connection.execute(f"DELETE FROM message WHERE id IN ({marks})", ids), durable=False
+    await database.write_batch(
+        lambda connection: connection.execute(f"DELETE FROM message WHERE id IN ({marks})", ids), tenant=tenant
     )

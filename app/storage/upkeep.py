@@ -12,7 +12,6 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from app.storage.database import Database
@@ -24,10 +23,8 @@ BATCH_CHARACTERS = 262_144
 MERGE_PAGES = 64
 """Pages of the index that one step of a merge writes."""
 
-BUSY_SHARE = 0.2
-"""Part of the time in which the upkeep holds the writer, at most."""
 PURGE_SHARE = 0.05
-"""The same for merges of the whole index, over the time between two of them."""
+"""Part of the time in which the whole index is merged."""
 LOOK_SECONDS = 15.0
 LOG_SECONDS = 10.0
 
@@ -76,11 +73,11 @@ class Upkeep:
 
     async def index_some(self) -> bool:
         """Index a batch of the newest messages and titles that are left; returns whether there were any."""
-        return await self._database.write(_index_some, durable=False)
+        return await self._database.write_batch(_index_some)
 
     async def count_some(self) -> bool:
         """Count the bytes of a batch of conversations; returns whether there were any left."""
-        return await self._database.write(_count_some, durable=False)
+        return await self._database.write_batch(_count_some)
 
     async def purge(self) -> bool:
         """Drop the words of removed messages from the file; returns whether there were any.
@@ -90,7 +87,7 @@ class Upkeep:
         """
         if not await self._database.write(_begin_purge, durable=False):
             return False
-        while await self._database.write(_merge_some, durable=False):
+        while await self._database.write_batch(_merge_some):
             pass
         await self._database.apart(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
         return True
@@ -98,8 +95,9 @@ class Upkeep:
     async def _keep_up(self) -> None:
         while True:
             try:
-                await self._with_pauses(self.count_some)
-                await self._index_with_pauses()
+                while await self.count_some():
+                    pass
+                await self._index_all()
                 if time.monotonic() >= self._purge_after:
                     began = time.monotonic()
                     await self.purge()
@@ -109,31 +107,18 @@ class Upkeep:
                 logger.exception("the upkeep of the database failed; it is tried again in %g s", LOOK_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _index_with_pauses(self) -> None:
+    async def _index_all(self) -> None:
+        """Index all that is left, and say how much that is."""
         told = 0.0
-
-        async def index_some() -> bool:
-            nonlocal told
-            if not await self.index_some():
-                return False
+        self.unindexed = (await self.progress()).left
+        while await self.index_some():
             if (now := time.monotonic()) - told >= LOG_SECONDS:
                 told = now
                 self.unindexed = (await self.progress()).left
                 logger.info("search index: %d messages and titles are left to do", self.unindexed)
-            return True
-
-        self.unindexed = (await self.progress()).left
-        await self._with_pauses(index_some)
         self.unindexed = 0
         if told:
             logger.info("search index: done")
-
-    async def _with_pauses(self, some: Callable[[], Awaitable[bool]]) -> None:
-        """Do a kind of work to its end, batch by batch, for BUSY_SHARE of the time."""
-        began = time.monotonic()
-        while await some():
-            await asyncio.sleep((time.monotonic() - began) * (1 - BUSY_SHARE) / BUSY_SHARE)
-            began = time.monotonic()
 
 
 def _index_some(connection: sqlite3.Connection) -> bool:

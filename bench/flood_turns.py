@@ -65,16 +65,19 @@ async def ask_in_loop(http: aiohttp.ClientSession, url: str, words: int, body: d
     while True:
         messages = [{"role": "user", "content": text(words)}]
         async with http.post(f"{url}/v1/chat/completions", json={"messages": messages, **body}) as response:
+            # A crowd that is refused measures nothing.
+            response.raise_for_status()
             await response.read()
 
 
 @asynccontextmanager
-async def crowd(kind: str, url: str, key: str) -> AsyncIterator[None]:
+async def crowd(kind: str, url: str, key: str, model: str) -> AsyncIterator[None]:
     """Keep the other tenant's requests on the server."""
     clients, words, body = CROWDS[kind]
     headers = {"Authorization": f"Bearer {key}"}
     connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(headers=headers, connector=connector, timeout=timeout) as http:
+        body = {"model": model, **body}
         asked = [asyncio.create_task(ask_in_loop(http, url, words, body)) for _ in range(clients)]
         try:
             await asyncio.sleep(SETTLE_SECONDS)
@@ -83,7 +86,7 @@ async def crowd(kind: str, url: str, key: str) -> AsyncIterator[None]:
             for each in asked:
                 each.cancel()
             for each in asked:
-                with contextlib.suppress(asyncio.CancelledError, aiohttp.ClientError):
+                with contextlib.suppress(asyncio.CancelledError):
                     await each
 
 
@@ -98,12 +101,13 @@ async def measure(rounds: int, flags: Sequence[str]) -> dict[str, dict[str, floa
             # A server takes a new key within a second.
             await asyncio.sleep(2.0)
             async with LoadClient(url, api_key=victim) as client:
+                model = await client.model()
                 await turns(client, 3)
                 for kind, most in MOST.items():
                     alone, crowded = list[float](), list[float]()
                     for _ in range(rounds):
                         alone += await turns(client, 8)
-                        async with crowd(kind, url, other):
+                        async with crowd(kind, url, other, model):
                             crowded += await turns(client, 8)
                         await asyncio.sleep(2.0)
                     ratio = median(crowded) / median(alone)

@@ -29,6 +29,7 @@ from engine.sampling_params import SamplingParams
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.step_cost import StepCost
 from engine.scheduling.tiering import Tiering
 from tests.lives import run_lives
 from tests.model.toys import BelievedCost, HalfRight, Slots, ToyMask, ToyStore, ToyWorker, expected_output
@@ -261,6 +262,14 @@ class SchedulerLife(RuleBasedStateMachine):
         self.store.speed = LinkSpeed(answer_seconds, bytes_per_second)
         self.prefill.token_seconds = token_seconds
         self.store.known = set(self.store.redis) if all_known else set()
+
+    @rule(is_slow=st.booleans())
+    def believe_steps(self, is_slow: bool) -> None:
+        """Where each token takes long, the answers of several tenants take turns."""
+        cost, each = StepCost(), 0.02 if is_slow else 0.0001
+        for counts in ({"a": 9}, {"a": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 5}):
+            cost.note(SchedulerOutput(0, num_scheduled_tokens=counts), 0.001 + each * sum(counts.values()))
+        self.scheduler.cost = cost
 
     @rule(seconds=st.floats(0.0, 5.0))
     def wait(self, seconds: float) -> None:

@@ -277,7 +277,7 @@ class EngineCore:
             return None
         expected = self.pace.expected_seconds(step.output)
         if expected is None:
-            expected = self.ask(lambda scheduler: scheduler.cost.expected_seconds(step.output), None)
+            expected = self.ask(lambda scheduler: scheduler.step_time.cost.expected_seconds(step.output), None)
         return time_to_prepare(expected) if expected else None
 
     @property

@@ -10,21 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from engine.request import Request
-from engine.scheduling.chunking import AUTO_STEP_SECONDS
 from engine.scheduling.division import fair_shares
 from engine.scheduling.step_cost import StepCost
 
-WORTHWHILE: Final = 4.0
-"""A step may take that many times as long as it takes apart from what it holds: below, most of the time is lost."""
 _MICROSECOND: Final = 1e-6
-
-
-def shared_step_seconds(cost: StepCost, target_seconds: float) -> float:
-    """Return how long a step may take that several tenants share: longer for a model whose weights take long to read.
-
-    target_seconds: what is wanted; 0 means `AUTO_STEP_SECONDS`.
-    """
-    return max(target_seconds or AUTO_STEP_SECONDS, WORTHWHILE * cost.step_seconds)
 
 
 def decodes_of_tenants(

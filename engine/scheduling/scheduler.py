@@ -5,7 +5,6 @@
 """
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,28 +16,22 @@ from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk, prompt_tokens_beside
-from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants, shared_step_seconds
-from engine.scheduling.division import Claim, divide
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk
+from engine.scheduling.division import Claim
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.held_back import HeldBack
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
-from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
-from engine.scheduling.step_cost import StepCost
 from engine.scheduling.step_draft import StepDraft
+from engine.scheduling.step_time import StepTime
 from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
-
-RECENT_SECONDS = 300.0
-"""Seconds for which steps stay short after another tenant's last request: a person may still be reading its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,7 @@ class Scheduler:
         self.limits = limits
         self.blocks = blocks
         self.tiering = tiering
-        self.cost = StepCost()
+        self.step_time = StepTime(queue, limits.itl_target)
         self._clock = clock
         self._step_ids = itertools.count()
         self._queue = queue
@@ -102,9 +95,6 @@ class Scheduler:
         self._admission = Admission(self._states, blocks, tiering, self._room)
         self._standing: list[Request] = []
         self._pace = TurnPace()
-        self._recent = RecentTenants(RECENT_SECONDS)
-        self._decode_turns = DecodeTurns()
-        self._bursts = Bursts()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
@@ -126,7 +116,7 @@ class Scheduler:
     def readmit(self, request: Request) -> None:
         """Queue a request that was accepted before, by this scheduler's predecessor."""
         self._states.add(request)
-        self._recent.note(self._queue.tenant_of(request), self._clock())
+        self.step_time.arrived(request, self._clock())
         if self.tiering is not None and not request.is_fork:
             self.tiering.arrived(request)
 
@@ -242,7 +232,7 @@ class Scheduler:
         self._states.release_followers()
         self._start_below_share(now)
         plan = self._plan_drafts()
-        step_seconds = self._shared_step_seconds(now)
+        step_seconds = self.step_time.shared_seconds(self._states.running, now)
         decodes = self._decodes(step_seconds)
         budget = self._budget(len(decodes), step_seconds)
         draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
@@ -303,7 +293,7 @@ class Scheduler:
         if self._speculation is None:
             return DraftPlan()
         running = list(self._states.running)
-        return self._speculation.plan(running, self.cost.decode_seconds(len(running)))
+        return self._speculation.plan(running, self.step_time.cost.decode_seconds(len(running)))
 
     def _passes(self) -> int:
         running = self._states.running
@@ -311,45 +301,19 @@ class Scheduler:
         if not running or len(self._queue) or self._states.num_loading or len(self._states.followers):
             return 1
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
-        most = passes_within(self.limits.decode_passes, self.cost.decode_seconds(len(running)), longest)
+        most = passes_within(self.limits.decode_passes, self.step_time.cost.decode_seconds(len(running)), longest)
         return passes_of_step(most, running, self.blocks) if most > 1 else 1
-
-    def _shared_step_seconds(self, now: float) -> float | None:
-        """Return how long the step may take if several tenants share it, or one of them may be back at any time."""
-        tenants = {self._queue.tenant_of(request) for request in self._states.running}
-        if len(tenants) <= 1 and not self._recent.are_several(now):
-            return None
-        return shared_step_seconds(self.cost, self.limits.itl_target)
 
     def _decodes(self, step_seconds: float | None) -> Sequence[Request]:
         """Return the running requests that get a token in this step if they find room for it."""
         running = self._states.running
         decodes = [request for request in running if _is_decode(request) and self._num_computable(request)]
-        if step_seconds is None:
-            return decodes
-        tenant_of, weight_of = self._queue.tenant_of, self._queue.weight_of
-        counts = Counter(tenant_of(request) for request in decodes)
-        prompts = Counter[str]()
-        for request in running:
-            if not _is_decode(request):
-                prompts[tenant_of(request)] += request.num_pending_tokens
-        ahead = {tenant for tenant in prompts if self._bursts.may_be_first(tenant)}
-        rooms = decodes_of_tenants(
-            self.cost,
-            step_seconds,
-            counts,
-            prompts,
-            lambda tenant: weight_of(tenant) * (WEIGHT_AHEAD if tenant in ahead else 1),
-        )
-        return self._decode_turns.choose(decodes, rooms, tenant_of)
+        prompts = (request for request in running if not _is_decode(request))
+        return self.step_time.choose_decodes(decodes, prompts, step_seconds)
 
-    def _budget(self, decodes: int, step_seconds: float | None) -> SchedulingBudget:
+    def _budget(self, num_decodes: int, step_seconds: float | None) -> SchedulingBudget:
         room = self.limits.max_num_batched_tokens
-        if step_seconds is None:
-            prompts = prompt_tokens_beside(self.cost, decodes, self.limits.itl_target, room)
-        else:
-            # A turn of another tenant may come at any time: it waits for the current step, as a stream would.
-            prompts = prompt_tokens_beside(self.cost, max(decodes, 1), step_seconds, room)
+        prompts = self.step_time.prompt_tokens(num_decodes, step_seconds, room)
         return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
 
     def _schedule_decodes(
@@ -372,13 +336,8 @@ class Scheduler:
         claims = [
             (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
         ]
-        first = self._bursts.first(claim.tenant for _, claim in claims if claim.tokens > 0)
         room = min(draft.budget.tokens, draft.budget.prompt_tokens)
-        chunks = divide(
-            room,
-            [claim for _, claim in claims if claim.tokens > 0 and claim.tenant in first],
-            self._queue.weight_of,
-        )
+        chunks = self.step_time.divide_prompts([claim for _, claim in claims if claim.tokens > 0], room)
         for request, claim in claims:
             count = chunks.get(claim.request_id, 0)
             # A prompt before it may have stopped it for its blocks.
@@ -503,9 +462,9 @@ class Scheduler:
             self.tiering.complete(output, result.transfers)
             if output.total_tokens:
                 self.tiering.computed(output, result.seconds / output.passes)
-        self.cost.note(output, result.seconds / output.passes)
+        self.step_time.cost.note(output, result.seconds / output.passes)
         if self._speculation is not None and output.total_tokens:
-            plain_seconds = self.cost.decode_seconds(len(output.num_scheduled_tokens))
+            plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
             self._speculation.computed(output, result, plain_seconds)
         taken: list[_Taken] = []
         for request_id, count in output.num_scheduled_tokens.items():

@@ -80,7 +80,7 @@ class SchedulerLife(RuleBasedStateMachine):
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock, proposer=proposer)
         # Until it knows that passes take hardly any time, it makes one a step, and no drafts.
-        self.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        self.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
         self.ids = itertools.count()
@@ -269,7 +269,7 @@ class SchedulerLife(RuleBasedStateMachine):
         cost, each = StepCost(), 0.02 if is_slow else 0.0001
         for counts in ({"a": 9}, {"a": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 5}):
             cost.note(SchedulerOutput(0, num_scheduled_tokens=counts), 0.001 + each * sum(counts.values()))
-        self.scheduler.cost = cost
+        self.scheduler.step_time.cost = cost
 
     @rule(seconds=st.floats(0.0, 5.0))
     def wait(self, seconds: float) -> None:

@@ -173,7 +173,7 @@ class ToyEngine:
             clock=clock,
             proposer=HalfRight(VOCAB) if self.speculation else None,
         )
-        scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
         return scheduler
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from engine.request import Request
-from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants, shared_step_seconds
+from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
 from engine.scheduling.step_cost import StepCost
 from tests.unit.scheduling_rig import Rig, bare_request
 from tests.unit.test_step_cost import MIXED, learned
@@ -54,12 +54,6 @@ def test_answers_that_cost_nothing_all_go_on() -> None:
     assert decodes_of_tenants(flat, STEP, {"a": 400, "b": 1}, {}, equal) == {"a": 400, "b": 1}
 
 
-def test_a_slow_model_has_longer_steps() -> None:
-    assert shared_step_seconds(learned(0.010, 0.002, 0.001, MIXED * 5), 0.0) == pytest.approx(0.050)
-    assert shared_step_seconds(learned(0.400, 0.020, 0.010, MIXED * 20), 0.0) == pytest.approx(1.6, rel=0.1)
-    assert shared_step_seconds(StepCost(), 0.2) == 0.2
-
-
 def test_answers_take_turns() -> None:
     turns, went = DecodeTurns(), Counter[str]()
     requests = [bare_request(number, tenant="a" if number < 2 else "b") for number in range(9)]
@@ -81,7 +75,7 @@ def test_longest_wait_goes_first_when_others_come_and_go() -> None:
 
 def test_step_keeps_to_its_time_and_all_answers_end() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=40, max_tokens_per_step=512)
-    rig.scheduler.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
+    rig.scheduler.step_time.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
     calm = [rig.add([number, 1], max_tokens=12, tenant="calm") for number in range(2)]
     hostile = [rig.add([number, 2], max_tokens=12, tenant="hostile") for number in range(30)]
     while rig.scheduler.has_unfinished_requests():
@@ -94,7 +88,7 @@ def test_step_keeps_to_its_time_and_all_answers_end() -> None:
 
 def test_one_tenant_alone_has_all_its_answers_in_each_step() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=40, max_tokens_per_step=512)
-    rig.scheduler.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
+    rig.scheduler.step_time.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
     for number in range(36):
         rig.add([number, 2], max_tokens=30)
     for _ in range(12):

@@ -18,7 +18,7 @@ ALL_RIGHT = 1 << 30
 def guessing(period: int = 4, **more: object) -> Rig:
     """Its scheduler knows what a step takes, and one token in `period` is guessed wrong."""
     rig = Rig(proposer=HalfRight(VOCAB, period), **{"max_tokens_per_step": 64, "pool_blocks": 64, **more})  # type: ignore[arg-type]
-    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.01)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.01)
     return rig
 
 

@@ -81,7 +81,7 @@ def test_who_has_no_mask_is_scheduled_ahead_of_a_token_that_is_awaited() -> None
 
 def test_several_passes_wait_until_nobody_needs_to_know_each_token() -> None:
     rig = Rig(decode_passes=4)
-    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 1e-9)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 1e-9)
     rig.add([1, 2], 40)
     add_masked(rig, [3, 4], 8)
     assert [rig.step()[0].passes for _ in range(8)] == [1] * 8

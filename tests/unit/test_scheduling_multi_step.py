@@ -18,7 +18,7 @@ def test_passes_are_as_many_as_the_longest_step_holds_and_one_until_that_is_know
 
 def knowing(rig: Rig, pass_seconds: float = 1e-9) -> Rig:
     """Its scheduler knows from the start what passes take."""
-    rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), pass_seconds)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), pass_seconds)
     return rig
 
 

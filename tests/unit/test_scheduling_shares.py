@@ -5,7 +5,7 @@ import pytest
 from engine.request import Request, RequestStatus
 from engine.scheduling.division import Claim, divide, fair_shares
 from engine.scheduling.output import SchedulerOutput
-from engine.scheduling.scheduler import RECENT_SECONDS
+from engine.scheduling.step_time import RECENT_SECONDS
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -44,8 +44,8 @@ def test_flood_gets_whole_step_while_nobody_else_asks() -> None:
 def test_steps_stay_short_while_another_tenant_may_return() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=512)
     for _ in range(20):
-        rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.010)
-        rig.scheduler.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.110)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.010)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.110)
     visitor = rig.add(prompt(99, 4), max_tokens=1, tenant="calm")
     steps_to_first_token(rig, visitor)
     flood = [rig.add(prompt(number, 900), max_tokens=1, tenant="flood") for number in range(4)]

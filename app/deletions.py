@@ -22,7 +22,7 @@ from app.runs import RunRegistry
 from app.storage.removals import Removed
 from app.storage.store import Store
 from app.storage.versions import Versions
-from engine.errors import NotFoundError
+from engine.errors import NotFoundError, OutageError
 
 UNDO_SECONDS = 600.0
 LOOK_SECONDS = 15.0
@@ -127,6 +127,8 @@ class Deletions:
             elapsed, ticked = time.monotonic() - ticked, time.monotonic()
             try:
                 await self.remove_due(elapsed)
+            except OutageError as error:
+                logger.warning("removing what was deleted waits: %s", error)
             except Exception:
                 logger.exception("what was deleted could not be removed; it is tried again")
             await asyncio.sleep(LOOK_SECONDS)

@@ -18,6 +18,7 @@ from app.principal import ANYBODY, Principal
 from app.storage.keys import KeyStore, Login
 from app.storage.limits import LimitStore
 from app.tenant_limits import NO_LIMITS, TenantLimits
+from engine.errors import OutageError
 
 FRESH_SECONDS = 1.0
 WAIT_SECONDS = 1.0
@@ -151,6 +152,8 @@ class KeyRing:
     async def _note(self, used: set[str]) -> None:
         try:
             await self._keys.used(used, time.time())
+        except OutageError as error:
+            logger.warning("the last use of %d keys is not stored: %s", len(used), error)
         except Exception:
             logger.exception("when keys were last used could not be stored")
 

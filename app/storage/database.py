@@ -168,9 +168,16 @@ class Database:
             return await self.write(timed, durable=False)
 
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in the writer's thread, in no transaction: for what SQLite does not do within one."""
-        running = asyncio.get_running_loop().run_in_executor(self._thread, work, self._writer)
+        """Run `work` in the writer's thread, in no transaction: for what SQLite does not do within one.
+
+        Raises OutageError while the database takes no writes.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._apart, work)
         return await asyncio.shield(running)
+
+    def _apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self.health.write():
+            return work(self._writer)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
         with self.health.write():

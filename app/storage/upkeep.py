@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 
 from app.storage.database import Database
+from engine.errors import OutageError
 
 BATCH_MESSAGES = 200
 BATCH_CONVERSATIONS = 20
@@ -103,6 +104,8 @@ class Upkeep:
                     await self.purge()
                     now = time.monotonic()
                     self._purge_after = now + (now - began) / PURGE_SHARE
+            except OutageError as error:
+                logger.warning("the upkeep of the database waits: %s", error)
             except Exception:
                 logger.exception("the upkeep of the database failed; it is tried again in %g s", LOOK_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)

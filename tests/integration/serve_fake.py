@@ -36,6 +36,8 @@ class ObedientEngine(FakeEngine):
         if order == "hold":
             self.hold()
         elif order == "give-up":
+            # A step that hangs: its thread would keep a process that ends as usual.
+            threading.Thread(target=threading.Event().wait, name="hung-step").start()
             self.give_up(argument)
         else:
             self.allow(int(argument))

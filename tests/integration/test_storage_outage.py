@@ -10,12 +10,15 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from app.storage import health
+from app import deletions
+from app.storage import health, upkeep
 from app.storage_probe import StorageProbe
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
+from tests.waiting import until
 
 CONVERSATIONS = "/api/conversations"
+WAITING = ("the upkeep of the database", "removing what was deleted")
 
 
 @contextmanager
@@ -94,4 +97,23 @@ async def test_a_locked_database_is_503_and_recovers_without_traffic(
                 continue
         await probe.stop()
     assert "the database takes writes again" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+async def test_background_work_waits_for_a_lock_without_tracebacks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "PATIENT_MILLISECONDS", 1)
+    monkeypatch.setattr(health, "IMPATIENT_MILLISECONDS", 1)
+    monkeypatch.setattr(upkeep, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(deletions, "LOOK_SECONDS", 0.01)
+    async with running_server(tmp_path, FakeEngine()) as server:
+        services = server.services
+        with foreign_lock(tmp_path):
+            services.store.upkeep.begin()
+            services.deletions.begin()
+            lines = [f"{work} waits: Another process" for work in WAITING]
+            await asyncio.to_thread(until, lambda: all(line in caplog.text for line in lines))
+        await services.store.upkeep.stop()
+        await services.deletions.stop()
     assert "Traceback" not in caplog.text

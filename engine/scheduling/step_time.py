@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.request import Request
 from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, prompt_tokens_beside
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, AUTO_STRETCH, prompt_tokens_beside
 from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.queue.request_queue import RequestQueue
@@ -19,9 +19,6 @@ from engine.scheduling.step_cost import StepCost
 
 RECENT_SECONDS: Final = 300.0
 """Seconds for which steps stay short after another tenant's last request: a person may still be reading its answer."""
-WORTHWHILE: Final = 4.0
-"""A shared step may take that many times as long as it takes apart from what it holds: below, most of the time is
-lost."""
 
 
 class StepTime:
@@ -44,11 +41,14 @@ class StepTime:
         self._recent.note(self._queue.tenant_of(request), now)
 
     def shared_seconds(self, running: Iterable[Request], now: float) -> float | None:
-        """Return how long a step may take that tenants share; None if there is one tenant alone."""
+        """Return how long a step may take that tenants share; None if there is one tenant alone.
+
+        Longer than the target where reading the weights takes long: half of a step goes to what it holds.
+        """
         tenants = {self._queue.tenant_of(request) for request in running}
         if len(tenants) <= 1 and not self._recent.are_several(now):
             return None
-        return max(self._target_seconds or AUTO_STEP_SECONDS, WORTHWHILE * self.cost.step_seconds)
+        return max(self._target_seconds or AUTO_STEP_SECONDS, AUTO_STRETCH * self.cost.step_seconds)
 
     def choose_decodes(
         self, decodes: Sequence[Request], prompts: Iterable[Request], seconds: float | None

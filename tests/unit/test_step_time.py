@@ -46,5 +46,5 @@ def test_a_shared_step_keeps_to_its_time() -> None:
 
 
 def test_a_slow_model_has_longer_shared_steps() -> None:
-    assert step_time(0.400, 0.020, 0.010).shared_seconds([ALICE, BOB], 0.0) == pytest.approx(1.6, rel=0.1)
+    assert step_time(0.400, 0.020, 0.010).shared_seconds([ALICE, BOB], 0.0) == pytest.approx(0.8, rel=0.1)
     assert step_time(target=0.2).shared_seconds([ALICE, BOB], 0.0) == 0.2

@@ -124,7 +124,7 @@ bench-tenants: setup .make/dev ## measure what one tenant can tell of another's 
 bench-flood: setup .make/dev ## measure what a flood of one tenant's prompts costs another's prefix hits; JSON and table in bench/results
 	@$(BIN)/python -m bench.flood $(ARGS)
 
-bench-neighbour: setup .make/dev ## measure a tenant alongside a hostile one, an hour; JSON and table in bench/results
+bench-neighbour: setup .make/dev ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 	@$(BIN)/python -m bench.neighbour $(ARGS)
 
 bench-flood-turns: setup .make/dev ## measure how long a tenant's turn waits while another floods the server; prints the ratios

@@ -15,7 +15,7 @@ class NeighbourPlan:
     """
 
     hostile_seconds: float
-    """Length of all hostile windows together. As much time again goes to the windows of the baseline."""
+    """Length of all hostile windows together. Half as much time goes to the windows of the baseline."""
     seed: int
     window_seconds: float = 150.0
     attacks: tuple[str, ...] = ()
@@ -32,6 +32,10 @@ class NeighbourPlan:
     context: int = 4_096
     kv_memory: int = 192 * _MIB
     cpu_memory: int = 384 * _MIB
+
+    def seconds_of(self, kind: str) -> float:
+        """Return the length of a window. Turns are faster in those of the baseline, which are half as long."""
+        return self.window_seconds if kind == "hostile" else self.window_seconds / 2
 
     @property
     def windows(self) -> int:

@@ -88,7 +88,8 @@ def to_markdown(report: NeighbourReport) -> str:
     head = (
         "# A tenant alongside a hostile neighbour\n\n"
         f"Measured on {report.measured_on}: {machine.cpu}, {machine.cores} cores. "
-        f"{report.plan.windows} windows of {report.plan.window_seconds:g} s of each kind, in turn, on one server."
+        f"{report.plan.windows} hostile windows of {report.plan.seconds_of('hostile'):g} s and as many windows of "
+        f"{report.plan.seconds_of('well-behaved'):g} s with a well-behaved neighbour, in turn, on one server."
     )
     columns = (
         "neighbour",

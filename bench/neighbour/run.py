@@ -76,7 +76,7 @@ class NeighbourRun:
             "key": keys[NEIGHBOUR],
             "model": model,
             "kind": kind,
-            "seconds": self._plan.window_seconds,
+            "seconds": self._plan.seconds_of(kind),
             "seed": f"{self._plan.seed}/{window}",
             "plan": asdict(self._plan),
         }

@@ -74,6 +74,7 @@ async def check_fault(
     *,
     cpu_memory: int = 256 * MIB,
     settled: bool = True,
+    most_gap_ratio: float = MOST_GAP_RATIO,
 ) -> Outcome:
     folder = tmp_path / "redis"
     folder.mkdir()
@@ -107,7 +108,7 @@ async def check_fault(
     )
     table.lines.append(line)
     assert wrong == 0
-    assert line.gap_ratio <= MOST_GAP_RATIO
+    assert line.gap_ratio <= most_gap_ratio
     return outcome
 
 

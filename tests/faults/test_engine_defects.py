@@ -1,0 +1,73 @@
+"""Defects of the engine while chats return: a new scheduler continues the requests, and no answer changes."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from engine.scheduling.scheduler import Scheduler
+from tests.faults.conftest import Table
+from tests.faults.scene import ANSWER, Answer, Scene, Strike
+from tests.faults.test_faults import Broken, check_fault, loading
+
+Place = Callable[[Scene], tuple[object, str]]
+"""Finds the method that fails, of the scheduler that is in office."""
+
+
+def in_scheduler(scene: Scene) -> tuple[object, str]:
+    """Fail where the result of a step is taken."""
+    return scene.scheduler, "update"
+
+
+def in_tiers(scene: Scene) -> tuple[object, str]:
+    """Fail where the tiers report the blocks that have arrived."""
+    return scene.scheduler.tiering, "poll"
+
+
+def fail_once(owner: object, name: str) -> None:
+    """Let the next call of a method raise where it never should."""
+    method = getattr(owner, name)
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        setattr(owner, name, method)
+        raise RuntimeError("a defect")
+
+    setattr(owner, name, fail)
+
+
+async def succeeded(scene: Scene, failed: Scheduler) -> None:
+    """Wait until another scheduler is in office."""
+    await scene.until(lambda: scene.scheduler is not failed)
+
+
+def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
+    """Make a fault that strikes while the second chat is loaded, and each scheduler that succeeds."""
+
+    async def strike(scene: Scene, number: int, task: "asyncio.Task[Answer]") -> None:
+        if number != 1:
+            return
+        await loading(scene, task)
+        for _ in range(times):
+            fail_once(*place(scene))
+            await succeeded(scene, scene.scheduler)
+
+    return lambda _: strike
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "times"),
+    [
+        ("the scheduler fails during a load", in_scheduler, 1),
+        ("the tiers fail during a load", in_tiers, 1),
+        ("three schedulers fail one after the other", in_scheduler, 3),
+    ],
+)
+async def test_defect_of_the_engine_costs_time_at_most(
+    name: str, place: Place, times: int, model_path: Path, tmp_path: Path, table: Table
+) -> None:
+    # A new scheduler restores the streams as well, and they wait for that.
+    outcome = await check_fault(name, model_path, tmp_path, table, failing(place, times=times), most_gap_ratio=math.inf)
+    assert all(len(answer) == ANSWER for answer in outcome.answers)

@@ -1,4 +1,4 @@
-"""/api/admin: keys, tenants and their limits; of scope admin."""
+"""Routes under /api/admin: keys, tenants and their limits. They require the scope `admin`."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -12,13 +12,13 @@ from engine.errors import InvalidRequestError
 
 
 async def list_keys(request: Request) -> Response:
-    """All that were ever made, without what opens anything."""
+    """List every key ever created, revoked ones included. Secrets are never returned."""
     keys = await server_services(request).store.keys.all()
     return JSONResponse({"data": [key.to_json() for key in keys]})
 
 
 async def create_key(request: Request) -> Response:
-    """A new one; its secret is in this answer and nowhere else."""
+    """Create a key. The response holds its secret, which cannot be read again."""
     fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
     key, secret = await server_services(request).administration.create_key(fields.name, tenant, fields.scope)
@@ -26,18 +26,18 @@ async def create_key(request: Request) -> Response:
 
 
 async def revoke_key(request: Request) -> Response:
-    """It opens nothing any more."""
+    """Revoke a key. Requests and logins that use it are refused from now on."""
     await server_services(request).administration.revoke_key(request.path_params["id"])
     return Response(status_code=204)
 
 
 async def list_tenants(request: Request) -> Response:
-    """Who there is, and what each used since the server started."""
+    """List the tenants, each with its limits and its usage since the server started."""
     return JSONResponse({"data": await server_services(request).administration.tenants()})
 
 
 async def set_limits(request: Request) -> Response:
-    """What a tenant may use."""
+    """Replace a tenant's limits. A limit that is left out or null is removed."""
     tenant = _tenant(request)
     fields = await read_body(request, LimitFields)
     await server_services(request).administration.set_limits(tenant, fields.limits())
@@ -45,7 +45,7 @@ async def set_limits(request: Request) -> Response:
 
 
 async def delete_tenant(request: Request) -> Response:
-    """Its keys, chats and KV; there is no way back."""
+    """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
     return JSONResponse(await server_services(request).administration.delete_tenant(_tenant(request)))
 
 

@@ -1,4 +1,4 @@
-"""POST /v1/messages and /v1/messages/count_tokens: Anthropic's API."""
+"""POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from app.tenant_gate import gate_of
 
 
 async def messages(request: Request) -> Response:
-    """Answer a conversation."""
+    """Generate the next message of a conversation."""
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, MessagesRequest)
@@ -28,7 +28,7 @@ async def messages(request: Request) -> Response:
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     prompt = await _prompt(request, engine, fields)
     if fields.max_tokens > engine.max_model_len - len(prompt.ids):
-        # The field is required, so clients send a large number: the answer may go on to the end of the window.
+        # max_tokens is required, so clients send a large number. Cap it by the context window instead of refusing it.
         params = replace(params, max_tokens=None)
     head: MessageHead = {
         "model": engine.model_name,
@@ -54,7 +54,7 @@ async def messages(request: Request) -> Response:
 
 
 async def count_tokens(request: Request) -> Response:
-    """How long the prompt of a conversation is."""
+    """Count the tokens of a conversation's prompt."""
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, CountTokensRequest)
@@ -72,7 +72,7 @@ async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest)
 
 
 def _named(request: Request, response: Response) -> Response:
-    """With the request's name under the header that Anthropic's clients read."""
+    """Add the request id under the header that Anthropic's clients read."""
     response.headers["request-id"] = request.state.request_id
     return response
 

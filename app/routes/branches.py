@@ -1,4 +1,4 @@
-"""The tree of a conversation: what branches it has, which one is shown, copies of it, and single messages that go."""
+"""The tree of a conversation: its branches, the branch that is shown, forks, and deletion of single messages."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -11,7 +11,7 @@ from app.services import services_of
 
 
 async def get_tree(request: Request) -> Response:
-    """All messages of all branches, with the beginning of what they say."""
+    """Return every message of every branch, each with a preview of its text."""
     store = services_of(request).store
     conversation = await store.conversations.get(request.path_params["id"])
     messages = await store.tree.outline(conversation.id)
@@ -34,7 +34,7 @@ async def choose_head(request: Request) -> Response:
 
 
 async def fork(request: Request) -> Response:
-    """A new conversation that begins like this one up to a message."""
+    """Create a conversation that copies this one up to and including a message."""
     chosen = await read_body(request, MessageChoice)
     services = services_of(request)
     await services.runs.settle()
@@ -42,14 +42,14 @@ async def fork(request: Request) -> Response:
 
 
 async def delete_message(request: Request) -> Response:
-    """Hide it with all that follows it; it can be restored for a while."""
+    """Hide a message and everything below it. Both can be restored for ten minutes."""
     return versioned(
         await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request))
     )
 
 
 async def restore_message(request: Request) -> Response:
-    """Take a deletion back, and show the branch."""
+    """Undo the deletion of a message and show its branch."""
     return versioned(await services_of(request).deletions.restore_message(request.path_params["id"]))
 
 

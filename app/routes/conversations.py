@@ -1,4 +1,4 @@
-"""/api/conversations: the list of chats, each with its messages, and new turns in it."""
+"""/api/conversations: the list of chats, one chat with its messages, and new turns in it."""
 
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ DEFAULT_PAGE = 100
 
 
 async def list_conversations(request: Request) -> Response:
-    """List a page of the conversations of one source: pinned ones first, then the newest."""
+    """List a page of the conversations of one source: pinned ones first, then the most recent."""
     cursor = request.query_params.get("cursor")
     page = await services_of(request).store.conversations.page(
         archived=flag(request, "archived"),
@@ -35,13 +35,13 @@ async def list_conversations(request: Request) -> Response:
 
 
 async def create_conversation(request: Request) -> Response:
-    """A new, empty one."""
+    """Create an empty conversation."""
     fields = await read_body(request, ConversationFields)
     return versioned(await services_of(request).store.conversations.create(fields.changes()), 201)
 
 
 async def get_conversation(request: Request) -> Response:
-    """One, with the messages on its current path, each with those that it could be exchanged for."""
+    """Return a conversation with the messages on its current path, each with the ids of its alternatives."""
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
@@ -50,7 +50,7 @@ async def get_conversation(request: Request) -> Response:
 
 
 async def change_conversation(request: Request) -> Response:
-    """Its title, system prompt, default parameters or marks."""
+    """Change a conversation's title, system prompt, default parameters or marks."""
     fields = await read_body(request, ConversationFields)
     return versioned(
         await services_of(request).store.conversations.change(
@@ -60,7 +60,7 @@ async def change_conversation(request: Request) -> Response:
 
 
 async def delete_conversation(request: Request) -> Response:
-    """Hide it, so that it can be restored for a while, or remove it at once; what is being generated in it ends."""
+    """Hide a conversation for ten minutes, or remove it at once. Answers being generated in it are stopped."""
     await services_of(request).deletions.delete_conversation(
         request.path_params["id"], expected_versions(request), permanently=flag(request, "permanently")
     )
@@ -68,12 +68,12 @@ async def delete_conversation(request: Request) -> Response:
 
 
 async def restore_conversation(request: Request) -> Response:
-    """Take a deletion back."""
+    """Undo the deletion of a conversation."""
     return versioned(await services_of(request).deletions.restore_conversation(request.path_params["id"]))
 
 
 async def post_message(request: Request) -> Response:
-    """Ask something; the answer is a run, and the response a cursor on it."""
+    """Post a message. Starts a run and streams its events."""
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, NewMessage)
@@ -81,7 +81,7 @@ async def post_message(request: Request) -> Response:
 
 
 async def retry_message(request: Request) -> Response:
-    """Answer a question once more, beside the answers that it has."""
+    """Generate another answer to a question, alongside the existing ones. Streams the run's events."""
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, RetryFields)
@@ -91,14 +91,14 @@ async def retry_message(request: Request) -> Response:
 
 
 async def continue_message(request: Request) -> Response:
-    """Let an answer that was cut go on, in the same message."""
+    """Continue an answer that was cut off, in the same message. Streams the run's events."""
     services = services_of(request)
     run = await services.continuation.go_on(request.path_params["id"], expected_versions(request))
     return _followed(services, run)
 
 
 def _beside(message: Message, sibling_ids: list[str]) -> dict[str, Any]:
-    # It may have been deleted between two reads.
+    # The message may have been deleted after the path was read and before its siblings were.
     ids = sibling_ids if message.id in sibling_ids else [message.id]
     return {**message.to_json(), "sibling_ids": ids, "sibling_index": ids.index(message.id)}
 

@@ -1,4 +1,4 @@
-"""Places in lists, as clients hand them back: opaque to them, checked by us."""
+"""Cursors of paged lists: opaque to clients, validated when they come back."""
 
 import base64
 import json
@@ -7,16 +7,16 @@ from app.storage.conversations import Place
 from engine.errors import InvalidRequestError
 
 MOST_CHARACTERS = 256
-"""No cursor of ours is longer, and what is so short is not nested too deep to be read."""
+"""Upper bound on a cursor's length. JSON this short cannot be nested deeper than the parser allows."""
 
 
 def place_cursor(place: Place) -> str:
-    """Of a place in the list of conversations."""
+    """Encode a place in the list of conversations as a cursor."""
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
 def parse_place(cursor: str) -> Place:
-    """Raises InvalidRequestError for what `place_cursor` did not make."""
+    """Decode a cursor made by `place_cursor`. Raises InvalidRequestError for anything else."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         value = json.loads(base64.urlsafe_b64decode(padded)) if len(cursor) <= MOST_CHARACTERS else None

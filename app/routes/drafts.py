@@ -1,4 +1,4 @@
-"""What is typed and not sent yet, in each conversation and on the empty page."""
+"""Unsent text: one draft per conversation, and one for the start page."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -10,7 +10,7 @@ from app.services import services_of
 
 
 async def get_draft(request: Request) -> Response:
-    """The text; empty if there is none."""
+    """Return the draft, with an empty text if nothing was saved."""
     store, conversation_id = services_of(request).store, request.path_params.get("id")
     if conversation_id is not None:
         await store.conversations.get(conversation_id)
@@ -18,7 +18,7 @@ async def get_draft(request: Request) -> Response:
 
 
 async def put_draft(request: Request) -> Response:
-    """Keep a text in place of the former one."""
+    """Replace the draft."""
     fields = await read_body(request, DraftFields)
     draft = await services_of(request).store.drafts.put(request.path_params.get("id"), fields.text)
     return JSONResponse(draft.to_json())

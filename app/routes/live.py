@@ -1,4 +1,4 @@
-"""GET /api/live: what happens on the whole server, as it happens."""
+"""GET /api/live: live figures of the whole server."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -13,14 +13,16 @@ from app.services import Services, server_services
 
 
 async def follow_live(request: Request) -> Response:
-    """Events: a sample of the server's numbers each second, after the client's cursor; without one, what is kept
-    first."""
+    """Stream one sample of the server's figures per second.
+
+    Starts after the client's cursor. Without a cursor, starts with the samples that are kept.
+    """
     services = server_services(request)
     return EventStream(lambda _: _frames(request, services), headers={})
 
 
 async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
-    """It goes on for as long as who asked may see it: a key can be revoked meanwhile."""
+    """Yield frames for as long as the client's key has the scope `admin`: the key can be revoked during the stream."""
     after = services.live.cursor(request.headers.get("last-event-id", ""))
     async with aclosing(services.live.follow(after)) as frames:
         async for frame in frames:

@@ -1,4 +1,4 @@
-"""/api/login and /api/logout: a key in exchange for a cookie that only this server's page can use."""
+"""/api/login and /api/logout: exchange a key for a cookie that only this server's page can use."""
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -18,14 +18,14 @@ from app.services import server_services
 
 
 async def who(request: Request) -> Response:
-    """Whether this server demands keys, and who is logged in."""
+    """Return the login of this client, and whether the server requires keys."""
     demands_keys = server_services(request).ring.demands_keys
     principal: Principal | None = request.state.principal
     return JSONResponse({"demands_keys": demands_keys, "principal": _shown(principal)})
 
 
 async def log_in(request: Request) -> Response:
-    """Take a key, give a cookie."""
+    """Exchange a key for a login cookie."""
     _check_origin(request)
     fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     ring = server_services(request).ring
@@ -49,13 +49,17 @@ async def log_out(request: Request) -> Response:
 
 
 def _check_origin(request: Request) -> None:
-    """An origin that --cors-origins lets in uses a key of its own, and is nobody on our page."""
+    """Refuse every origin but the server's own. Raises ForbiddenError.
+
+    An origin allowed by --cors-origins uses a key of its own and has no login on the page.
+    """
     if not is_same_origin(Headers(scope=request.scope)):
         raise ForbiddenError("Only this server's own page logs in and out")
 
 
 def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
-    # A proxy on another machine is not trusted to say which scheme was used, but the name it keeps was opened there.
+    # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
+    # https `public_url`, the browser opened the page under that URL.
     opened_at = f"https://{request.headers.get('host', '')}"
     secure = request.url.scheme == "https" or opened_at == request.app.state.public_url
     response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")

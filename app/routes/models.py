@@ -1,4 +1,4 @@
-"""GET /v1/models: the one model, with the fields of OpenAI's and of Anthropic's API side by side."""
+"""GET /v1/models: the served model, with the fields of OpenAI's and of Anthropic's API side by side."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -27,7 +27,7 @@ def _model(engine: Backend, created: int) -> dict[str, Any]:
 
 
 async def list_models(request: Request) -> Response:
-    """The one model that is served."""
+    """List the one model that is served."""
     host = server_services(request).host
     engine = host.require()
     page = {"has_more": False, "first_id": engine.model_name, "last_id": engine.model_name}
@@ -35,7 +35,7 @@ async def list_models(request: Request) -> Response:
 
 
 async def get_model(request: Request) -> Response:
-    """One model by its name."""
+    """Return a model by its name."""
     host = server_services(request).host
     engine = host.require()
     check_model(engine, request.path_params["name"])

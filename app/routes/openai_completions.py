@@ -20,7 +20,7 @@ from app.tenant_gate import TenantGate, gate_of
 
 
 async def completions(request: Request) -> Response:
-    """Continue texts, or lists of token ids. The text of a control token counts as that token here."""
+    """Continue texts or lists of token ids. In a text, the name of a control token stands for that token."""
     host = services_of(request).host
     engine = host.require()
     fields = await read_body(request, CompletionRequest)
@@ -60,7 +60,7 @@ async def completions(request: Request) -> Response:
 
 
 async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_characters: int) -> list[int]:
-    """Return the ids of one of the prompts, which have `num_characters` in all."""
+    """Return the token ids of one prompt. num_characters: the length of all the request's prompts together."""
     if not isinstance(prompt, str):
         return prompt
     encode = partial(engine.tokenizer.encode_prompt, prompt)
@@ -68,7 +68,7 @@ async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_c
 
 
 def _echo(names: TokenNames, prompt: str | list[int], ids: list[int]) -> Echo:
-    """Of a text the token that the model wants before it is no part."""
+    """Describe the prompt for `echo`. A start token that tokenisation added before a text is not shown."""
     if isinstance(prompt, str):
         return Echo(prompt, ids[0], first_is_shown=prompt.encode().startswith(names.bytes_of(ids[0])))
     text = b"".join(map(names.bytes_of, ids)).decode(errors="replace")

@@ -1,4 +1,6 @@
-"""/v1/conversations: the same conversations as those of the page, as OpenAI writes them. Its items are its path."""
+"""/v1/conversations: the conversations of the page in OpenAI's format. Their items are the messages on the current
+path.
+"""
 
 from typing import Any
 
@@ -18,7 +20,7 @@ from engine.errors import NotFoundError
 
 
 async def create_conversation(request: Request) -> Response:
-    """A new one, with what was said in it before."""
+    """Create a conversation, optionally with earlier items."""
     services = services_of(request)
     fields = await read_body(request, NewConversation)
     new = _new_items(fields.items or [])
@@ -29,13 +31,13 @@ async def create_conversation(request: Request) -> Response:
 
 
 async def get_conversation(request: Request) -> Response:
-    """One, without its items."""
+    """Return a conversation without its items."""
     conversation = await services_of(request).store.conversations.get(request.path_params["id"])
     return JSONResponse(conversation_json(conversation))
 
 
 async def update_conversation(request: Request) -> Response:
-    """Its metadata."""
+    """Replace a conversation's metadata."""
     fields = await read_body(request, ConversationUpdate)
     changes = {"metadata": fields.metadata or {}}
     conversation = await services_of(request).store.conversations.change(request.path_params["id"], changes)
@@ -43,14 +45,14 @@ async def update_conversation(request: Request) -> Response:
 
 
 async def delete_conversation(request: Request) -> Response:
-    """Remove it with its items; what is being generated in it ends."""
+    """Remove a conversation and its items. Answers being generated in it are stopped."""
     conversation_id = request.path_params["id"]
     await services_of(request).deletions.delete_conversation(conversation_id, permanently=True)
     return JSONResponse({"id": conversation_id, "object": "conversation.deleted", "deleted": True})
 
 
 async def create_items(request: Request) -> Response:
-    """Say something in it without asking for an answer."""
+    """Add items to a conversation without generating an answer."""
     refuse_include(request.query_params)
     fields = await read_body(request, ItemsToAdd)
     added = await _add(services_of(request), request.path_params["id"], _new_items(fields.items))
@@ -58,7 +60,7 @@ async def create_items(request: Request) -> Response:
 
 
 async def list_items(request: Request) -> Response:
-    """List a page of what was said in a conversation."""
+    """List a page of a conversation's items."""
     services = services_of(request)
     listing = Listing.parse(request.query_params)
     conversation = await services.store.conversations.get(request.path_params["id"])
@@ -70,7 +72,7 @@ async def list_items(request: Request) -> Response:
 
 
 async def get_item(request: Request) -> Response:
-    """Return one thing that was said in a conversation."""
+    """Return one item of a conversation."""
     refuse_include(request.query_params)
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
@@ -86,10 +88,10 @@ async def get_item(request: Request) -> Response:
 
 
 async def delete_item(request: Request) -> Response:
-    """Take one thing out of it; returns the conversation."""
+    """Remove an item from a conversation and return the conversation."""
     services = services_of(request)
     conversation_id = request.path_params["id"]
-    # An answer goes with all of its calls.
+    # An answer and its tool calls are one message, and are removed together.
     message_id = message_id_of_item(request.path_params["item_id"])
     removed = await services.store.items.remove(conversation_id, message_id)
     services.runs.forget_prefixes(services.store.tenant)
@@ -98,7 +100,7 @@ async def delete_item(request: Request) -> Response:
 
 
 def _new_items(items: list[Item]) -> list[NewItem]:
-    """Raises InvalidRequestError."""
+    """Convert the request's items to stored ones. Raises InvalidRequestError."""
     said = said_in(items, "items").items()
     return [NewItem(item.stored_role, item.text, item.tool_use(path)) for path, item in said]
 

@@ -1,4 +1,4 @@
-"""The page and its files, as the web build left them in `app/static`."""
+"""The web page and its files, as the web build left them in `app/static`."""
 
 import os
 from contextlib import suppress
@@ -23,10 +23,10 @@ NOT_BUILT = """<!doctype html>
 
 
 class ImmutableFiles(StaticFiles):
-    """Files whose names change with their content."""
+    """Static files whose names change with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, to be kept for a year."""
+        """Return the file with a cache lifetime of one year."""
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
         return response
@@ -34,18 +34,18 @@ class ImmutableFiles(StaticFiles):
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Return the file, or its compressed copy from the web build where the browser accepts that."""
+        """Return the file, or the compressed copy that the web build made if the browser accepts gzip."""
         compressed = f"{os.fspath(full_path)}.gz"
         if not _accepts_gzip(Headers(scope=scope)) or not os.path.isfile(compressed):
             return super().file_response(full_path, stat_result, scope, status_code)
-        # The type is that of the file: of "x.js.gz" it is guessed from "x.js".
+        # The media type stays that of the original: Starlette guesses it for "x.js.gz" from "x.js".
         response = super().file_response(compressed, os.stat(compressed), scope, status_code)
         response.headers["Content-Encoding"] = "gzip"
         response.headers["Vary"] = "Accept-Encoding"
         return response
 
     async def check_config(self) -> None:
-        """A folder that is not there (yet) holds no files: that is a 404, not a fault."""
+        """Accept a folder that does not exist (yet), so that a request for its files gets a 404 instead of an error."""
 
 
 def _accepts_gzip(headers: Headers) -> bool:
@@ -54,7 +54,7 @@ def _accepts_gzip(headers: Headers) -> bool:
 
 
 def page_routes(static: Path = STATIC) -> list[BaseRoute]:
-    """Routes for the files in `static`; while it is empty, a page that says so."""
+    """Build the routes for the files in `static`. While the page is not built, `/` explains how to build it."""
 
     async def index(_request: Request) -> Response:
         if (static / "index.html").is_file():
@@ -63,7 +63,7 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
 
     async def beside_index(request: Request) -> Response:
         file = static / request.path_params["name"]
-        with suppress(OSError):  # a name longer than the file system knows
+        with suppress(OSError):  # a name longer than the file system allows
             if file.is_file():
                 return FileResponse(file, headers={"Cache-Control": "no-cache"})
         raise HTTPException(404)

@@ -1,4 +1,4 @@
-"""Where the KV of conversations is, and what is to be brought up while somebody types."""
+"""Which tier holds the KV of conversations, and prefetching it while a user types."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -10,20 +10,20 @@ from app.services import services_of
 
 
 async def get_places(request: Request) -> Response:
-    """The lowest tier that the next turn of each conversation has to turn to; what is not there is left out."""
+    """Return the lowest tier that each conversation's next turn has to load from. Unknown ids are left out."""
     fields = await read_body(request, PlacesWanted)
     places = await services_of(request).chat_prefixes.places(fields.conversation_ids)
     return JSONResponse({"data": [{"conversation_id": name, "place": place} for name, place in places.items()]})
 
 
 async def warm_conversation(request: Request) -> Response:
-    """Somebody opens it, or types in it: its KV may come as far as CPU memory."""
+    """Prefetch a conversation's KV as far as CPU memory, because a user opened the conversation or types in it."""
     warming = await services_of(request).chat_prefixes.warm(request.path_params["id"])
     return JSONResponse({"warming": warming}, 202)
 
 
 async def leave_conversation(request: Request) -> Response:
-    """Somebody left it: nothing more is brought up for it."""
+    """Cancel the prefetch of a conversation that the user has left."""
     await services_of(request).chat_prefixes.leave(request.path_params["id"])
     return Response(status_code=204)
 

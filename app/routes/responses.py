@@ -1,4 +1,4 @@
-"""/v1/responses."""
+"""/v1/responses: OpenAI's Responses API."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,7 +16,7 @@ from app.serving import ending_in_words
 
 
 async def create_response(request: Request) -> Response:
-    """Answer some messages; the answer can be gone on from, and looked at again."""
+    """Generate a response. A stored response can be retrieved, and continued with `previous_response_id`."""
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, ResponseRequest)
@@ -31,7 +31,7 @@ async def create_response(request: Request) -> Response:
 
 
 async def get_response(request: Request) -> Response:
-    """As it is now; or its events, all of them or those after `starting_after`."""
+    """Return a response in its current state, or stream its events, optionally those after `starting_after`."""
     refuse_include(request.query_params)
     services = services_of(request)
     response = await services.responses.get(request.path_params["id"])
@@ -44,20 +44,20 @@ async def get_response(request: Request) -> Response:
 
 
 async def cancel_response(request: Request) -> Response:
-    """Stop one in the background and keep the text so far; the same answer if it has ended already."""
+    """Cancel a background response and keep its text so far. An ended response is returned unchanged."""
     response = await services_of(request).responses.cancel(request.path_params["id"])
     return JSONResponse(response_json(response.record, response.answer))
 
 
 async def delete_response(request: Request) -> Response:
-    """Remove it."""
+    """Delete a response."""
     response_id = request.path_params["id"]
     await services_of(request).responses.delete(response_id)
     return JSONResponse({"id": response_id, "object": "response", "deleted": True})
 
 
 async def list_input_items(request: Request) -> Response:
-    """List a page of the messages that a response answers."""
+    """List a page of a response's input items."""
     services, listing = services_of(request), Listing.parse(request.query_params)
     response = await services.responses.get(request.path_params["id"])
     messages = await services.store.messages.path_part(

@@ -1,4 +1,4 @@
-"""/api/runs: follow a generation from anywhere, stop it, or learn why it had to compute what it computed."""
+"""/api/runs: follow a generation from any point, cancel it, or explain why part of its prompt was recomputed."""
 
 from functools import partial
 
@@ -14,7 +14,10 @@ from engine.errors import InvalidRequestError
 
 
 async def follow_run(request: Request) -> Response:
-    """Its events after the client's cursor; without one, a snapshot and then what comes. 204 when all were seen."""
+    """Stream a run's events after the client's cursor. 204 if the run has ended and every event was seen.
+
+    Without a cursor, the stream starts with a snapshot.
+    """
     services = services_of(request)
     run_id = request.path_params["id"]
     tenant = services.store.tenant
@@ -27,13 +30,13 @@ async def follow_run(request: Request) -> Response:
 
 
 async def cancel_run(request: Request) -> Response:
-    """Stop it and keep the text so far; the same answer if it has ended already."""
+    """Cancel a run and keep its text so far. The message of an ended run is returned unchanged."""
     message = await services_of(request).turns.cancel(request.path_params["id"])
     return JSONResponse(message.to_json())
 
 
 async def explain_reuse(request: Request) -> Response:
-    """Where reuse of its prompt ended, and why."""
+    """Explain where KV reuse of a run's prompt ended, and why."""
     return JSONResponse(await services_of(request).turns.explain(request.path_params["id"]))
 
 

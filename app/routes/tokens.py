@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize, as vLLM has them."""
+"""POST /tokenize and /detokenize, with vLLM's fields."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from app.tenant_gate import TenantGate, gate_of
 
 
 async def tokenize(request: Request) -> Response:
-    """The ids that a prompt or messages would have in a request to generate."""
+    """Return the token ids that a prompt or messages would have in a generation request."""
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, TokenizeRequest)
@@ -35,7 +35,7 @@ async def tokenize(request: Request) -> Response:
 
 
 async def detokenize(request: Request) -> Response:
-    """The text of token ids, control tokens by their names."""
+    """Return the text of token ids. Control tokens appear by name."""
     engine = services_of(request).host.require()
     fields = await read_body(request, DetokenizeRequest)
     if fields.model is not None:

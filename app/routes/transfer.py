@@ -1,4 +1,4 @@
-"""Conversations as files, out and in."""
+"""Export and import of conversations as files."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,11 +18,11 @@ from engine.errors import InvalidRequestError
 
 PART_BYTES = 32 << 20
 PART_MESSAGES = MAX_IMPORTED // 2
-"""A part of an export ends behind the conversation that reaches either: an import takes twice as much."""
+"""A part of an export ends after the conversation that reaches either limit. An import accepts twice as much."""
 
 
 async def export_conversation(request: Request) -> Response:
-    """One conversation: all of it as JSON, or the shown path as Markdown."""
+    """Export a conversation: all of it as JSON, or the shown path as Markdown."""
     services, conversation_id = services_of(request), request.path_params["id"]
     conversation = await services.store.conversations.get(conversation_id)
     match request.query_params.get("format", "json"):
@@ -40,7 +40,7 @@ async def export_conversation(request: Request) -> Response:
 
 
 async def export_all(request: Request) -> Response:
-    """All conversations as one JSON file, or with `parts` a part of them that an import takes."""
+    """Export all conversations as one JSON file, or with `parts` as parts that are small enough to import."""
     in_parts, cursor = flag(request, "parts"), request.query_params.get("cursor", "")
     if cursor and not in_parts:
         raise InvalidRequestError("cursor needs parts=true", param="cursor")
@@ -50,7 +50,9 @@ async def export_all(request: Request) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Import the conversations of an exported file that are not here yet; all of them, or none if one is wrong."""
+    """Import the conversations of an exported file. Those imported before are skipped; if one is invalid, none is
+    imported.
+    """
     store, duplicates = services_of(request).store, flag(request, "duplicates")
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     given = await asyncio.to_thread(read_file, body)
@@ -75,7 +77,7 @@ async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncItera
 
 
 async def _exported(services: Services, conversation: Conversation, export_id: str) -> tuple[str, int]:
-    """Return the text of a conversation, and the number of its messages."""
+    """Return the text of a conversation and the number of its messages."""
     stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
     return await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses), len(stored)

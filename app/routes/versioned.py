@@ -1,7 +1,7 @@
-"""Conversations in answers, with their versions, and the versions that clients send back.
+"""Versions of conversations: the ETag of responses, and the If-Match that clients send back.
 
-ETag and If-Match as in RFC 9110, sections 8.8.3 and 13.1.1, but for one thing: the tag names what people did to the
-conversation, not the bytes of the answer. A tag that a proxy made weak counts all the same.
+ETag and If-Match follow RFC 9110, sections 8.8.3 and 13.1.1, with one difference: the tag identifies the user's changes
+to the conversation, not the bytes of the response. A tag that a proxy has weakened therefore still matches.
 """
 
 import re
@@ -17,18 +17,21 @@ _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)
 
 
 def versioned(conversation: Conversation, status: int = 200, **more: Any) -> JSONResponse:
-    """The conversation, and `more` fields beside its own."""
+    """Return the conversation with its version as ETag, and `more` fields alongside its own."""
     headers = {"ETag": version_tag(conversation.version), "Cache-Control": "no-store"}
     return JSONResponse({**conversation.to_json(), **more}, status, headers)
 
 
 def version_tag(version: int) -> str:
-    """The value of ETag."""
+    """Format a version as an ETag."""
     return f'"{version}"'
 
 
 def expected_versions(request: Request) -> Versions:
-    """Those that If-Match names; None if it is left out or `*`. What is no version of ours matches none."""
+    """Parse the versions that If-Match names. None if the header is missing or `*`.
+
+    A tag that is not one of Ebb's versions is left out, and so matches nothing.
+    """
     given = request.headers.get("if-match")
     if given is None or given.strip() == "*":
         return None

@@ -1,6 +1,4 @@
-"""/v1/conversations: the conversations of the page in OpenAI's format. Their items are the messages on the current
-path.
-"""
+"""/v1/conversations: the page's conversations in OpenAI's format. Their items are the messages on the current path."""
 
 from typing import Any
 

@@ -50,9 +50,7 @@ async def export_all(request: Request) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Import the conversations of an exported file. Those imported before are skipped; if one is invalid, none is
-    imported.
-    """
+    """Import an exported file, without the conversations that are here already. Imports nothing if one is invalid."""
     store, duplicates = services_of(request).store, flag(request, "duplicates")
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     given = await asyncio.to_thread(read_file, body)

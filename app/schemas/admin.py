@@ -1,4 +1,4 @@
-"""Bodies of /api/login and of the routes under /api/admin."""
+"""Request bodies of /api/login and of the routes under /api/admin."""
 
 from typing import Annotated
 
@@ -14,13 +14,16 @@ Limit = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class LoginFields(RequestModel):
-    """POST /api/login."""
+    """Body of POST /api/login."""
 
     key: Annotated[str, Field(max_length=256)]
 
 
 class NewKey(RequestModel):
-    """POST of a key. Without `tenant` it is the one of the key's name."""
+    """Body of a request that creates a key.
+
+    tenant: the tenant that the key belongs to. Defaults to the key's name.
+    """
 
     name: Name
     tenant: Name | None = None
@@ -28,7 +31,7 @@ class NewKey(RequestModel):
 
 
 class LimitFields(RequestModel):
-    """PUT of a tenant's limits: what is left out, or null, has no limit from then on."""
+    """Body of a request that sets a tenant's limits. A limit that is left out or null is removed; 0 allows nothing."""
 
     requests_per_minute: Limit | None = None
     tokens_per_minute: Limit | None = None
@@ -39,5 +42,5 @@ class LimitFields(RequestModel):
     stored_bytes: Limit | None = None
 
     def limits(self) -> TenantLimits:
-        """All of them."""
+        """Convert the fields to tenant limits."""
         return TenantLimits(**self.model_dump())

@@ -1,4 +1,4 @@
-"""The form that an answer must have, as OpenAI's and vLLM's clients ask for it."""
+"""Structured outputs: the fields in which clients of OpenAI and of vLLM state the form that an answer must have."""
 
 import json
 import re
@@ -24,7 +24,7 @@ ANY_OBJECT = AnswerForm("json", '{"type":"object"}')
 
 
 class NamedSchema(RequestModel):
-    """OpenAI's wrapper of a schema. It is always kept to, strict or not."""
+    """OpenAI's wrapper of a JSON Schema. Answers always conform to the schema, whether or not `strict` is set."""
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     description: str | None = None
@@ -45,14 +45,14 @@ class ObjectFormat(RequestModel):
 
 
 class SchemaFormat(RequestModel):
-    """JSON of a schema."""
+    """JSON that conforms to a schema."""
 
     type: Literal["json_schema"]
     json_schema: NamedSchema
 
 
 def format_kind(value: object) -> str:
-    """The tag of one of OpenAI's formats."""
+    """Return the union tag of one of OpenAI's formats."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return {"text": "<text>", "json_object": "<object>"}.get(str(kind), "<schema>")
 
@@ -66,7 +66,10 @@ ResponseFormat = Annotated[
 
 
 class StructuredOutputs(RequestModel):
-    """vLLM's field: one of the first five. White space is compact whatever `disable_any_whitespace` says."""
+    """vLLM's field. One of the first five fields states the form.
+
+    White space is always compact, whatever `disable_any_whitespace` says.
+    """
 
     json_: Annotated[JsonSchema | FormText | None, Field(alias="json")] = None
     regex: FormText | None = None
@@ -78,7 +81,7 @@ class StructuredOutputs(RequestModel):
 
 
 class FormFields(RequestModel):
-    """The fields of a request, of which one may say a form."""
+    """The fields of a request that can state the answer's form. At most one of them may be used."""
 
     response_format: ResponseFormat | None = told("`json_object`, or `json_schema` with its `schema`; `text` is any")
     structured_outputs: StructuredOutputs | None = told(
@@ -90,10 +93,10 @@ class FormFields(RequestModel):
     guided_grammar: FormText | None = told("older name of `structured_outputs.grammar`")
 
     def answer_form(self) -> tuple[AnswerForm, str] | None:
-        """The form, and the client's name of where it stands; None if any text will do.
+        """Return the answer's form and the client's name of the field that states it. None if any text is allowed.
 
         Raises:
-            InvalidRequestError: two fields say one.
+            InvalidRequestError: two fields state a form.
         """
         given = [*self._openai_forms(), *self._vllm_forms()]
         if len(given) > 1:
@@ -127,7 +130,7 @@ class FormFields(RequestModel):
 
 
 def of_schema(schema: JsonSchema | str) -> AnswerForm:
-    """JSON that keeps to `schema`, which may be written as text."""
+    """Build the form of JSON that conforms to `schema`, which may be given as text."""
     return AnswerForm("json", schema if isinstance(schema, str) else _written(schema))
 
 

@@ -1,7 +1,7 @@
-"""What the routes under /api answer, as GET /openapi.json describes it and the page reads it.
+"""Response bodies of the routes under /api, as GET /openapi.json describes them and the page reads them.
 
-Nothing is made of these at run time: records say themselves what clients see of them, and a test holds every route's
-answers against this, field by field. Times are Unix seconds, durations milliseconds, counts tokens.
+No response is built from these models at run time: records serialise themselves. A test compares the responses of every
+route with these models, field by field. Times are Unix seconds, durations milliseconds, counts tokens.
 """
 
 from typing import Any, Literal
@@ -16,13 +16,16 @@ from models.thinking import ThinkingMode
 
 
 class Answer(BaseModel):
-    """A JSON object with these fields and no others; one with a default may be missing."""
+    """A JSON object with these fields and no others. Fields with a default may be missing."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ErrorBody(Answer):
-    """What went wrong, and what to do. param: the field at fault."""
+    """An error: what happened and what to do next.
+
+    param: the field at fault.
+    """
 
     message: str
     type: str | None
@@ -31,7 +34,11 @@ class ErrorBody(Answer):
 
 
 class Conversation(Answer):
-    """A tree of messages. head_id: the leaf of the path that is shown. version: counts what people did to it."""
+    """A tree of messages.
+
+    head_id: the leaf of the path that is shown.
+    version: number of the user's changes to the conversation.
+    """
 
     id: str
     title: str | None
@@ -49,14 +56,17 @@ class Conversation(Answer):
 
 
 class ConversationPage(Answer):
-    """next_cursor: of the page that follows; null on the last one."""
+    """A page of conversations.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
 
     data: list[Conversation]
     next_cursor: str | None
 
 
 class Phases(Answer):
-    """Milliseconds of a request until its first token, one after the other, and their sum."""
+    """Consecutive phases of a request up to its first token, in milliseconds. `first_token` is their sum."""
 
     queue: float
     lookup: float
@@ -66,14 +76,17 @@ class Phases(Answer):
 
 
 class TierBytes(Answer):
-    """What was brought from each tier."""
+    """Bytes loaded from each tier."""
 
     cpu: int
     redis: int
 
 
 class ReuseEnd(Answer):
-    """Why the first block that could have been reused did not come. gone_from: tiers that had it once."""
+    """Why the first block that could have been reused was not.
+
+    gone_from: tiers that held the block before.
+    """
 
     cause: str
     detail: str
@@ -81,7 +94,12 @@ class ReuseEnd(Answer):
 
 
 class StoredReuse(Answer):
-    """What a message keeps of it: tokens that were reused and that were known, and why reuse ended."""
+    """The record of KV reuse that is stored with a message.
+
+    until: number of prompt tokens that were reused.
+    known: number of prompt tokens that were known to have been computed before.
+    end: why reuse ended there, if more was known.
+    """
 
     until: int
     known: int
@@ -89,10 +107,10 @@ class StoredReuse(Answer):
 
 
 class KVReceipt(Answer):
-    """Where the prompt's tokens came from: the four counts add up to the prompt.
+    """Where the KV of the prompt's tokens came from. `device`, `cpu`, `redis` and `computed` add up to the prompt.
 
-    saved_ms: what computing the reused tokens would have taken, less the wait for them; null while that is not known.
-    blocks_verified: from Redis, each taken after its MAC was checked.
+    saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
+    blocks_verified: blocks from Redis whose MAC was verified.
     """
 
     device: int
@@ -108,19 +126,28 @@ class KVReceipt(Answer):
 
 
 class PromptDetails(Answer):
-    """cached_tokens: those that came from a tier."""
+    """Details of the prompt's token count.
+
+    cached_tokens: tokens whose KV came from a tier.
+    """
 
     cached_tokens: int
 
 
 class CompletionDetails(Answer):
-    """reasoning_tokens: those of the thoughts."""
+    """Details of the answer's token count.
+
+    reasoning_tokens: tokens of the reasoning.
+    """
 
     reasoning_tokens: int
 
 
 class Usage(Answer):
-    """Of one answer. tokens_per_second: behind the first token."""
+    """Usage and timing of one answer.
+
+    tokens_per_second: generation speed after the first token.
+    """
 
     prompt_tokens: int
     completion_tokens: int
@@ -135,9 +162,10 @@ class Usage(Answer):
 
 
 class Message(Answer):
-    """One node of the tree. reasoning: what the model thought before it answered.
+    """A node of the tree of messages.
 
-    sibling_ids: messages that it could be exchanged for, itself among them, the oldest first.
+    reasoning: the reasoning that the model wrote before its answer.
+    sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
     id: str
@@ -159,13 +187,16 @@ class Message(Answer):
 
 
 class ConversationWithMessages(Conversation):
-    """messages: those on the path that is shown."""
+    """A conversation and its messages.
+
+    messages: the messages on the path that is shown.
+    """
 
     messages: list[Message]
 
 
 class Outline(Answer):
-    """A message with no more of what it says than its beginning."""
+    """A message with only the beginning of its text."""
 
     id: str
     parent_id: str | None
@@ -176,7 +207,7 @@ class Outline(Answer):
 
 
 class ConversationTree(Answer):
-    """Every message of every branch, the oldest first."""
+    """Every message of every branch, oldest first."""
 
     head_id: str | None
     version: int
@@ -184,14 +215,17 @@ class ConversationTree(Answer):
 
 
 class RunEvent(Answer):
-    """What the data of every event of a run has."""
+    """Fields in the data of every run event."""
 
     sequence_number: int
     run_id: str
 
 
 class RunOpening(RunEvent):
-    """Data of the event `run`: what the turn has made. A run that only goes on has made nothing."""
+    """Data of the event `run`: the records that the turn created, and the answer's message.
+
+    A run that continues an existing message creates no records.
+    """
 
     conversation: Conversation | None = None
     user_message: Message | None = None
@@ -199,13 +233,13 @@ class RunOpening(RunEvent):
 
 
 class RunSnapshot(RunEvent):
-    """Data of the event `snapshot`: all so far."""
+    """Data of the event `snapshot`: the whole message so far."""
 
     message: Message
 
 
 class RunDelta(RunEvent):
-    """Data of the event `delta`: what was written since the last one, and what was thought."""
+    """Data of the event `delta`: text and reasoning generated since the previous event."""
 
     text: str
     reasoning: str | None = None
@@ -218,14 +252,19 @@ class RunDone(RunEvent):
 
 
 class RunError(RunEvent):
-    """Data of the event `error`, which ends the stream. The message keeps what was written."""
+    """Data of the event `error`, which ends the stream. The message keeps the text generated before the error."""
 
     error: ErrorBody
     message: Message
 
 
 class PromptSide(Answer):
-    """How one of two prompts goes on where they part. token: null if it ends there."""
+    """One prompt's continuation at the point where two prompts diverge.
+
+    token: id of the first differing token; null if the prompt ends there.
+    text: text of that token.
+    following: text of the tokens after it.
+    """
 
     token: int | None
     text: str
@@ -233,7 +272,11 @@ class PromptSide(Answer):
 
 
 class Divergence(Answer):
-    """Where a prompt parts from the one that shares most with it. other: null if nobody remembers it."""
+    """Where a prompt diverges from the known prompt with the longest common prefix.
+
+    at: index of the first differing token.
+    other: the known prompt's continuation; null if it is no longer known.
+    """
 
     at: int
     before: str
@@ -242,7 +285,11 @@ class Divergence(Answer):
 
 
 class ReuseReport(Answer):
-    """Why not more of a run's prompt was reused. gone_from: tiers that had the next block once."""
+    """Why no more of a run's prompt was reused.
+
+    reused_until: index of the first prompt token that had to be computed.
+    gone_from: tiers that held the next block before.
+    """
 
     run_id: str
     message_id: str
@@ -258,14 +305,17 @@ class ReuseReport(Answer):
 
 
 class Snippet(Answer):
-    """Text around what was found. matches: its ranges in the text, in UTF-16 code units."""
+    """Text around a search hit.
+
+    matches: ranges of the hits within the text, in UTF-16 code units.
+    """
 
     text: str
     matches: list[tuple[int, int]]
 
 
 class FoundTitle(Answer):
-    """A conversation whose title has all words."""
+    """A conversation whose title contains all words of the query."""
 
     id: str
     title: str
@@ -275,7 +325,7 @@ class FoundTitle(Answer):
 
 
 class FoundIn(Answer):
-    """Where a message was found."""
+    """The conversation of a message that was found."""
 
     id: str
     title: str | None
@@ -283,7 +333,7 @@ class FoundIn(Answer):
 
 
 class FoundMessage(Answer):
-    """A message that has all words."""
+    """A message that contains all words of the query."""
 
     message_id: str
     role: Role
@@ -293,7 +343,10 @@ class FoundMessage(Answer):
 
 
 class Found(Answer):
-    """The newest first. next_cursor: of the messages that follow."""
+    """Search results, newest first.
+
+    next_cursor: cursor of the next page of messages; null on the last page.
+    """
 
     conversations: list[FoundTitle]
     messages: list[FoundMessage]
@@ -301,40 +354,50 @@ class Found(Answer):
 
 
 class Draft(Answer):
-    """What is typed and not sent; updated_at: null if nothing ever was."""
+    """Text that was typed and not sent.
+
+    updated_at: time of the last change; null if no draft was ever saved.
+    """
 
     text: str
     updated_at: float | None
 
 
 class Imported(Answer):
-    """Ids of what was taken, and of what was here already."""
+    """Result of an import.
+
+    imported: ids of the conversations that were created.
+    skipped: ids in the file of the conversations that had been imported before.
+    """
 
     imported: list[str]
     skipped: list[str]
 
 
 class ChatPlace(Answer):
-    """The lowest tier that the next turn has to turn to; null: nothing is kept."""
+    """The lowest tier that a conversation's next turn has to load KV from.
+
+    place: null if no KV of the conversation is kept.
+    """
 
     conversation_id: str
     place: Tier | None
 
 
 class Places(Answer):
-    """Of those conversations that there are."""
+    """The tiers of the conversations that exist."""
 
     data: list[ChatPlace]
 
 
 class Warming(Answer):
-    """Whether the KV of a conversation is being brought up."""
+    """Whether KV of the conversation is being prefetched."""
 
     warming: bool
 
 
 class TokenCount(Answer):
-    """The tokens of a text."""
+    """The token ids of a text and their number."""
 
     count: int
     max_model_len: int
@@ -343,7 +406,10 @@ class TokenCount(Answer):
 
 
 class Principal(Answer):
-    """Who is logged in, and for what."""
+    """The tenant and the scope of a login.
+
+    key_id: null if the server requires no keys.
+    """
 
     tenant: str
     scope: Scope
@@ -351,14 +417,18 @@ class Principal(Answer):
 
 
 class Login(Answer):
-    """Whether the server demands keys, and who this is."""
+    """The state of the client's login.
+
+    demands_keys: whether the server requires keys.
+    principal: null if the client is not logged in.
+    """
 
     demands_keys: bool
     principal: Principal | None
 
 
 class TierHealth(Answer):
-    """One tier in bytes and words."""
+    """Usage of one tier, and its state in words."""
 
     used_bytes: int
     capacity_bytes: int
@@ -366,7 +436,7 @@ class TierHealth(Answer):
 
 
 class SamplingDefaults(Answer):
-    """What holds where a chat leaves it open, and is not off."""
+    """The model's sampling defaults, which apply where a chat sets no value. A default that is off is left out."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -374,7 +444,10 @@ class SamplingDefaults(Answer):
 
 
 class ModelHealth(Answer):
-    """The one model. thinking: how it can be told to think; empty where it does not."""
+    """The served model.
+
+    thinking: thinking modes that the model supports; empty if it cannot think.
+    """
 
     name: str
     dtype: str
@@ -385,7 +458,7 @@ class ModelHealth(Answer):
 
 
 class TiersHealth(Answer):
-    """All three, on or off."""
+    """All three tiers, whether on or off."""
 
     device: TierHealth
     cpu: TierHealth
@@ -393,9 +466,10 @@ class TiersHealth(Answer):
 
 
 class Health(Answer):
-    """The state of the server. Without a key all fields but the status are null.
+    """The state of the server. Without a key, all fields except `status` are null.
 
-    workers: of tensor parallelism, for administrators. unindexed: messages and titles that no search finds yet.
+    workers: state of the tensor-parallel workers, for administrators.
+    unindexed: number of messages and titles that the search does not cover yet.
     """
 
     status: Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
@@ -409,7 +483,7 @@ class Health(Answer):
 
 
 class RequestCounts(Answer):
-    """Requests now; each is in one state."""
+    """Current number of requests in each state. A request is in exactly one state."""
 
     running: int
     waiting: int
@@ -419,7 +493,7 @@ class RequestCounts(Answer):
 
 
 class PromptRates(Answer):
-    """Tokens of prompts per second, by where they came from; null where no time has passed."""
+    """Prompt tokens per second by the source of their KV. Null if no time has passed."""
 
     device: float | None
     cpu: float | None
@@ -428,9 +502,12 @@ class PromptRates(Answer):
 
 
 class TierSample(Answer):
-    """One tier now; one that is off has its state only. capacity_bytes: 0 for no limit. hit_rate: of the last minute,
-    null where nothing was asked. tenants: bytes that the largest tenants hold, by name, and `(others)`; empty for
-    Redis."""
+    """Current figures of one tier. A tier that is off has only its state.
+
+    capacity_bytes: 0 for no limit.
+    hit_rate: over the last minute; null if no block was looked up.
+    tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for Redis.
+    """
 
     state: str
     used_bytes: int = 0
@@ -443,7 +520,7 @@ class TierSample(Answer):
 
 
 class TierSamples(Answer):
-    """All three, on or off."""
+    """All three tiers, whether on or off."""
 
     device: TierSample
     cpu: TierSample
@@ -451,8 +528,11 @@ class TierSamples(Answer):
 
 
 class LiveSample(Answer):
-    """Data of the event `sample`: the whole server in one second. batch_size: requests in a step, on average, null
-    where none was made. breaker: of the way to Redis, null where there is none."""
+    """Data of the event `sample`: figures of the whole server, for one second.
+
+    batch_size: average number of requests in a step; null if there was no step.
+    breaker: state of the circuit breaker in front of Redis; null without Redis.
+    """
 
     at: float
     requests: RequestCounts

@@ -1,4 +1,4 @@
-"""Tools, as clients of Anthropic's API describe, choose and call them, and tell what came of it."""
+"""Tools as clients of Anthropic's API describe, choose and call them, and return their results."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from models.tool_calls import ToolCall
 
 
 class AnthropicTool(RequestModel):
-    """What the client itself can do. Tools that Anthropic's servers would run are refused."""
+    """A tool that the client runs. Tools that Anthropic's servers would run are refused."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {"cache_control", "eager_input_streaming", "input_examples", "strict"}
@@ -27,7 +27,7 @@ class AnthropicTool(RequestModel):
 
     @property
     def function(self) -> dict[str, Any]:
-        """As OpenAI's clients describe it."""
+        """The tool's description in OpenAI's form."""
         told = {"description": self.description} if self.description is not None else {}
         return {"name": self.name, **told, "parameters": self.input_schema}
 
@@ -40,14 +40,18 @@ AnthropicTools = Annotated[
 
 
 class FreeChoice(RequestModel):
-    """auto: the model chooses whether to call; any: it must; none: it is not told of tools."""
+    """A choice that names no tool.
+
+    type: with `auto` the model decides whether to call a tool, with `any` it must call one. With `none` the prompt
+        mentions no tools.
+    """
 
     type: Literal["auto", "any", "none"]
     disable_parallel_tool_use: bool | None = None
 
 
 class ChosenTool(RequestModel):
-    """The one that must be called."""
+    """The tool that must be called."""
 
     type: Literal["tool"]
     name: FunctionName
@@ -65,7 +69,7 @@ AnthropicChoice = Annotated[
 
 
 def offer_of(tools: list[AnthropicTool] | None, choice: FreeChoice | ChosenTool | None) -> ToolOffer:
-    """What both fields say."""
+    """Build the tool offer from the fields `tools` and `tool_choice`."""
     functions = [tool.function for tool in tools or ()]
     match choice:
         case ChosenTool(name=name):
@@ -78,7 +82,7 @@ def offer_of(tools: list[AnthropicTool] | None, choice: FreeChoice | ChosenTool 
 
 
 class ToolUseBlock(RequestModel):
-    """A call in an earlier answer."""
+    """A tool call in an earlier answer."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "caller"})
 
@@ -89,5 +93,5 @@ class ToolUseBlock(RequestModel):
 
     @property
     def call(self) -> ToolCall:
-        """As the answer was remembered."""
+        """The call with its arguments as JSON text, in the form in which the answer was remembered."""
         return ToolCall(self.name, json.dumps(self.input, ensure_ascii=False))

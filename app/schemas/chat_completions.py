@@ -19,7 +19,7 @@ from models.thinking import ThinkingMode
 
 
 class TextPart(RequestModel):
-    """One part of a message's content. Other kinds than text are refused."""
+    """One part of a message's content. Only text is supported."""
 
     type: Literal["text"]
     text: str
@@ -35,7 +35,10 @@ Content = Annotated[
 
 
 class ChatMessage(RequestModel):
-    """One message. A client that echoes an earlier answer sends that answer's empty fields too: they do no harm."""
+    """One message of the conversation.
+
+    The empty fields of an echoed earlier answer, such as `refusal`, are accepted.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "reasoning_content"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -52,16 +55,18 @@ class ChatMessage(RequestModel):
 
     @property
     def text(self) -> str:
-        """The content as one string; parts are joined without anything between them."""
+        """The content as one string. Parts are joined without a separator."""
         if isinstance(self.content, list):
             return "".join(part.text for part in self.content)
         return self.content or ""
 
     def turn(self, index: int) -> Message:
-        """What the template gets. "developer" is OpenAI's newer word for "system". index: among the messages.
+        """Convert to a message of the chat template. OpenAI's newer role "developer" becomes "system".
+
+        index: position among the request's messages, for error messages.
 
         Raises:
-            InvalidRequestError: it says nothing, or what only others may say.
+            InvalidRequestError: there is no content, or a field that the role may not have.
         """
         path = f"messages[{index}]"
         if self.tool_calls and self.role != "assistant":
@@ -84,7 +89,12 @@ ChatMessages = Annotated[
 
 
 def turns_of(messages: list[ChatMessage]) -> list[Message]:
-    """What the template gets. Raises as `ChatMessage.turn`, and for what came of a call that nobody made."""
+    """Convert messages to those of the chat template.
+
+    Raises:
+        InvalidRequestError: as `ChatMessage.turn`, or a tool's message answers a call that the previous answer did not
+            make.
+    """
     turns = [message.turn(index) for index, message in enumerate(messages)]
     calls: set[str] = set()
     for index, message in enumerate(messages):
@@ -97,14 +107,17 @@ def turns_of(messages: list[ChatMessage]) -> list[Message]:
 
 
 class TemplateArguments(RequestModel):
-    """What vLLM hands to a chat template. Only the switch that clients use is known."""
+    """Arguments that vLLM passes to the chat template. Only the switch that clients use is supported."""
 
     enable_thinking: bool | None = None
 
 
 class ChatCompletionRequest(OpenAIRequest, ToolFields):
-    """The request of OpenAI's chat API, with `top_k`, `min_tokens`, `ignore_eos` and `thinking` beside its own fields,
-    and `chat_template_kwargs` as vLLM's clients send it."""
+    """A request of OpenAI's chat API.
+
+    Ebb's own fields are `top_k`, `min_tokens`, `ignore_eos` and `thinking`. `chat_template_kwargs` is accepted in the
+    form that vLLM's clients send.
+    """
 
     ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -130,11 +143,14 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     chat_template_kwargs: TemplateArguments | None = told("`enable_thinking`, as clients of vLLM say it")
 
     def turns(self) -> list[Message]:
-        """What the template gets, the tools first. Raises as `ChatMessage.turn`."""
+        """Return the messages for the chat template, with the tools first. Raises as `turns_of`."""
         return [*self.offer.messages, *turns_of(self.messages)]
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
-        """The most explicit of its three fields counts. Raises InvalidRequestError if the model cannot do that."""
+        """Choose the thinking mode from the most explicit of the three fields that can state it.
+
+        Raises InvalidRequestError if `thinking` names a mode that the model does not support.
+        """
         if self.thinking is not None:
             return required_mode(engine, self.thinking, param="thinking")
         enabled = self.chat_template_kwargs.enable_thinking if self.chat_template_kwargs is not None else None
@@ -143,7 +159,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         return preferred_mode(engine, "high" if enabled else "none")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, where `max_completion_tokens` wins over its older name.
+        """Build the sampling parameters. `max_completion_tokens` takes precedence over the older `max_tokens`.
 
         Raises:
             InvalidRequestError: `top_logprobs` without `logprobs`.
@@ -156,7 +172,10 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
     def client_field(self, engine_param: str) -> str:
-        """The engine's prompt comes from the messages; its max_tokens may have had the newer name."""
+        """Return the client's name of the field behind an engine parameter, for error messages.
+
+        For example, the engine's `prompt` comes from `messages`, and `max_tokens` may have come from its newer name.
+        """
         if engine_param == "prompt":
             return "messages"
         if engine_param == "form" and self.answer_form() is None:

@@ -35,7 +35,7 @@ Prompt = Annotated[
 
 
 class CompletionRequest(OpenAIRequest):
-    """The request of OpenAI's older API: text or token ids to be continued, or several of them."""
+    """A request of OpenAI's older completions API, which continues texts or lists of token ids."""
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "suffix": ("",),
@@ -56,15 +56,15 @@ class CompletionRequest(OpenAIRequest):
     )
 
     def prompts(self) -> list[str | list[int]]:
-        """Each as text or token ids."""
+        """List the prompts, each as a text or as token ids."""
         given: Any = self.prompt
         return list(given) if isinstance(given, list) and not isinstance(given[0], int) else [given]
 
     def num_drawn(self, most: int) -> int:
-        """Answers to each prompt that are made; `num_answers` of them are told.
+        """Return how many answers to generate per prompt. `num_answers` of them are returned.
 
         Raises:
-            InvalidRequestError: more than `most`, fewer than are to be told, or more than one request may ask for.
+            InvalidRequestError: more than `most`, fewer than are to be returned, or more than one request may ask for.
         """
         told, drawn = self.num_answers(most), self.best_of or self.n or 1
         if self.best_of is not None and not told <= self.best_of <= most:
@@ -82,28 +82,32 @@ class CompletionRequest(OpenAIRequest):
 
     @property
     def is_prompt_alone(self) -> bool:
-        """Whether nothing is to be answered."""
+        """Whether only the prompt is to be returned, without an answer."""
         return self.max_tokens == 0
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with this API's own default of 16 tokens. With `echo` logprobs are the prompt's too. A
-        token has to be drawn for a prompt to be computed.
+        """Build the sampling parameters. `max_tokens` defaults to 16, and `echo` extends `logprobs` to the prompt.
+
+        The engine computes a prompt only to sample from it, so at least one token is sampled.
 
         Raises:
-            InvalidRequestError: neither a prompt nor an answer is wanted.
+            InvalidRequestError: neither a prompt nor an answer is asked for.
         """
         if self.is_prompt_alone and not self.echo:
             raise InvalidRequestError("max_tokens: 0 needs echo to be true", param="max_tokens")
         limit = DEFAULT_MAX_TOKENS if self.max_tokens is None else max(self.max_tokens, 1)
         fields = self.model_copy(update={"max_tokens": limit})
         params = super(CompletionRequest, fields).sampling_params(defaults)
-        # What is best is told by them.
+        # Answers are ranked by their log probabilities.
         needed = 0 if (self.best_of or 1) > (self.n or 1) else None
         logprobs = self.logprobs if self.logprobs is not None else needed
         return replace(params, logprobs=logprobs, prompt_logprobs=self.logprobs if self.echo else None)
 
     def client_field(self, engine_param: str) -> str:
-        """The engine has two fields for this API's one; how many answers are made may be said by another field."""
+        """Return the client's name of the field behind an engine parameter, for error messages.
+
+        `logprobs` sets two of the engine's parameters, and `best_of` may set the number of answers instead of `n`.
+        """
         if engine_param == "n" and self.best_of is not None:
             return "best_of"
         return "logprobs" if engine_param == "prompt_logprobs" else super().client_field(engine_param)

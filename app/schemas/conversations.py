@@ -1,4 +1,4 @@
-"""Bodies of the routes under /api."""
+"""Request bodies of the routes under /api."""
 
 from typing import Annotated, Any
 
@@ -16,7 +16,10 @@ MessageId = Annotated[str, Field(pattern=r"^msg_[0-9A-Za-z_-]{16,64}$")]
 
 
 class ConversationFields(RequestModel):
-    """POST and PATCH of a conversation: what is left out stays as it is; null clears it."""
+    """Body of a request that creates or changes a conversation.
+
+    A field that is left out keeps its value. Null clears the field.
+    """
 
     title: Title | None = None
     system_prompt: str | None = None
@@ -25,7 +28,7 @@ class ConversationFields(RequestModel):
     archived: bool | None = None
 
     def changes(self) -> dict[str, Any]:
-        """Only the fields that the client sent, as the store wants them."""
+        """Return only the fields that the client sent, in the form that the store takes."""
         sent: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         if "params" in sent:
             sent["params"] = given_params(self.params)
@@ -35,9 +38,10 @@ class ConversationFields(RequestModel):
 
 
 class NewMessage(UrgencyFields):
-    """POST of a message. Without `parent_id` it follows the conversation's head; null makes a new root.
+    """Body of a request that posts a message.
 
-    id: chosen by the client, so that it can send the same request again without asking twice.
+    id: chosen by the client, so that repeating the request does not post the message twice.
+    parent_id: the message to reply to. Defaults to the conversation's head; null starts a new root.
     """
 
     id: MessageId | None = None
@@ -47,35 +51,38 @@ class NewMessage(UrgencyFields):
 
     @property
     def follows_head(self) -> bool:
-        """Whether the client left the parent to us."""
+        """Whether the client left out the parent, so that the message follows the head."""
         return "parent_id" not in self.model_fields_set
 
 
 class RetryFields(UrgencyFields):
-    """POST of a retry. id: of the answer, chosen by the client, so that it can send the same request again."""
+    """Body of a retry.
+
+    id: id of the new answer, chosen by the client, so that repeating the request does not answer twice.
+    """
 
     id: MessageId | None = None
     params: ChatParams | None = None
 
 
 class MessageChoice(RequestModel):
-    """PUT of the head and POST of a fork: which message is meant."""
+    """Body of a request that sets the head or forks a conversation: the message to show, or to fork at."""
 
     message_id: str
 
 
 class PlacesWanted(RequestModel):
-    """POST of /api/places: of which conversations."""
+    """Body of POST /api/places: the conversations to look up."""
 
     conversation_ids: Annotated[list[str], Field(max_length=MAX_PLACES)]
 
 
 class DraftFields(RequestModel):
-    """PUT of a draft."""
+    """Body of a request that replaces a draft."""
 
     text: Annotated[str, Field(max_length=MAX_DRAFT_LENGTH)]
 
 
 def given_params(params: ChatParams | None) -> dict[str, Any]:
-    """The fields that are set, as JSON."""
+    """Return the fields that are set, as JSON."""
     return params.model_dump(exclude_none=True) if params is not None else {}

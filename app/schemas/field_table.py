@@ -1,8 +1,8 @@
-"""The tables of docs/api.md that list every field of OpenAI's generation routes, made of the schemas that check them.
+"""The tables in docs/api.md that list every field of OpenAI's generation routes, generated from the request schemas.
 
     python -m app.schemas.field_table
 
-writes them anew into the page.
+rewrites the tables in the page.
 """
 
 import json
@@ -23,7 +23,7 @@ ROUTES: Final[dict[str, type[OpenAIRequest]]] = {
 
 
 def with_tables(page: str) -> str:
-    """`page` with the tables as they must be now."""
+    """Return `page` with up-to-date tables."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return (
@@ -32,7 +32,7 @@ def with_tables(page: str) -> str:
 
 
 def field_table(route: str, model: type[OpenAIRequest]) -> str:
-    """One row for every field that is known."""
+    """Render a table with one row per known field."""
     schema = model.model_json_schema()
     supported = {name: schema["properties"][name] for name in sorted(model.model_fields)}
     rows = [f"| `{name}` | {_values(each, schema)} | {each['description']} |" for name, each in supported.items()]
@@ -49,7 +49,7 @@ def _or_null(values: tuple[Any, ...]) -> str:
 
 
 def _values(schema: dict[str, Any], document: dict[str, Any]) -> str:
-    """The type and the range of a field, in a few words."""
+    """Describe the type and the range of a field in a few words."""
     kinds = schema.get("anyOf") or schema.get("oneOf")
     if kinds is not None:
         values = (_values(kind, document) for kind in kinds if kind.get("type") != "null")

@@ -1,4 +1,8 @@
-"""Messages of text as OpenAI's Responses and Conversations write them, in the easy form or as an answer has them."""
+"""Input items of OpenAI's Responses and Conversations APIs.
+
+Messages come in the short form or in the form in which an answer has them. Other items are reasoning, calls and
+results.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Final, Literal
@@ -15,7 +19,7 @@ _PARTS: Final = frozenset({"content", "output"})
 
 
 class InputPart(RequestModel):
-    """One part of an item's content. Other kinds than text are refused."""
+    """One part of an item's content. Only text is supported."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"annotations", "logprobs", "prompt_cache_breakpoint"})
 
@@ -33,7 +37,7 @@ Content = Annotated[
 
 
 class InputItem(RequestModel):
-    """One message. What a client echoes of an earlier answer has an id and a status, which are ours to give."""
+    """One message. The id and the status of an echoed answer are ignored, since the server assigns them."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "phase"})
 
@@ -43,21 +47,21 @@ class InputItem(RequestModel):
 
     @property
     def stored_role(self) -> Role:
-        """A developer's message is a system message here."""
+        """The role under which the message is stored. A developer's message is stored as a system message."""
         return "system" if self.role == "developer" else self.role
 
     @property
     def text(self) -> str:
-        """The content as one string; parts are joined without anything between them."""
+        """The content as one string. Parts are joined without a separator."""
         return _text(self.content)
 
     def tool_use(self, _: str) -> ToolUse | None:
-        """Nothing."""
+        """Return None: a message neither calls a tool nor returns a result."""
         return None
 
 
 class CallItem(RequestModel):
-    """A call of a function in an earlier answer."""
+    """A function call in an earlier answer."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
 
@@ -70,12 +74,12 @@ class CallItem(RequestModel):
     text: ClassVar[str] = ""
 
     def tool_use(self, path: str) -> ToolUse:
-        """What it is. Raises InvalidRequestError if its arguments are no JSON object."""
+        """Return the call. Raises InvalidRequestError if its arguments are not a JSON object."""
         return IsCall(self.call_id, self.name, arguments_of(self.arguments, f"{path}.arguments"))
 
 
 class ResultItem(RequestModel):
-    """What came of a call."""
+    """The result of a function call."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "name", "created_by"})
 
@@ -91,16 +95,16 @@ class ResultItem(RequestModel):
         return _text(self.output)
 
     def tool_use(self, _: str) -> ToolUse:
-        """What it is."""
+        """Return a reference to the call whose result this is."""
         return IsResult(self.call_id)
 
 
 SaidItem = InputItem | CallItem | ResultItem
-"""What is stored, and a part of prompts."""
+"""Items that are stored and become part of prompts."""
 
 
 class ReasoningItem(RequestModel):
-    """What was thought before an earlier answer, as clients echo it. No thought is part of a later prompt."""
+    """Reasoning of an earlier answer, as clients echo it. Reasoning is never part of a later prompt."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "summary", "content", "encrypted_content", "status"})
 
@@ -112,7 +116,7 @@ KINDS: Mapping[str, type[RequestModel]] = {
     "function_call": CallItem,
     "function_call_output": ResultItem,
 }
-"""Of items, but for messages."""
+"""Models of all items except messages, by `type`."""
 
 
 Item = Annotated[
@@ -125,13 +129,13 @@ Item = Annotated[
 
 
 def said_in(items: Sequence[Item], path: str) -> dict[str, SaidItem]:
-    """Items without the thoughts among them, by where they stand."""
+    """Select the items that are not reasoning, keyed by their path in the request."""
     named = {f"{path}[{index}]": item for index, item in enumerate(items)}
     return {path: item for path, item in named.items() if not isinstance(item, ReasoningItem)}
 
 
 def supported_input(value: object, path: str) -> object:
-    """`value`, a list of items at `path`, without the fields that are ignored; raises as `supported_fields` does."""
+    """Return `value`, a list of items at `path`, without ignored fields. Raises as `supported_fields`."""
     items = supported_items(InputItem, value, path, KINDS)
     if not isinstance(items, list):
         return items
@@ -145,5 +149,5 @@ def _supported_item(item: object, path: str) -> object:
 
 
 def _text(content: "str | list[InputPart]") -> str:
-    """Parts are joined without anything between them."""
+    """Join the parts without a separator."""
     return content if isinstance(content, str) else "".join(part.text for part in content)

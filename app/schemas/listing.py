@@ -1,4 +1,4 @@
-"""Query parameters of lists, and of a response that is looked at again."""
+"""Query parameters of OpenAI's lists, and of retrieving a response."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,12 @@ MAX_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Which part of a list is asked for. newest_first: `order` is "desc". after: the id of the last one seen."""
+    """The requested page of a list.
+
+    limit: number of items on the page.
+    newest_first: `order` is "desc".
+    after: id of the last item of the previous page; None for the first page.
+    """
 
     limit: int
     newest_first: bool
@@ -24,7 +29,7 @@ class Listing:
 
     @classmethod
     def parse(cls, query: QueryParams) -> "Listing":
-        """Raises InvalidRequestError."""
+        """Parse the query parameters. Raises InvalidRequestError."""
         refuse_include(query)
         order = query.get("order", "desc")
         if order not in ("asc", "desc"):
@@ -36,19 +41,21 @@ class Listing:
 
     @property
     def since(self) -> str | None:
-        """The message of the last item seen, of which more items may follow; None from the beginning."""
+        """The message of the last item seen, which may have further items. None for the first page."""
         return message_id_of_item(self.after) if self.after is not None else None
 
     @property
     def num_messages(self) -> int:
-        """The most messages that it takes to tell the page: the seen one, the page, and one that says whether more
-        follow. Each has an item or more."""
+        """Number of messages that suffice to build the page. Each message has at least one item.
+
+        They are the message seen last, one per item of the page, and one that shows whether more items follow.
+        """
         return self.limit + 2
 
     def page(self, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """List the page of `items`, which are given oldest first: those of `num_messages` messages, or more.
+        """Build the page from `items`, oldest first, of at least `num_messages` messages.
 
-        Raises InvalidRequestError if `after` is none of them.
+        Raises InvalidRequestError if `after` is the id of none of them.
         """
         ordered = list(reversed(items)) if self.newest_first else list(items)
         if self.after is not None:
@@ -60,7 +67,7 @@ class Listing:
 
 
 def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dict[str, Any]:
-    """A list as OpenAI writes it."""
+    """Build a list object in OpenAI's format."""
     return {
         "object": "list",
         "data": list(items),
@@ -71,7 +78,7 @@ def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dic
 
 
 def number(query: QueryParams, name: str) -> int | None:
-    """A parameter that counts something. Raises InvalidRequestError."""
+    """Parse a non-negative integer parameter. None if it is missing. Raises InvalidRequestError."""
     given = query.get(name)
     if given is None:
         return None
@@ -81,6 +88,6 @@ def number(query: QueryParams, name: str) -> int | None:
 
 
 def refuse_include(query: QueryParams) -> None:
-    """Nothing more can be included. Raises InvalidRequestError."""
+    """Refuse the parameter `include`, which is not supported. Raises InvalidRequestError."""
     if any(query.getlist("include")) or any(query.getlist("include[]")):
         raise InvalidRequestError("include is not supported yet", param="include", code="unsupported")

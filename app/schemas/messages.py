@@ -22,7 +22,7 @@ from models.thinking import ThinkingMode
 
 
 class TextBlock(RequestModel):
-    """One block of text. What would be cached for a fee elsewhere is cached here anyway."""
+    """One block of text. `cache_control` is ignored, since every prompt is cached."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"citations": ([],)}
@@ -32,8 +32,10 @@ class TextBlock(RequestModel):
 
 
 class ThoughtBlock(RequestModel):
-    """What was thought before an earlier answer, as clients send it back. No thought is part of a later prompt, so
-    there is nothing to check its signature for."""
+    """Reasoning of an earlier answer, as clients send it back.
+
+    Reasoning is never part of a later prompt, so its signature is not checked.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"thinking", "signature", "data", "cache_control"})
 
@@ -41,7 +43,7 @@ class ThoughtBlock(RequestModel):
 
 
 class ToolResultBlock(RequestModel):
-    """What came of a call. `is_error` has no effect: what the block says tells the model."""
+    """The result of a tool call. `is_error` has no effect: the model learns of an error from the content."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "is_error"})
 
@@ -56,7 +58,7 @@ KINDS: Mapping[str, type[RequestModel]] = {
     "tool_use": ToolUseBlock,
     "tool_result": ToolResultBlock,
 }
-"""Of blocks, but for text."""
+"""Models of all blocks except text, by `type`."""
 
 
 def _content_kind(value: object) -> str:
@@ -79,15 +81,17 @@ Content = Annotated[
 
 
 class MessageTurn(RequestModel):
-    """One turn of the conversation. Whether the system may speak in the midst of it, the template says."""
+    """One turn of the conversation. The model's chat template decides whether system turns may come between others."""
 
     role: Literal["user", "assistant", "system"]
     content: Content
 
 
 class ThinkingConfig(RequestModel):
-    """Whether to think before the answer, and whether to tell the thoughts. A budget has no effect: `max_tokens` is
-    that of thought and answer together."""
+    """Whether the model thinks before the answer, and whether its reasoning is returned.
+
+    A budget has no effect: `max_tokens` covers reasoning and answer together.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"budget_tokens"})
 
@@ -96,14 +100,14 @@ class ThinkingConfig(RequestModel):
 
 
 class OutputFormat(RequestModel):
-    """JSON of a schema."""
+    """JSON that conforms to a schema."""
 
     type: Literal["json_schema"]
     schema_: JsonSchema = Field(alias="schema")
 
 
 class OutputConfig(RequestModel):
-    """What the answer must be; an effort changes nothing here."""
+    """The form of the answer. `effort` has no effect."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"effort"})
 
@@ -111,7 +115,7 @@ class OutputConfig(RequestModel):
 
 
 def _text(content: str | Sequence[RequestModel] | None) -> str:
-    """Blocks are joined without anything between them."""
+    """Join the text blocks without a separator."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(block.text for block in content if isinstance(block, TextBlock))
@@ -153,7 +157,7 @@ def _supported_blocks(value: object, path: str) -> object:
 
 
 class CountTokensRequest(RequestModel):
-    """What a prompt is made of."""
+    """The fields that determine a prompt."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -175,19 +179,21 @@ class CountTokensRequest(RequestModel):
 
     @property
     def offer(self) -> ToolOffer:
-        """The tools that it offers."""
+        """The tools that the request offers."""
         return offer_of(self.tools, self.tool_choice)
 
     @property
     def thoughts(self) -> ToldThoughts:
-        """What the client learns of them: nothing where it does not ask the model to think."""
+        """How reasoning is returned: not at all unless the client asks the model to think."""
         if self.thinking is None or self.thinking.type == "disabled":
             return "none"
         return "omitted" if self.thinking.display == "omitted" else "told"
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
-        """What the model is asked for; nobody waits for thoughts that are not told. Raises InvalidRequestError if it is
-        to think and cannot."""
+        """Choose the thinking mode. Reasoning that would not be returned is avoided where the model allows it.
+
+        Raises InvalidRequestError if thinking is enabled and the model cannot think.
+        """
         if self.thinking is None or self.thinking.type == "disabled":
             return preferred_mode(engine, "none")
         if self.thinking.type == "adaptive":
@@ -195,11 +201,11 @@ class CountTokensRequest(RequestModel):
         return required_mode(engine, "slow", param="thinking")
 
     def turns(self) -> list[Message]:
-        """What the template gets, the tools and the system's words first.
+        """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
 
         Raises:
-            InvalidRequestError: somebody else than the assistant thinks or calls, or than the user tells what came of
-                a call; or nobody made that call.
+            InvalidRequestError: a role has a block that only another role may have, or a result answers a call that the
+                previous answer did not make.
         """
         system = _text(self.system) if self.system is not None else ""
         turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
@@ -208,8 +214,10 @@ class CountTokensRequest(RequestModel):
 
 
 def _check_results(messages: Sequence[MessageTurn]) -> None:
-    """Raises InvalidRequestError for what came of a call that the answer before it did not make. Messages of the same
-    speaker, one after the other, are one."""
+    """Check that each result answers a call of the previous answer. Consecutive messages of one role count as one.
+
+    Raises InvalidRequestError.
+    """
     calls: set[str] = set()
     before = ""
     for number, message in enumerate(messages):
@@ -225,7 +233,10 @@ def _check_results(messages: Sequence[MessageTurn]) -> None:
 
 
 def _turns(message: MessageTurn, path: str) -> list[Message]:
-    """What came of calls is a message of its own to models, before what the user says."""
+    """Convert a turn to messages of the chat template. Results of calls become messages before the user's text.
+
+    Raises InvalidRequestError for a block that the role may not have.
+    """
     blocks = message.content if isinstance(message.content, list) else []
     for index, block in enumerate(blocks):
         speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
@@ -239,7 +250,7 @@ def _turns(message: MessageTurn, path: str) -> list[Message]:
 
 
 class MessagesRequest(CountTokensRequest, GenerationRequest):
-    """The request of Anthropic's API, with Ebb's own sampling fields and urgency beside."""
+    """A request of Anthropic's Messages API, with Ebb's own sampling and urgency fields."""
 
     ignored: ClassVar[frozenset[str]] = CountTokensRequest.ignored | {"metadata", "service_tier", "inference_geo"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -252,10 +263,10 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
     stop: StopStrings | None = Field(default=None, alias="stop_sequences")
 
     def turns(self) -> list[Message]:
-        """As in a request to count.
+        """Return the messages for the chat template, as for a request that counts tokens.
 
         Raises:
-            InvalidRequestError: the last message is the beginning of an answer.
+            InvalidRequestError: as there, or the last message is the beginning of an answer (prefill).
         """
         last = len(self.messages) - 1
         if self.messages[last].role == "assistant":
@@ -268,12 +279,12 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
         return super().turns()
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with the form that the answer must have."""
+        """Build the sampling parameters, including the form of the answer."""
         params, form = super().sampling_params(defaults), self._format
         return params if form is None else replace(params, form=of_schema(form.schema_))
 
     def client_field(self, engine_param: str) -> str:
-        """The engine's prompt comes from the messages."""
+        """Return the client's name of the field behind an engine parameter, for error messages."""
         form = "output_config.format.schema" if self._format is not None else "tools"
         names = {"prompt": "messages", "stop": "stop_sequences", "form": form}
         return names.get(engine_param, engine_param)

@@ -1,4 +1,4 @@
-"""What clients may attach to a response or a conversation."""
+"""Metadata that clients attach to a response or a conversation."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""From the bytes of a body to a checked value, or an InvalidRequestError that names the field at fault."""
+"""Parsing of request bodies into validated models. An InvalidRequestError names the field at fault."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from engine.errors import InvalidRequestError
 
 
 def _stop_at_first_fault(schema: Any) -> None:
-    """schema: of pydantic's core, or a piece of one."""
+    """Set `fail_fast` on every list in `schema`, which is pydantic's core schema or a part of one."""
     if isinstance(schema, dict):
         if schema.get("type") == "list":
             schema["fail_fast"] = True
@@ -25,10 +25,10 @@ def _stop_at_first_fault(schema: Any) -> None:
 
 
 class RequestModel(BaseModel):
-    """A JSON object of which every field is known. Types are strict: "1" is no number, true is no integer.
+    """A JSON object whose fields are all known. Types are strict: "1" is not a number and true is not an integer.
 
-    ignored: fields that clients send and that change nothing here.
-    neutral: fields that are not supported, with the values that ask for nothing and so do no harm.
+    ignored: fields that clients send and that have no effect.
+    neutral: unsupported fields, each with the values that request nothing and are therefore accepted. Null always is.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -38,14 +38,14 @@ class RequestModel(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Lists are checked up to their first fault, the only one that is told."""
+        """Make lists stop at their first fault, since only one fault is reported."""
         schema = handler(source)
         _stop_at_first_fault(schema)
         return schema
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """With the fields that pydantic never sees: `supported_fields` takes them out before."""
+        """Add the fields that pydantic never sees, because `supported_fields` removes them beforehand."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         fields = schema.setdefault("properties", {})
         fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
@@ -54,11 +54,11 @@ class RequestModel(BaseModel):
 
 
 LONGEST_NAME: Final = 200
-"""Characters of a field's path that an error repeats: a client may have made it megabytes long."""
+"""Maximum length of a field's path in an error, in characters. The path of a client's field may be megabytes long."""
 
 
 def told(description: str) -> Any:
-    """A field that may be left out or null. description: what Ebb does with it, for the tables of docs/api.md."""
+    """Declare a field that may be left out or null. description: its effect in Ebb, for the tables of docs/api.md."""
     return Field(default=None, description=description)
 
 
@@ -71,14 +71,15 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     """Parse `body` as `model`. An empty body counts as {}.
 
     Raises:
-        InvalidRequestError: not a JSON object, nested too deep, of too many values, or a field is wrong; `param` is its
-            path.
+        InvalidRequestError: the body is not a JSON object, is nested too deep or has too many values, or a field is
+            wrong.
+            `param` is the path of the field.
     """
     return parse_object(model, _json_object(body))
 
 
 def parse_object(model: type[Model], fields: Mapping[str, Any], at: tuple[int | str, ...] = ()) -> Model:
-    """Check `fields` against `model`; raises as `parse_body` does. at: where in the body they are."""
+    """Validate `fields` against `model`. at: path of `fields` within the body. Raises as `parse_body`."""
     try:
         return model.model_validate(supported_fields(model, fields, f"{field_path(at)}." if at else ""))
     except ValidationError as exc:
@@ -87,10 +88,10 @@ def parse_object(model: type[Model], fields: Mapping[str, Any], at: tuple[int | 
 
 
 def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """`fields` without those that `model` ignores; `path` is what stands before a name in an error.
+    """Return `fields` without those that `model` ignores. path: prefix of field names in errors.
 
     Raises:
-        InvalidRequestError: a field asks for something that is not supported yet, or there are far too many.
+        InvalidRequestError: a field asks for something that is not supported yet, or there are far too many fields.
     """
     if len(fields) > MAX_FIELDS:
         where = path.removesuffix(".") or "The body"
@@ -110,10 +111,10 @@ def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path:
 def supported_items(
     model: type[RequestModel], value: object, path: str, others: Mapping[str, type[RequestModel]] = NO_OTHERS
 ) -> object:
-    """`value`, a list of objects at `path`, each without the fields that `model` ignores; or that one of `others` does,
-    which are by an object's `type`.
+    """Return `value`, a list of objects at `path`, with the ignored fields of each object removed.
 
-    Whatever is not of that form is left for pydantic to refuse. Raises as `supported_fields` does.
+    An object is read as `model`, or as the model that `others` has for the object's `type`. Values of any other shape
+    stay for pydantic to refuse. Raises as `supported_fields`.
     """
     if not isinstance(value, list):
         return value
@@ -128,8 +129,10 @@ def supported_items(
 
 
 def kind_by_type(default: type[RequestModel], others: Mapping[str, type[RequestModel]]) -> Callable[[object], str]:
-    """For a union of `default` and `others`, which are by an object's `type`: says the tag of a value, which is its
-    class's name between "<" and ">"."""
+    """Build the discriminator of a union of `default` and `others`, which are keyed by an object's `type`.
+
+    A value's tag is its class name between "<" and ">".
+    """
 
     def tag(value: object) -> str:
         kind = others.get(str(value.get("type")), default) if isinstance(value, dict) else type(value)
@@ -166,8 +169,10 @@ def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
 
 
 def field_path(location: tuple[int | str, ...]) -> str:
-    """("messages", 0, "role") -> "messages[0].role". Tags of unions, written "<tag>", and
-    "[key]" behind the name of a wrong key are no part of the path."""
+    """Format a pydantic error location: ("messages", 0, "role") -> "messages[0].role".
+
+    Tags of unions, written "<tag>", and the "[key]" after the name of an invalid key are not part of the path.
+    """
     path = ""
     for part in location:
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""Tools, as clients of OpenAI's Responses describe and choose them."""
+"""Tools as clients of OpenAI's Responses API describe and choose them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from app.tool_offer import NamedChoice, ToolOffer
 
 
 class FunctionTool(Function):
-    """A function; tools that OpenAI's servers would run are refused."""
+    """A function that the client runs. Tools that OpenAI's servers would run are refused."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"output_schema"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -31,7 +31,7 @@ ResponseTools = Annotated[
 
 
 class ChosenFunction(RequestModel):
-    """The one that must be called."""
+    """The function that must be called."""
 
     type: Literal["function"]
     name: FunctionName
@@ -44,7 +44,7 @@ ResponseChoice = Annotated[
 
 
 def offer_of(tools: list[FunctionTool] | None, choice: str | ChosenFunction | None, *, parallel: bool) -> ToolOffer:
-    """What the fields say."""
+    """Build the tool offer from the fields `tools`, `tool_choice` and `parallel_tool_calls`."""
     functions = [tool.model_dump(exclude_none=True, exclude={"type"}) for tool in tools or ()]
     match choice:
         case ChosenFunction(name=name):

@@ -34,7 +34,7 @@ Input = Annotated[
 
 
 class ConversationName(RequestModel):
-    """A conversation by its id."""
+    """A reference to a conversation by id."""
 
     id: str
 
@@ -49,7 +49,7 @@ ConversationField = Annotated[
 
 
 class FlatSchema(NamedSchema):
-    """JSON of a schema."""
+    """JSON that conforms to a schema."""
 
     type: Literal["json_schema"]
 
@@ -63,14 +63,14 @@ TextForm = Annotated[
 
 
 class TextFields(RequestModel):
-    """What the text must be. `verbosity` is accepted and does nothing."""
+    """The form of the text. `verbosity` is accepted and has no effect."""
 
     format: TextForm | None = None
     verbosity: str | None = None
 
     @property
     def form(self) -> AnswerForm | None:
-        """None if any text will do."""
+        """The form of the answer. None if any text is allowed."""
         match self.format:
             case ObjectFormat():
                 return ANY_OBJECT
@@ -80,8 +80,10 @@ class TextFields(RequestModel):
 
 
 class ReasoningFields(RequestModel):
-    """`effort` counts for models that think before they answer. Thoughts are told as they are, with or without the
-    wish for a summary."""
+    """Options for reasoning. `effort` applies to models that can think.
+
+    Reasoning is returned in full, whether or not a summary is requested.
+    """
 
     effort: str | None = None
     summary: str | None = None
@@ -89,13 +91,13 @@ class ReasoningFields(RequestModel):
 
 
 class ResponseStreamOptions(RequestModel):
-    """`include_obfuscation` is accepted and does nothing: Ebb pads no events."""
+    """Options for streams. `include_obfuscation` is accepted and has no effect: Ebb does not pad events."""
 
     include_obfuscation: bool | None = None
 
 
 class ResponseRequest(UrgencyFields):
-    """The request of OpenAI's Responses, with `top_k`, `seed`, `min_tokens` and `ignore_eos` beside its own fields."""
+    """A request of OpenAI's Responses API, with Ebb's own fields `top_k`, `seed`, `min_tokens` and `ignore_eos`."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {
@@ -144,35 +146,35 @@ class ResponseRequest(UrgencyFields):
 
     @property
     def items(self) -> dict[str, SaidItem]:
-        """What is said in the input, by where it stands."""
+        """The input's items except reasoning, keyed by their path in the request."""
         if isinstance(self.input, str):
             return {"input": InputItem(role="user", content=self.input)}
         return said_in(self.input, "input")
 
     @property
     def offer(self) -> ToolOffer:
-        """The tools that it offers."""
+        """The tools that the request offers."""
         return offer_of(self.tools, self.tool_choice, parallel=self.parallel_tool_calls is not False)
 
     @property
     def conversation_id(self) -> str | None:
-        """Of the conversation that it names."""
+        """Id of the conversation that the request names. None if it names none."""
         return self.conversation.id if isinstance(self.conversation, ConversationName) else self.conversation
 
     @property
     def is_stored(self) -> bool:
-        """Unless the client wants otherwise."""
+        """Whether the response is stored, which is the default."""
         return self.store is not False
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with the form that the answer must have."""
+        """Build the sampling parameters, including the form of the answer."""
         shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
         params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
         form = self._form
         return params if form is None else replace(params, form=form)
 
     def told_again(self) -> dict[str, Any]:
-        """What responses repeat of the tools and of the form, by the names of `ResponseRecord`."""
+        """Return the request's tools and text format as the response repeats them, keyed by `ResponseRecord` fields."""
         told: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
         if self.tool_choice is not None:
             choice = self.tool_choice
@@ -182,7 +184,7 @@ class ResponseRequest(UrgencyFields):
         return told | {"parallel_tool_calls": self.parallel_tool_calls is not False}
 
     def client_field(self, engine_param: str) -> str:
-        """The client's name of a field that the engine refuses."""
+        """Return the client's name of the field behind an engine parameter, for error messages."""
         form = "text.format" if self._form is not None else "tools"
         names = {"prompt": "input", "max_tokens": "max_output_tokens", "form": form}
         return names.get(engine_param, engine_param)

@@ -1,4 +1,4 @@
-"""The sampling fields that every generating route shares."""
+"""Sampling fields that all generating routes share."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,7 +58,7 @@ NO_DEFAULTS: Mapping[str, float] = {}
 
 
 class SamplingFields(RequestModel):
-    """Each field may be left out or null: then the default of SamplingParams holds."""
+    """Sampling fields. A field that is left out or null has the default of SamplingParams."""
 
     temperature: Temperature | None = told("0 takes the likeliest token")
     top_p: TopP | None = told("keeps the likeliest tokens that together have this share; after `top_k`")
@@ -86,9 +86,11 @@ class SamplingFields(RequestModel):
     skip_special_tokens: bool | None = told("`false`: control tokens are in the text, by their names")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """What the engine gets. defaults: the model's, where the client leaves it open.
+        """Build the engine's sampling parameters.
 
-        A negative top_k means off, a negative seed its 64-bit two's complement.
+        A negative `top_k` becomes 0, which is off, and a negative seed its 64-bit two's complement.
+
+        defaults: the model's defaults, for fields that the client leaves open.
         """
         chosen: dict[str, Any] = dict(defaults)
         chosen |= {name: value for name in SamplingFields.model_fields if (value := getattr(self, name)) is not None}
@@ -97,31 +99,34 @@ class SamplingFields(RequestModel):
         if "seed" in chosen:
             chosen["seed"] %= 1 << 64
         if "logit_bias" in chosen:
-            # Ids may be written in several ways, as in "7" and "07": the last one counts.
+            # One id can be written in several ways, such as "7" and "07". The last entry wins.
             chosen["logit_bias"] = {int(token_id): bias for token_id, bias in chosen["logit_bias"].items()}.items()
         lists = {name: tuple(chosen[name]) for name in _LISTS & chosen.keys()}
         return SamplingParams(**chosen | lists)
 
 
 class ChatParams(SamplingFields):
-    """Those of a conversation or one of its turns. thinking: one of the modes that the model knows."""
+    """Parameters of a conversation or of one of its turns.
+
+    thinking: one of the thinking modes that the model supports.
+    """
 
     thinking: ThinkingMode | None = None
 
 
 class GenerationRequest(SamplingFields, UrgencyFields):
-    """What every route has that generates an answer and keeps nothing."""
+    """Fields of every route that generates an answer without storing it."""
 
     model: Annotated[ModelName, Field(description="the one that is served")]
     stream: bool | None = told("answers with server-sent events")
 
     def client_field(self, engine_param: str) -> str:
-        """The client's name of a field that the engine refuses."""
+        """Return the client's name of the field behind an engine parameter, for error messages."""
         return engine_param
 
 
 class OpenAIRequest(GenerationRequest, FormFields):
-    """What the two OpenAI generation routes have in common."""
+    """Fields that OpenAI's two generation routes share."""
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {
@@ -140,19 +145,22 @@ class OpenAIRequest(GenerationRequest, FormFields):
     )
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
-        """As SamplingFields, with the form that the answer must have."""
+        """Build the sampling parameters, including the form of the answer."""
         params, form = super().sampling_params(defaults), self.answer_form()
         return params if form is None else replace(params, form=form[0])
 
     def num_answers(self, most: int) -> int:
-        """To each prompt. Raises InvalidRequestError if that is more than `most`."""
+        """Return the number of answers per prompt. Raises InvalidRequestError if it exceeds `most`."""
         if (self.n or 1) > most:
             text = f"n is {self.n}; this server gives at most {most} answers to a prompt (--max-answers)"
             raise InvalidRequestError(text, param="n")
         return self.n or 1
 
     def client_field(self, engine_param: str) -> str:
-        """The engine's form comes from one of several fields."""
+        """Return the client's name of the field behind an engine parameter, for error messages.
+
+        The form of the answer may come from one of several fields.
+        """
         form = self.answer_form() if engine_param == "form" else None
         return form[1] if form is not None else super().client_field(engine_param)
 
@@ -163,7 +171,7 @@ class OpenAIRequest(GenerationRequest, FormFields):
 
 
 class StreamOptions(RequestModel):
-    """`include_obfuscation` is accepted and does nothing: Ebb pads no chunks."""
+    """Options for streams. `include_obfuscation` is accepted and has no effect: Ebb does not pad chunks."""
 
     include_usage: bool | None = None
     include_obfuscation: bool | None = None

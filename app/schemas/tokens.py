@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize."""
+"""Request bodies of POST /tokenize and /detokenize."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,7 +10,10 @@ from engine.errors import InvalidRequestError
 
 
 class TokenizeRequest(RequestModel):
-    """A text or messages; the fields are vLLM's. The template always adds what its model wants to messages."""
+    """A text or messages, with vLLM's fields.
+
+    For messages, the chat template always adds what its model expects, such as the generation prompt.
+    """
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "return_token_strs": (False,),
@@ -28,7 +31,7 @@ class TokenizeRequest(RequestModel):
     add_special_tokens: bool | None = None
 
     def check(self) -> None:
-        """Raises InvalidRequestError if the fields do not go together."""
+        """Check that the fields are consistent. Raises InvalidRequestError."""
         if self.prompt is None and self.messages is None:
             raise InvalidRequestError("prompt or messages is required", param="prompt")
         if self.prompt is not None and self.messages is not None:
@@ -41,13 +44,17 @@ class TokenizeRequest(RequestModel):
 
 
 class DetokenizeRequest(RequestModel):
-    """Token ids."""
+    """Token ids to convert to text."""
 
     model: ModelName | None = None
     tokens: list[TokenId]
 
     def check(self, *, vocab_size: int, max_tokens: int) -> None:
-        """Raises InvalidRequestError for an id that has no token, and for more ids than a prompt may have."""
+        """Check the token ids.
+
+        Raises:
+            InvalidRequestError: an id is outside the vocabulary, or there are more than `max_tokens` ids.
+        """
         if len(self.tokens) > max_tokens:
             raise InvalidRequestError(
                 f"tokens has {len(self.tokens)} ids; this model's window is {max_tokens} tokens", param="tokens"

@@ -1,4 +1,4 @@
-"""Tools, as clients of chat completions describe, choose and call them."""
+"""Tools as clients of chat completions describe, choose and call them."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -17,7 +17,10 @@ FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 
 
 class Function(RequestModel):
-    """What may be called. parameters: JSON Schema of the arguments; left out: there are none."""
+    """A function that the model may call.
+
+    parameters: JSON Schema of the arguments. Without it, the function takes none.
+    """
 
     name: FunctionName
     description: str | None = None
@@ -26,20 +29,20 @@ class Function(RequestModel):
 
 
 class Tool(RequestModel):
-    """Functions are the only kind."""
+    """A tool. Functions are the only kind."""
 
     type: Literal["function"]
     function: Function
 
 
 class FunctionChoice(RequestModel):
-    """One by its name."""
+    """A function by its name."""
 
     name: FunctionName
 
 
 class NamedTool(RequestModel):
-    """The one that must be called."""
+    """The tool that must be called."""
 
     type: Literal["function"]
     function: FunctionChoice
@@ -52,14 +55,20 @@ ToolChoice = Annotated[
 
 
 class CalledFunction(RequestModel):
-    """arguments: JSON of an object, as it was answered."""
+    """The function of a call.
+
+    arguments: a JSON object as text, as the model generated it.
+    """
 
     name: FunctionName
     arguments: str
 
 
 class CallOfTool(RequestModel):
-    """A call in an earlier answer. index: what is left of it in a stream's chunks."""
+    """A call in an earlier answer.
+
+    index: present in calls that were copied from the chunks of a stream; ignored.
+    """
 
     id: str
     type: Literal["function"] = "function"
@@ -67,12 +76,16 @@ class CallOfTool(RequestModel):
     index: int | None = None
 
     def call(self, path: str) -> ToolCall:
-        """What the template gets. Raises InvalidRequestError if the arguments are no JSON object."""
+        """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
         return ToolCall(self.function.name, arguments_of(self.function.arguments, f"{path}.function.arguments"))
 
 
 def arguments_of(text: str, param: str) -> str:
-    """Arguments of a call, as the template gets them. Raises InvalidRequestError if they are no JSON object."""
+    """Validate the arguments of a call, where "" counts as {}.
+
+    Raises:
+        InvalidRequestError: the arguments are not a JSON object.
+    """
     try:
         is_object = isinstance(json.loads(text or "{}"), dict)
     except (ValueError, RecursionError):
@@ -83,7 +96,7 @@ def arguments_of(text: str, param: str) -> str:
 
 
 class ToolFields(RequestModel):
-    """The fields of a request that are about tools."""
+    """Request fields for tools."""
 
     tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = told("functions that the model may call")
     tool_choice: ToolChoice | None = told("`none`, `auto`, `required`, or the one that must be called")
@@ -91,7 +104,7 @@ class ToolFields(RequestModel):
 
     @property
     def offer(self) -> ToolOffer:
-        """What they say."""
+        """The tools that the request offers, and the choice among them."""
         choice = self.tool_choice or "auto"
         return ToolOffer(
             [tool.function.model_dump(exclude_none=True) for tool in self.tools or ()],

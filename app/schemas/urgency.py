@@ -1,4 +1,4 @@
-"""The fields that say how soon a request wants to be served; every generating route takes them."""
+"""Fields that state how soon a request should be served. Every generating route accepts them."""
 
 from typing import Annotated
 
@@ -13,11 +13,15 @@ TimeoutSeconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
 
 
 class UrgencyFields(RequestModel):
-    """priority: smaller is sooner, as in vLLM. timeout: seconds from now, after which the request ends."""
+    """Priority and timeout of a request.
+
+    priority: smaller is sooner, as in vLLM.
+    timeout: seconds from the request's arrival, after which it ends.
+    """
 
     priority: Priority | None = told("smaller is sooner, where `--queue-policy` allows it")
     timeout: TimeoutSeconds | None = told("seconds from its arrival, after which the request ends with what there is")
 
     def urgency(self) -> Urgency:
-        """What the engine gets."""
+        """Convert the fields for the engine."""
         return Urgency(self.priority or 0, self.timeout)

@@ -1,11 +1,15 @@
-"""The events of a response, from its log, from any place on.
+"""The event stream of a response, from any event on, made from the log of its run.
 
-Numbers follow from what the answer is, not from how its text was cut. 0 to 3 open it; a delta with which the answer
-has k tokens is 3 + k; with n tokens in all, the closing ones are 4 + n to 7 + n. Where it was thought about, the five
-events between the thought and the text stand before the first delta of the text, and count: that one is 8 + k, the
-closing ones 9 + n to 12 + n. Calls of tools are told at the end, four events each, before the last one; there also
-comes as a delta what of the text might have become a call. So numbers are jumped over, never used twice, and
-`starting_after` means the same in every process.
+Event numbers depend on the answer's tokens, not on how its text was split into deltas. `starting_after` therefore means
+the same in every process. Numbers may be skipped, but are never used twice.
+
+- 0 to 3 are the opening events.
+- A delta after which the answer has k tokens is 3 + k.
+- With n tokens in all, the closing events are 4 + n to 7 + n.
+- With reasoning, the five events between reasoning and text come before the text's first delta and count as well: that
+  delta is 8 + k, and the closing events are 9 + n to 12 + n.
+- Tool calls come at the end, four events each, before the last event. Text that was held back because it could have
+  become a call is sent there too, as a delta.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -25,25 +29,25 @@ from engine.errors import EbbError
 BEFORE_THE_FIRST = -1
 FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
 LOG_OFFSET = 2
-"""A delta's number here less its number in the log, where 1 is the opening and 1 + k a delta."""
+"""A delta's number here minus its number in the log, where 1 is the opening and 1 + k a delta."""
 
 RESTARTING = {"type": "error", "code": "server_restart", "message": "The server is stopping", "param": None}
 
 
 class Told(Protocol):
-    """What is told: a run, or one that ended long ago."""
+    """The source of a response's events: a run, or an answer that ended long ago."""
 
     @property
     def log(self) -> RunLog:
-        """Its text, as it comes."""
+        """The log of the answer's text, which grows while the answer is generated."""
 
     @property
     def answer(self) -> Message:
-        """Final once the log is closed."""
+        """The answer. Final once the log is closed."""
 
 
 class ResponseEvents:
-    """What one connection is sent of one response."""
+    """The events of one response, for one connection."""
 
     def __init__(self, record: ResponseRecord, told: Told, *, is_stored: bool = True) -> None:
         self._record = record
@@ -55,10 +59,13 @@ class ResponseEvents:
         self._last = LAST_OPENING
 
     async def frames(self, after: int = BEFORE_THE_FIRST) -> AsyncGenerator[bytes, None]:
-        """All events with a number above `after`; what has come meanwhile is sent at once. To be called once."""
+        """Yield all events with a number above `after`. Must be called only once.
+
+        Deltas that arrived while the previous frames were being sent are yielded together.
+        """
         if opening := _numbered(self._opening(), 0, after):
             yield opening
-        # From the first on, whatever the client has seen: what an event is depends on those before it.
+        # Read from the first delta on, even if the client has seen it: each event depends on the ones before.
         async for deltas in self._told.log.news(0):
             if said := b"".join(self._said(delta, after) for delta in deltas):
                 yield said
@@ -68,7 +75,7 @@ class ResponseEvents:
             yield typed_frame({**RESTARTING, "sequence_number": max(self._last, after)})
 
     def failure(self, error: EbbError) -> bytes:
-        """Write the event that ends a stream which breaks off."""
+        """Encode the event that ends an interrupted stream."""
         told = {"type": "error", "code": error.code, "message": error.message, "param": None}
         return typed_frame({**told, "sequence_number": self._last})
 
@@ -81,7 +88,7 @@ class ResponseEvents:
 
     def _said(self, delta: Delta, after: int) -> bytes:
         if delta.is_thought and self._item is not None and not self._item.is_thought:
-            # Behind the text there is no place for a thought; the whole response has it.
+            # The stream has no place for reasoning after the text. The complete response contains it.
             return b""
         text = delta.text if delta.is_thought or self._calls is None else self._calls.push(delta.text).text
         if not text:
@@ -91,7 +98,10 @@ class ResponseEvents:
         return change + item.delta(self._last, text) if self._last > after else change
 
     def _at_item(self, number: int, after: int, *, is_thought: bool) -> tuple[OutputItem, bytes]:
-        """The item that something belongs to, and the events up to there. number: of the first one in between."""
+        """Return the item that a delta belongs to, and the frames of the events that switch to it.
+
+        number: number of the first of these events, if an item is open already.
+        """
         answer, before = self._told.answer, self._item
         if before is not None and before.is_thought == is_thought:
             return before, b""
@@ -106,7 +116,7 @@ class ResponseEvents:
     def _closing(self, after: int) -> bytes:
         answer = self._told.answer
         num_tokens = len(answer.tokens.ids) // ID_BYTES
-        # An answer that could not be stored has no tokens, and yet its text was sent.
+        # An answer that could not be stored has no tokens, although its text was sent.
         number = max(LAST_OPENING + num_tokens + self._shift, self._last) + 1
         status = response_status(answer)
         kind = status if status in ("completed", "failed") else "incomplete"
@@ -114,7 +124,7 @@ class ResponseEvents:
         if status == "failed":
             return _numbered([end], number + 3, after)
         if (refusal := self._told.log.refusal) is not None:
-            # The answer is whole, but not on disk: nothing may say that it is completed.
+            # The answer is complete but not on disk, so no event may report it as completed.
             error = {"type": "error", "code": refusal["code"], "message": refusal["message"], "param": None}
             return _numbered([error], number + 3, after)
         shift = self._shift
@@ -122,9 +132,9 @@ class ResponseEvents:
         return change + _numbered([*events, end], number + self._shift - shift, after)
 
     def _last_items(self, answer: Message, number: int, after: int) -> tuple[bytes, list[Event]]:
-        """The frames up to the item that is open at the end, and the events from there on."""
+        """Return the frames up to the item that is open at the end, and the events from there on."""
         said, item = answer.said, self._item
-        # One that was stopped within its thought has no text.
+        # An answer that was stopped during its reasoning has no text.
         is_thought = item is not None and item.is_thought and answer.status != "complete" and not answer.content
         if said.calls and not said.text:
             events = item.done(thought_about(answer, self._told.log.reasoning)) if item is not None else []

@@ -1,4 +1,4 @@
-"""The items of one response's output as its stream tells them: what was thought, what is said, then the calls."""
+"""The output items of a response as its stream sends them: reasoning, then text, then tool calls."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ Event = dict[str, Any]
 
 
 class OutputItem:
-    """One item of one part. Everything of a text's event but the text is encoded once."""
+    """An output item with one content part. Everything in a delta event except the text is encoded only once."""
 
     def __init__(self, answer: Message, index: int, *, is_thought: bool) -> None:
         self.is_thought = is_thought
@@ -20,17 +20,20 @@ class OutputItem:
         self._item = reasoning_json if is_thought else item_json
         self._kind = f"response.{'reasoning' if is_thought else 'output'}_text"
         self._place = {"item_id": self._item(answer)["id"], "output_index": index, "content_index": 0}
-        # Probabilities are not told, but clients look for the field.
+        # Log probabilities are not returned, but clients expect the field.
         self._logprobs: Event = {} if is_thought else {"logprobs": []}
         fixed = encode_json({"type": f"{self._kind}.delta", **self._place, **self._logprobs})
         self._delta_head = f"event: {self._kind}.delta\ndata: {fixed[:-1]},".encode()
 
     def rest(self, text: str) -> Event:
-        """A delta among the closing events."""
+        """Build a delta event that is sent among the closing events."""
         return {"type": f"{self._kind}.delta", **self._place, **self._logprobs, "delta": text}
 
     def added(self, begun: Message) -> list[Event]:
-        """Two events. begun: the answer before its first word."""
+        """Build the two events that open the item.
+
+        begun: the answer before its first token.
+        """
         item = {**self._item(begun), "status": "in_progress", "content": []}
         return [
             {"type": "response.output_item.added", "output_index": self.index, "item": item},
@@ -38,11 +41,14 @@ class OutputItem:
         ]
 
     def delta(self, number: int, text: str) -> bytes:
-        """The frame of one event."""
+        """Encode the frame of a delta event."""
         return self._delta_head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
 
     def done(self, answer: Message) -> list[Event]:
-        """Three events. answer: with all of the item's text."""
+        """Build the three events that close the item.
+
+        answer: the answer with all of the item's text.
+        """
         text = (answer.reasoning or "") if self.is_thought else answer.said.text
         return [
             {"type": f"{self._kind}.done", **self._place, "text": text, **self._logprobs},
@@ -52,7 +58,10 @@ class OutputItem:
 
 
 def call_events(answer: Message, index: int) -> list[Event]:
-    """Four for each call. index: of the first one in the output."""
+    """Build the events of an answer's tool calls, four for each.
+
+    index: position of the first call in the output.
+    """
     events: list[Event] = []
     for item in (each for each in items_json(answer) if each["type"] == "function_call"):
         place = {"item_id": item["id"], "output_index": index}
@@ -69,5 +78,5 @@ def call_events(answer: Message, index: int) -> list[Event]:
 
 
 def thought_about(answer: Message, reasoning: str | None) -> Message:
-    """`answer` when its thought has ended and nothing is said yet: the item of a thought is complete then."""
+    """Return `answer` as of the end of its reasoning, before any text. The reasoning item is complete at that point."""
     return replace(answer, reasoning=reasoning, status="complete")

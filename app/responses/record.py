@@ -1,4 +1,4 @@
-"""What a response has beyond the message that it is."""
+"""The fields of a response that its message does not have, and the ids of responses and items."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +9,12 @@ CALL_ITEM_PREFIX, CALL_PREFIX = "fc_", "call_"
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
-    """model: as it was called then. conversation_id: of the one that the client named, if it named one. tools,
-    tool_choice, text_format: as the client wrote them."""
+    """The fields of a response that its message does not have.
+
+    model: name of the model at the time of the response.
+    conversation_id: the conversation that the client named; None if it named none.
+    tools, tool_choice, text_format: as the client sent them.
+    """
 
     model: str
     background: bool
@@ -26,28 +30,28 @@ class ResponseRecord:
 
 
 def response_id_of(message_id: str) -> str:
-    """A response is an answer by another name."""
+    """Return the response id of an answer. A response is an answer under another name."""
     return RESPONSE_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
 
 
 def reasoning_id_of(message_id: str) -> str:
-    """Of the thought before an answer, which is part of the same message."""
+    """Return the item id of an answer's reasoning, which is part of the same message."""
     return REASONING_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
 
 
 def call_ids_of(message_id: str, index: int) -> tuple[str, str]:
-    """The id of the item, and that of the call itself, of one of an answer's calls."""
+    """Return the item id and the call id of the answer's call at `index`."""
     name = f"{message_id.removeprefix(MESSAGE_PREFIX)}_{index}"
     return CALL_ITEM_PREFIX + name, CALL_PREFIX + name
 
 
 def message_id_of_item(item_id: str) -> str:
-    """The message that an item is, or is a part of."""
+    """Return the id of the message that an item is, or is part of."""
     name = item_id.removeprefix(CALL_ITEM_PREFIX)
     return item_id if name == item_id else MESSAGE_PREFIX + name.rpartition("_")[0]
 
 
 def message_id_of(response_id: str) -> str:
-    """The other way. An id of another form leads to no message."""
+    """Return the message id of a response. An id of another form yields "", which is the id of no message."""
     prefix, name = response_id[: len(RESPONSE_PREFIX)], response_id[len(RESPONSE_PREFIX) :]
     return MESSAGE_PREFIX + name if prefix == RESPONSE_PREFIX else ""

@@ -1,4 +1,4 @@
-"""The log of an answer whose run is forgotten, with the deltas that it would have had token by token."""
+"""Replay of a stored answer whose run is gone: a log with the deltas that the run would have sent token by token."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from engine.answer_text import AnswerFormat, Said
 
 @dataclass(frozen=True, slots=True)
 class Retold:
-    """A stored answer, to be told like a run."""
+    """A stored answer that can be followed like a run."""
 
     answer: Message
     log: RunLog
 
     @classmethod
     def of(cls, answer: Message, engine: Backend) -> "Retold":
-        """`answer` has ended."""
+        """Rebuild the log of `answer`, which has ended."""
         log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
         for num_tokens, said in _deltas(answer, engine):
             log.append(said.text, num_tokens, is_thought=said.is_thought)
@@ -28,12 +28,14 @@ class Retold:
 
 
 def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
-    """(how many tokens the answer has then, what the last of them completed). In one piece where its tokens are not of
-    this tokenizer."""
+    """Return pairs of a number of tokens and the text that the last of these tokens completed.
+
+    If the tokens do not yield the stored text under this tokenizer, the reasoning and the text are one delta each.
+    """
     ids = unpack_ids(answer.tokens.ids)
     tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
     marks = engine.chat_format.tools.names_of_marks()
-    # Where the prompt began the thought, the answer has only its end.
+    # If the prompt opened the reasoning, the answer contains only the token that closes it.
     opened = thinking is not None and answer.reasoning and thinking.start_id not in ids
     how = AnswerFormat(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_), tokenizer.drops_first_space, thinking)
     reader = how.begin([thinking.start_id] if thinking is not None and opened else [])

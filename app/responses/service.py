@@ -1,4 +1,4 @@
-"""Responses over conversations and runs: what one follows, and what becomes of it."""
+"""Responses on top of conversations and runs: creation, retrieval, cancellation and deletion."""
 
 import asyncio
 import time
@@ -31,7 +31,11 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a response goes: behind the last message of `path`. is_named: the client named the conversation."""
+    """The place of a new response: after the last message of `path`.
+
+    is_named: the client named the conversation.
+    is_new: the conversation is created for the response.
+    """
 
     conversation: Conversation
     path: Sequence[Message]
@@ -41,7 +45,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """run: while it is live, and for some time after."""
+    """A response as it is now.
+
+    run: set while the run is live and for some time after; None later.
+    """
 
     record: ResponseRecord
     answer: Message
@@ -49,7 +56,7 @@ class StoredResponse:
 
 
 class Responses:
-    """Ties the store, the turns and the runs together."""
+    """The responses of a tenant. Connects the store, the turns and the runs."""
 
     def __init__(
         self,
@@ -70,14 +77,15 @@ class Responses:
         self._gate = gate
 
     async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
-        """Begin a response.
+        """Start a response.
 
         Raises:
             NotFoundError: the model or the conversation does not exist.
             InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
-                the request. Nothing is stored then.
-            ConflictError: what it is to follow is still being generated.
-            NotReadyError, OverloadedError, LimitReachedError: not now.
+                the
+                request. Nothing is stored.
+            ConflictError: the message to follow is still being generated.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
         _check_fields(fields)
         engine = self._host.require()
@@ -120,16 +128,17 @@ class Responses:
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
     async def get(self, response_id: str) -> StoredResponse:
-        """Raises NotFoundError."""
+        """Return a response. Raises NotFoundError."""
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
         run = self._runs.get(answer.run_id, self._store.tenant)
         return StoredResponse(record, answer if run is None else run.answer_so_far, run)
 
     async def retell(self, response: StoredResponse) -> Run | Retold:
-        """Find what its events come from. Raises NotReadyError where that takes a tokenizer and there is none.
+        """Return the source of a response's events: its run, or a replay if the run is gone.
 
-        Long answers are read in a thread, one at a time.
+        Long answers are replayed in a thread, one at a time. Raises NotReadyError if a replay needs the tokenizer while
+        no engine is ready.
         """
         if response.run is not None:
             return response.run
@@ -140,11 +149,11 @@ class Responses:
             return await asyncio.to_thread(Retold.of, response.answer, engine)
 
     async def cancel(self, response_id: str) -> StoredResponse:
-        """Stop it, if it has not ended; returns it.
+        """Stop a background response if it has not ended, and return it.
 
         Raises:
-            NotFoundError: no such response.
-            InvalidRequestError: it lives and dies with the connection that it was asked for on.
+            NotFoundError: the response does not exist.
+            InvalidRequestError: the response is not in the background, so only closing its connection stops it.
         """
         response = await self.get(response_id)
         if not response.record.background:
@@ -154,7 +163,10 @@ class Responses:
         return StoredResponse(response.record, await self._runs.cancel(response.run), response.run)
 
     async def delete(self, response_id: str) -> None:
-        """Remove it, with its messages where nothing else needs them; their KV follows soon. Raises NotFoundError."""
+        """Remove a response, and those of its messages that nothing else needs. Their KV is erased soon after.
+
+        Raises NotFoundError.
+        """
         response = await self.get(response_id)
         if response.run is not None:
             await self._runs.cancel(response.run)
@@ -191,7 +203,11 @@ class Responses:
     async def _prompt(
         self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message]
     ) -> tuple[Prompt, Remember | None]:
-        """And what its answer is to be told to: what follows nothing may be sent again as a whole."""
+        """Build the prompt, and the callback that remembers the answer to it.
+
+        The callback is None if the prompt follows stored messages. Only a conversation without any may be sent again as
+        a whole, by a client that stores its own history.
+        """
         new, tools = turns_of(asked), fields.offer.messages
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
         thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
@@ -220,10 +236,10 @@ def _check_fields(fields: ResponseRequest) -> None:
 
 
 def _asked(place: Place, fields: ResponseRequest) -> list[Message]:
-    """The messages of the input, each behind the one before.
+    """Create the messages of the input, each following the one before.
 
     Raises:
-        InvalidRequestError: one tells what came of a call that nobody made.
+        InvalidRequestError: a result answers a call that is not in the conversation before it.
     """
     now = time.time()
     asked: list[Message] = []

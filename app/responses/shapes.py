@@ -1,4 +1,4 @@
-"""Responses, items and conversations as OpenAI writes them.
+"""Responses, items and conversations in OpenAI's JSON format.
 
 Source: the types of the `openai` package, 3.51.
 """
@@ -18,17 +18,17 @@ RESTARTED = {"code": "server_error", "message": "The server stopped before the a
 
 
 def output_text(text: str) -> dict[str, Any]:
-    """The one part of an answer."""
+    """Build the content part of an answer's text. An answer has only one."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def reasoning_text(text: str) -> dict[str, Any]:
-    """The one part of a thought."""
+    """Build the content part of an answer's reasoning. An answer has only one."""
     return {"type": "reasoning_text", "text": text}
 
 
 def reasoning_json(answer: Message) -> dict[str, Any]:
-    """What was thought before an answer, as an item. Nobody makes a summary of it."""
+    """Build the item of an answer's reasoning. No summary is made of reasoning."""
     has_ended = bool(answer.content) or answer.status == "complete"
     return {
         "id": reasoning_id_of(answer.id),
@@ -41,14 +41,14 @@ def reasoning_json(answer: Message) -> dict[str, Any]:
 
 
 def output_json(answer: Message) -> list[dict[str, Any]]:
-    """The items that a response has so far."""
+    """Build the items that a response has so far."""
     thought = [reasoning_json(answer)] if answer.reasoning else []
     has_said = answer.status == "complete" or answer.said != Parsed()
     return thought + (items_json(answer) if has_said else [])
 
 
 def items_json(message: Message) -> list[dict[str, Any]]:
-    """A message as items: its text, if it is not its calls alone, and its calls."""
+    """Convert a message to items: its text, unless it consists of calls only, and its calls."""
     match message.tool_use:
         case IsCall(call_id=call_id, name=name, arguments=arguments):
             return [call_json(message.id, call_id, ToolCall(name, arguments))]
@@ -61,12 +61,12 @@ def items_json(message: Message) -> list[dict[str, Any]]:
 
 
 def call_ids(message: Message) -> set[str]:
-    """Of the calls in a message."""
+    """Return the ids of the calls in a message."""
     return {item["call_id"] for item in items_json(message) if item["type"] == "function_call"}
 
 
 def call_json(item_id: str, call_id: str, call: ToolCall) -> dict[str, Any]:
-    """One call as an item. A call is told when it is whole."""
+    """Build the item of a call. A call is reported only once it is complete."""
     return {
         "id": item_id,
         "type": "function_call",
@@ -78,7 +78,7 @@ def call_json(item_id: str, call_id: str, call: ToolCall) -> dict[str, Any]:
 
 
 def item_json(message: Message) -> dict[str, Any]:
-    """The text of a message as an item."""
+    """Build the item of a message's text."""
     is_answer, text = message.role == "assistant", message.said.text
     return {
         "id": message.id,
@@ -90,7 +90,7 @@ def item_json(message: Message) -> dict[str, Any]:
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
-    """A conversation without its items."""
+    """Build a conversation object, which contains no items."""
     return {
         "id": conversation.id,
         "object": "conversation",
@@ -100,7 +100,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
 
 
 def begun(answer: Message) -> Message:
-    """`answer` as it was at its beginning."""
+    """Return `answer` as it was before its first token."""
     return replace(
         answer,
         content="",
@@ -114,7 +114,7 @@ def begun(answer: Message) -> Message:
 
 
 def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = True) -> dict[str, Any]:
-    """A response that came to `answer`, or has come to it so far."""
+    """Build the response object of `answer`, which may be in progress."""
     status = response_status(answer)
     params = answer.params or {}
     return {
@@ -151,7 +151,10 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
 
 
 def response_status(answer: Message) -> ResponseStatus:
-    """An answer that a restart of the server cut is a failure: no limit of its own ended it."""
+    """Return the status of an answer's response.
+
+    An answer that a server restart cut off has failed, since no limit of its own ended it.
+    """
     match answer.status:
         case "complete":
             return "completed"
@@ -172,7 +175,7 @@ def _item_status(message: Message) -> ItemStatus:
 
 
 def _incomplete_details(answer: Message) -> dict[str, Any]:
-    # OpenAI's clients know a closed set of reasons: a timeout, too, is an answer cut by a limit.
+    # OpenAI's clients know a closed set of reasons, so a timeout is reported as a limit.
     details = {"reason": "max_output_tokens"}
     return {**details, "stop_reason": "timeout"} if answer.finish_reason == "timeout" else details
 
@@ -185,7 +188,7 @@ def _error(answer: Message) -> dict[str, Any]:
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:
-    """From that of a stored message. `kv` says from which tier the cached tokens came."""
+    """Convert the usage of a stored message. `kv` tells which tiers the cached tokens came from."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},

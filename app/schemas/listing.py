@@ -46,9 +46,9 @@ class Listing:
 
     @property
     def num_messages(self) -> int:
-        """Number of messages that suffice to build the page. Each message has at least one item.
+        """Number of messages to read for the page, each of which has at least one item.
 
-        They are the message seen last, one per item of the page, and one that shows whether more items follow.
+        The page needs the message seen last, one message per item, and one that shows whether more items follow.
         """
         return self.limit + 2
 

@@ -71,9 +71,7 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     """Parse `body` as `model`. An empty body counts as {}.
 
     Raises:
-        InvalidRequestError: the body is not a JSON object, is nested too deep or has too many values, or a field is
-            wrong.
-            `param` is the path of the field.
+        InvalidRequestError: the body is no JSON object, too deeply nested or too large, or a field is wrong (`param`).
     """
     return parse_object(model, _json_object(body))
 

@@ -1,4 +1,4 @@
-"""The list of conversations."""
+"""The store of a tenant's conversations."""
 
 import sqlite3
 import time
@@ -16,30 +16,38 @@ from app.storage.versions import Versions, about_to_change
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
 MARKS = {"pinned", "archived", "metadata"}
-"""They say nothing about when the conversation was last in use."""
+"""Fields whose change does not count as use of the conversation, so that `updated_at` stays."""
 
 Place = tuple[bool, float, str]
-"""In the list: pinned, updated_at, id; in descending order."""
+"""Position in the list: pinned, updated_at, id. The list is in descending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A piece of the list. following: the place after which the next one begins; None at the end."""
+    """A page of the list.
+
+    following: place after which the next page begins; None on the last page.
+    """
 
     conversations: list[Conversation]
     following: Place | None
 
 
 class ConversationStore:
-    """Those of a tenant. Every method is one transaction or one read; once it has returned, its effect outlives the
-    process."""
+    """The conversations of a tenant.
+
+    Each method is one transaction or one read. Once a method has returned, its effect survives a crash of the process.
+    """
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def create(self, given: Mapping[str, Any]) -> Conversation:
-        """A new, empty conversation. Raises LimitReachedError."""
+        """Create an empty conversation. Raises LimitReachedError.
+
+        given: the source, and any of the fields in CHANGEABLE.
+        """
         now = time.time()
         source = given.get("source", "chat")
         empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
@@ -60,9 +68,9 @@ class ConversationStore:
         after: Place | None = None,
         source: ConversationSource = "chat",
     ) -> Page:
-        """Return a page of one source's conversations, archived or not: pinned ones first, then the newest.
+        """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.
 
-        after: a place seen before.
+        after: the place after which the page begins; None for the first page.
         """
         condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
         rows = await self._database.read(
@@ -76,9 +84,11 @@ class ConversationStore:
         return Page(found, (last.pinned, last.updated_at, last.id) if last is not None else None)
 
     async def each(self, after: str = "") -> AsyncIterator[tuple[Conversation, str]]:
-        """Yield all conversations in the order of their ids, each with its name in exports.
+        """Yield all conversations in the order of their ids, each with its id in exports.
 
-        A conversation that is changed while this runs may be as before or after. after: an id seen before.
+        A conversation that is changed during the iteration may be yielded before or after the change.
+
+        after: id of the last conversation seen.
         """
         seen = after
         while rows := await self._database.read(
@@ -92,7 +102,7 @@ class ConversationStore:
                 yield conversation_of(row), row["export_id"]
 
     async def get(self, conversation_id: str) -> Conversation:
-        """Raises NotFoundError."""
+        """Return a conversation. Raises NotFoundError."""
         rows = await self._database.read(
             "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?",
             (conversation_id, self._tenant),
@@ -103,7 +113,9 @@ class ConversationStore:
         return conversation_of(rows[0])
 
     async def export_id(self, conversation_id: str) -> str:
-        """Its name in exports: its own, or that under which it was imported. Raises NotFoundError."""
+        """Return a conversation's id in exports: the id under which it was imported, or else its own. Raises
+        NotFoundError.
+        """
         rows = await self._database.read(
             "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ? AND tenant = ?",
             (conversation_id, self._tenant),
@@ -114,12 +126,12 @@ class ConversationStore:
         return str(rows[0]["export_id"])
 
     async def count_by_tenant(self) -> dict[str, int]:
-        """Of all tenants that have any; deleted ones do not count."""
+        """Count the conversations of each tenant that has any. Deleted ones are not counted."""
         rows = await self._database.read("SELECT tenant, count(*) AS stored FROM shown_conversation GROUP BY tenant")
         return {row["tenant"]: row["stored"] for row in rows}
 
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
-        """Set the given ones of CHANGEABLE. Raises NotFoundError, VersionMismatchError, LimitReachedError."""
+        """Set the given fields of CHANGEABLE. Raises NotFoundError, VersionMismatchError, LimitReachedError."""
 
         def update(connection: sqlite3.Connection) -> Conversation:
             before = about_to_change(connection, self._tenant, conversation_id, expected)
@@ -150,9 +162,10 @@ class ConversationStore:
         return await self._database.write(update)
 
     async def name_by_model(self, conversation_id: str, title: str) -> bool:
-        """Whether the title was taken: only in place of one that is the first message's, and of a shown conversation.
+        """Set a title that the model wrote, and return whether it was set.
 
-        The version stays: no person did anything.
+        Only a title taken from the first message is replaced, in a conversation that is not deleted. The version stays,
+        since no user acted.
         """
 
         def update(connection: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""Deletions: messages and conversations are hidden at once, removed later, and can be restored in between."""
+"""Deletions of messages and conversations: hidden at once, removed later, and restorable in between."""
 
 import sqlite3
 import time
@@ -21,24 +21,25 @@ OWN_MESSAGE = """
     SELECT message.* FROM message JOIN conversation ON conversation.id = conversation_id
     WHERE message.id = ? AND tenant = ?
 """
-# Branches below come before branches above, which take along what is still there.
+# A deleted branch inside a larger deleted branch was deleted first, so it is removed first. Removing the larger branch
+# removes whatever is left below it.
 OLDEST_BRANCH = """
     SELECT tenant, conversation_id, message.id FROM message JOIN conversation ON conversation.id = conversation_id
     WHERE deleted_with = message.id AND message.deleted_at <= ? ORDER BY message.deleted_at LIMIT 1
 """
-# An import that is being written is hidden as well, and not deleted.
+# An import in progress is hidden as well, but not deleted.
 OLDEST_CONVERSATION = """
     SELECT tenant, id, NULL FROM conversation
     WHERE deleted_at <= ? AND id NOT IN (SELECT conversation_id FROM staged) LIMIT 1
 """
 MARK_BATCH = 500
-"""Conversations of a tenant that one transaction hides."""
+"""Maximum number of conversations that one transaction hides."""
 
 
 class DeletionStore:
-    """The deletions of a tenant; `remove_oldest` is the server's.
+    """The deletions of a tenant. `remove_oldest` covers all tenants.
 
-    Hiding and restoring are one transaction each. Removals are many: the first one makes them certain.
+    Hiding and restoring take one transaction each. A removal takes many, and the first one makes it irrevocable.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -46,7 +47,7 @@ class DeletionStore:
         self._tenant = tenant
 
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
-        """It can be shown again. Raises NotFoundError, VersionMismatchError."""
+        """Hide a conversation, which can then be restored. Raises NotFoundError, VersionMismatchError."""
 
         def update(connection: sqlite3.Connection) -> None:
             about_to_change(connection, self._tenant, conversation_id, expected)
@@ -58,9 +59,10 @@ class DeletionStore:
         await self._database.write(update)
 
     async def show_conversation(self, conversation_id: str) -> Conversation:
-        """Restore a conversation as it was; one that was not deleted stays as it is.
+        """Restore a conversation. One that was not deleted stays as it is.
 
-        Raises NotFoundError: it was never here, or is removed or being removed.
+        Raises:
+            NotFoundError: the conversation never existed, is being removed or has been removed.
         """
 
         def update(connection: sqlite3.Connection) -> Conversation:
@@ -76,9 +78,10 @@ class DeletionStore:
         return await self._database.write(update)
 
     async def hide_message(self, message_id: str, expected: Versions = None) -> tuple[Conversation, list[str]]:
-        """With all that follows it. Returns its conversation, and the runs of what was hidden.
+        """Hide a message and everything below it. Returns its conversation, and the ids of the runs of hidden answers.
 
-        If the head is hidden, the newest leaf below what the message followed becomes the head.
+        If the head is hidden, the newest leaf below the message's parent becomes the head.
+
         Raises NotFoundError, VersionMismatchError.
         """
 
@@ -96,11 +99,13 @@ class DeletionStore:
         return await self._database.write(update)
 
     async def show_message(self, message_id: str) -> Conversation:
-        """With all that was hidden with it; the path through it is shown. Does nothing if it is not hidden.
+        """Restore a message and everything that was hidden with it, and show the path through it.
+
+        Does nothing if the message is not hidden.
 
         Raises:
-            NotFoundError: it was never here, or is removed, or its conversation was deleted.
-            ConflictError: it went with a message above it, or what it follows was deleted after it.
+            NotFoundError: the message never existed or is removed, or its conversation was deleted.
+            ConflictError: the message was hidden with one above it, or its parent was hidden after it.
         """
 
         def update(connection: sqlite3.Connection) -> Conversation:
@@ -113,7 +118,7 @@ class DeletionStore:
                 return conversation
             if connection.execute("SELECT 1 FROM removal WHERE message_id = ?", (deleted_with,)).fetchall():
                 raise no_message(message_id)
-            # What went with a message above it has a parent that did so too.
+            # A message that was hidden along with one above it has a hidden parent.
             if message.parent_id is not None:
                 parent = "SELECT deleted_with FROM message WHERE id = ?"
                 [[above]] = connection.execute(parent, (message.parent_id,)).fetchall()
@@ -128,7 +133,7 @@ class DeletionStore:
         return await self._database.write(update)
 
     async def remove_conversation(self, conversation_id: str) -> list[TokenNode]:
-        """Remove a conversation for good, whether it is hidden or not; returns the tokens of its messages.
+        """Remove a conversation for good, whether it is hidden or not, and return the tokens of its messages.
 
         Raises NotFoundError.
         """
@@ -147,7 +152,7 @@ class DeletionStore:
         return await remove(self._database, removal)
 
     async def remove_all(self) -> int:
-        """Remove every conversation and draft of the tenant for good; returns how many conversations there were."""
+        """Remove every conversation and draft of the tenant for good, and return the number of conversations."""
         await self._database.write(lambda each: each.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,)))
         removals = list[Removal]()
         while found := await self._database.write(self._mark_some):
@@ -172,9 +177,10 @@ class DeletionStore:
         return removals
 
     async def remove_oldest(self, until: float) -> Removed | None:
-        """Remove one deletion of any tenant for good: one that has begun, or was hidden at that time or before.
+        """Remove the content of one deletion of any tenant for good.
 
-        Returns None if there is nothing to remove.
+        A removal that has begun comes first, then content that was hidden at or before `until`. Returns None if there
+        is nothing to remove.
         """
 
         def begin(connection: sqlite3.Connection) -> Removal | None:

@@ -1,4 +1,4 @@
-"""What people have typed and not sent yet: one text for each conversation, and one for the empty page."""
+"""Text that users have typed and not sent yet: one draft per conversation, and one for the start page."""
 
 import sqlite3
 import time
@@ -13,32 +13,35 @@ PLACE = "tenant = ? AND coalesce(conversation_id, '') = coalesce(?, '')"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """updated_at: None while there is none."""
+    """A draft.
+
+    updated_at: Unix seconds; None while there is no draft.
+    """
 
     text: str = ""
     updated_at: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What clients see."""
+        """Convert to the form that clients receive."""
         return {"text": self.text, "updated_at": self.updated_at}
 
 
 class DraftStore:
-    """Of a conversation of the tenant, or with None of its empty page."""
+    """The drafts of a tenant. The conversation id None stands for the start page."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def get(self, conversation_id: str | None) -> Draft:
-        """The draft, be it empty. One of an unknown conversation is empty."""
+        """Return the draft, which may be empty. The draft of an unknown conversation is empty."""
         rows = await self._database.read(
             f"SELECT text, updated_at FROM draft WHERE {PLACE}", (self._tenant, conversation_id), tenant=self._tenant
         )
         return Draft(rows[0]["text"], rows[0]["updated_at"]) if rows else Draft()
 
     async def put(self, conversation_id: str | None, text: str) -> Draft:
-        """Keep it in place of the former one; an empty text is none. Raises NotFoundError."""
+        """Replace the draft. An empty text deletes it. Raises NotFoundError."""
         draft = Draft(text, time.time()) if text else Draft()
 
         def replace(connection: sqlite3.Connection) -> None:
@@ -56,7 +59,10 @@ class DraftStore:
 
 
 def forget_sent(connection: sqlite3.Connection, tenant: str, conversation_id: str, content: str) -> None:
-    """`content` is being sent: it is no draft any more, also not on the empty page, from which it may have come."""
+    """Delete the draft of a message that is being sent, inside the transaction of the caller.
+
+    A draft with the same text on the start page is deleted too, since the message may have been typed there.
+    """
     blanks = "char(9, 10, 13, 32)"
     connection.execute(
         f"DELETE FROM draft WHERE tenant = ? AND (conversation_id = ? "

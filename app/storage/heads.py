@@ -1,4 +1,4 @@
-"""The tokens of what conversations show: the path to each one's head, without what it says."""
+"""Token ids of the path that each conversation shows, read without the text of its messages."""
 
 from dataclasses import dataclass
 from sqlite3 import Row
@@ -21,13 +21,16 @@ HEADS_QUERY = """
     LEFT JOIN next_prefix ON depth = 0 AND message_id = path.id
     ORDER BY path.conversation_id, depth DESC
 """
-"""Of conversations and a tenant. What lies above a message that starts a prompt is no part of it."""
+"""Takes conversation ids and a tenant. Messages above one that starts a prompt are not part of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """path: of the messages from where the prompt starts to the head. next_ids: packed, what was computed ahead of the
-    next question, with one token behind it; empty if nothing was."""
+    """The shown path of a conversation.
+
+    path: tokens of the messages from the start of the prompt to the head.
+    next_ids: packed ids that were computed ahead of the next question, plus one token; empty if there are none.
+    """
 
     system_prompt: str | None
     path: list[MessageTokens]
@@ -35,14 +38,14 @@ class Head:
 
 
 class HeadStore:
-    """Of a tenant. Reads only."""
+    """The heads of a tenant's conversations. Reads only."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def of(self, conversation_ids: list[str]) -> dict[str, Head | None]:
-        """By conversation, of those that there are; None of one in which nothing was said."""
+        """Return the head of each conversation that exists. None for a conversation without messages."""
         names = ", ".join("?" * len(conversation_ids))
         there = await self._database.read(
             f"SELECT id FROM shown_conversation WHERE id IN ({names}) AND tenant = ?",

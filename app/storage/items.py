@@ -1,4 +1,4 @@
-"""Messages that are put into a conversation, or taken out of it, without an answer."""
+"""Messages that are added to a conversation, or removed from it, without generating an answer."""
 
 import sqlite3
 import time
@@ -20,11 +20,11 @@ from app.tool_use import ToolUse
 from engine.errors import ConflictError, NotFoundError
 
 REMOVED_ABOVE = "removed above"
-"""A prompt_key that no prompt has."""
+"""The `prompt_key` of messages below a removed one. No prompt has this key."""
 
 
 class NewItem(NamedTuple):
-    """What a message says."""
+    """A message to add."""
 
     role: Role
     content: str
@@ -32,18 +32,21 @@ class NewItem(NamedTuple):
 
 
 class ItemStore:
-    """Of a tenant. Every method is one transaction; once it has returned, its effect outlives the process."""
+    """The items of a tenant's conversations.
+
+    Each method is one transaction. Once a method has returned, its effect survives a crash of the process.
+    """
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def add(self, conversation_id: str, items: Sequence[NewItem]) -> list[Message]:
-        """Put messages behind the head; returns them. They are tokenised with the next question.
+        """Append messages after the head and return them. They are tokenised with the next question.
 
         Raises:
-            NotFoundError: no such conversation.
-            ConflictError: its head is still being generated.
+            NotFoundError: the conversation does not exist.
+            ConflictError: the head is still being generated.
         """
 
         def insert(connection: sqlite3.Connection) -> list[Message]:
@@ -61,10 +64,10 @@ class ItemStore:
         return await self._database.write(insert)
 
     async def remove(self, conversation_id: str, message_id: str) -> list[TokenNode]:
-        """Take one message out; what followed it follows what was before it, and will be rendered anew.
+        """Remove one message and attach its children to its parent. Prompts below it will be rendered again.
 
-        Returns what tokens the conversation had. Raises as `add`; NotFoundError also if the message is not in the
-        conversation as it is shown.
+        Returns the tokens that the conversation had. Raises as `add`, and NotFoundError if the message is not on the
+        shown path.
         """
 
         def remove(connection: sqlite3.Connection) -> list[Row]:
@@ -110,7 +113,10 @@ def _move_head(connection: sqlite3.Connection, conversation_id: str, message_id:
 
 
 def _disown(connection: sqlite3.Connection, message_id: str) -> None:
-    """Whatever follows was made from a prompt with this message in it: its ids are of no use, and tell what it said."""
+    """Clear the token ids of all messages below `message_id`.
+
+    They were rendered from a prompt with this message in it, so they are useless and would reveal its content.
+    """
     connection.execute(
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
         "UNION ALL SELECT message.id FROM message JOIN below ON message.parent_id = below.id) "

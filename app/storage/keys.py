@@ -1,4 +1,4 @@
-"""Keys and the logins that were made with them. Secrets are kept as digests only."""
+"""API keys and the logins made with them. Secrets are stored as digests only."""
 
 import sqlite3
 import time
@@ -14,12 +14,15 @@ from engine.errors import NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
 MOST_LOGINS = 32
-"""Of one key; the oldest end."""
+"""Maximum number of logins per key. Beyond it, the oldest login ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A page that somebody logged in on. expires_at: Unix seconds."""
+    """The login of a page.
+
+    expires_at: Unix seconds.
+    """
 
     key_id: str
     expires_at: float
@@ -27,20 +30,27 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class KeyCounts:
-    """made: since the file exists. valid: not revoked."""
+    """Numbers of keys in a database file.
+
+    made: keys created since the file exists.
+    valid: keys that are not revoked.
+    """
 
     made: int
     valid: int
 
 
 class KeyStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process."""
+    """The keys and logins of all tenants.
+
+    Each method is one transaction or one read. Once a method has returned, its effect survives a crash of the process.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def create(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
-        """The record of a new key, and the key itself, which nobody can read anywhere later."""
+        """Create a key and return its record and its secret. The secret cannot be read again later."""
         key_id, secret = new_key()
         key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
 
@@ -54,12 +64,12 @@ class KeyStore:
         return key, secret
 
     async def all(self) -> list[ApiKey]:
-        """Revoked ones too; those that were made first come first."""
+        """Return all keys, revoked ones included, in the order of their creation."""
         rows = await self._database.read_keys(f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id")
         return [ApiKey(**dict(row)) for row in rows]
 
     async def revoke(self, key_id: str) -> None:
-        """From now on it opens nothing, and the logins that were made with it are over. Raises NotFoundError."""
+        """Revoke a key and end the logins made with it. Raises NotFoundError."""
 
         def update(connection: sqlite3.Connection) -> None:
             cursor = connection.execute(
@@ -72,7 +82,7 @@ class KeyStore:
         await self._database.write(update)
 
     async def revoke_all_of(self, tenant: str) -> int:
-        """All keys of a tenant; returns how many were valid until now."""
+        """Revoke all keys of a tenant and return how many were still valid."""
 
         def update(connection: sqlite3.Connection) -> int:
             cursor = connection.execute(
@@ -85,7 +95,10 @@ class KeyStore:
         return await self._database.write(update)
 
     async def used(self, key_ids: Collection[str], at: float) -> None:
-        """Note when keys were last used."""
+        """Record when keys were last used.
+
+        at: Unix seconds.
+        """
 
         def update(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -95,7 +108,7 @@ class KeyStore:
         await self._database.write(update, durable=False)
 
     async def log_in(self, digest: bytes, login: Login) -> None:
-        """Keep a login; those of its key that are over, or too many, go."""
+        """Store a login. Expired logins are removed, and so are the oldest of its key beyond MOST_LOGINS."""
 
         def insert(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
@@ -120,13 +133,16 @@ class KeyStore:
         await self._database.write(delete)
 
     async def logins(self) -> dict[bytes, Login]:
-        """All, by their digests; some may be over."""
+        """Return all logins by their digests. Some of them may have expired."""
         rows = await self._database.read_keys("SELECT digest, key_id, expires_at FROM login")
         return {row["digest"]: Login(row["key_id"], row["expires_at"]) for row in rows}
 
 
 def count_keys(database: Path) -> KeyCounts:
-    """What a file holds, which is left as it is; nothing where there is none, or one from before there were keys."""
+    """Count the keys in a database file, which is left unchanged.
+
+    A file that does not exist, or is older than keys, has none.
+    """
     if not database.exists():
         return KeyCounts(0, 0)
     with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)) as connection:

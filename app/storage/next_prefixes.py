@@ -1,4 +1,7 @@
-"""What was computed ahead of the next question, so that it can be erased with the answer that it follows."""
+"""Prefixes computed ahead of the next question.
+
+They are stored so that they are erased along with the answer that they follow.
+"""
 
 import sqlite3
 
@@ -8,17 +11,23 @@ NEXT_PREFIXES = (
     "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, token_ids, '' AS prompt_key, "
     "1 AS starts_prompt FROM next_prefix"
 )
-"""As nodes of a conversation's tokens: each is a prompt of its own, with one token behind it."""
+"""The prefixes as nodes of a conversation's tokens. Each is a prompt of its own, plus one token."""
 
 
 class NextPrefixStore:
-    """Every method is one transaction; once it has returned, its effect outlives the process."""
+    """The prefixes of all tenants.
+
+    Each method is one transaction. Once a method has returned, its effect survives a crash of the process.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def keep(self, message_id: str, token_ids: bytes) -> bool:
-        """token_ids: packed. False, and nothing is kept, if the message was deleted."""
+        """Store the prefix computed after a message. Returns False, and stores nothing, if the message was deleted.
+
+        token_ids: packed.
+        """
 
         def insert(connection: sqlite3.Connection) -> int:
             cursor = connection.execute(
@@ -32,7 +41,7 @@ class NextPrefixStore:
 
 
 def forget_next_prefixes(connection: sqlite3.Connection, conversation_id: str) -> None:
-    """Those of a conversation in which something else is said now."""
+    """Delete the prefixes of a conversation whose history changes, inside the transaction of the caller."""
     connection.execute(
         "DELETE FROM next_prefix WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",
         (conversation_id,),

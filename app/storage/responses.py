@@ -1,4 +1,4 @@
-"""What responses have beyond the messages that they are."""
+"""The store of response records, which hold the fields that a response has in addition to its message."""
 
 import json
 import sqlite3
@@ -17,8 +17,8 @@ OWN = (
     "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
     "WHERE message.id = :id AND tenant = :tenant)"
 )
-# Deleted messages and their responses go together, once they can no longer be restored. CROSS JOIN keeps this order, so
-# that nothing is sorted.
+# Hidden messages are left out: their responses go with them once they can no longer be restored. CROSS JOIN fixes the
+# join order, which makes a sort unnecessary.
 OLDEST_EXPIRING = """
     SELECT tenant, message_id, created_at FROM response CROSS JOIN shown_message ON shown_message.id = message_id
     WHERE response.conversation_id IS NULL AND status <> 'in_progress' ORDER BY message_id LIMIT 1
@@ -30,7 +30,7 @@ BEGUN = """
 
 
 def insert_response(connection: sqlite3.Connection, message_id: str, record: ResponseRecord) -> None:
-    """Inside the transaction of the caller."""
+    """Insert the record of a response, inside the transaction of the caller."""
     connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
         "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format) "
@@ -53,9 +53,10 @@ def insert_response(connection: sqlite3.Connection, message_id: str, record: Res
 
 
 class ResponseStore:
-    """The responses of a tenant; `remove_expired` is the server's.
+    """The responses of a tenant. `remove_expired` covers all tenants.
 
-    Every method but the removals is one transaction or one read. Once it has returned, its effect outlives the process.
+    Each method except the removals is one transaction or one read. Once a method has returned, its effect survives a
+    crash of the process.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -85,9 +86,9 @@ class ResponseStore:
         return dict(pairs)
 
     async def delete(self, response_id: str) -> list[TokenNode]:
-        """Remove a response, and its messages as far as nothing follows them and no conversation shows them.
+        """Remove a response, and the end of its path that no message follows and no conversation shows.
 
-        Returns the tokens of the path to it, if any of its messages went. Raises NotFoundError.
+        Returns the tokens of the path if any message was removed. Raises NotFoundError.
         """
         message_id = message_id_of(response_id)
 
@@ -101,10 +102,10 @@ class ResponseStore:
         return await remove_path_end(self._database, message_id, self._tenant)
 
     async def remove_expired(self, until: float) -> Removed | None:
-        """Remove one response of any tenant: one whose removal has begun, or one that was made by that time.
+        """Remove one response of any tenant: one whose removal has begun, or one created at or before `until`.
 
-        A response that names a conversation stays as long as the conversation. Returns None if there is nothing to
-        remove.
+        A response in a conversation that the client named stays as long as the conversation. Returns None if there is
+        nothing to remove.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[str, str] | None:
@@ -117,7 +118,7 @@ class ResponseStore:
                     return tenant, message_id
             return None
 
-        # A removal that a power cut takes back is due again.
+        # A removal that a power cut undoes is due again after the restart.
         found = await self._database.write(begin, durable=False)
         if found is None:
             return None
@@ -133,5 +134,5 @@ def _record_of(row: Row) -> ResponseRecord:
 
 
 def no_response(response_id: str) -> NotFoundError:
-    """To be raised."""
+    """Build the error for an unknown response."""
     return NotFoundError(f"There is no response {response_id}", code="response_not_found")

@@ -1,4 +1,4 @@
-"""Rows of the database from and to records."""
+"""Conversion between database rows and records."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ def insert_message(connection: sqlite3.Connection, message: Message) -> None:
 
 
 def insert_messages(connection: sqlite3.Connection, messages: Sequence[Message]) -> None:
-    """Insert messages, each after the one that it follows, inside the transaction of the caller.
+    """Insert messages, parents before children, inside the transaction of the caller.
 
     Raises LimitReachedError.
     """
@@ -71,9 +71,11 @@ def insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conve
 def add_conversation(
     connection: sqlite3.Connection, tenant: str, made: Conversation, *, origin: str | None = None, hidden: bool = False
 ) -> None:
-    """Insert a conversation for which there is room, inside the transaction of the caller.
+    """Insert a conversation without checking limits, inside the transaction of the caller.
 
-    origin: its name where it was exported.
+    origin: the conversation's id in the file that it was imported from; None if it was not, or is a deliberate
+        duplicate.
+    hidden: whether the conversation starts out hidden, as an import does until it is complete.
     """
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
     values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
@@ -84,7 +86,7 @@ def add_conversation(
 
 
 def conversation_of(row: Row) -> Conversation:
-    """A row of `conversation`."""
+    """Convert a row of `conversation`."""
     values = {each.name: row[each.name] for each in fields(Conversation)}
     for name in ("params", "metadata"):
         values[name] = json.loads(row[name])
@@ -94,17 +96,17 @@ def conversation_of(row: Row) -> Conversation:
 
 
 def node_of(row: Row) -> TokenNode:
-    """The columns of `message` that tell of its tokens."""
+    """Convert the columns of `message` that describe its tokens and its place in the tree."""
     return TokenNode(row["id"], row["parent_id"], row["role"], tokens_of(row))
 
 
 def tokens_of(row: Row) -> MessageTokens:
-    """The same without the tree."""
+    """Convert the columns of `message` that describe its tokens."""
     return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
 
 
 def message_of(row: Row) -> Message:
-    """A row of `message`."""
+    """Convert a row of `message`."""
     values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
     for name in ("error", "usage", "params"):
         values[name] = None if values[name] is None else json.loads(values[name])
@@ -113,20 +115,20 @@ def message_of(row: Row) -> Message:
 
 
 def dump(value: Any) -> str:
-    """As JSON is kept."""
+    """Encode a value as JSON for storage."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def dump_optional(value: dict[str, Any] | None) -> str | None:
-    """None is NULL."""
+    """Encode an object as JSON for storage. None becomes NULL."""
     return None if value is None else dump(value)
 
 
 def no_message(message_id: str) -> NotFoundError:
-    """To be raised."""
+    """Build the error for an unknown message."""
     return NotFoundError(f"There is no message {message_id}", code="message_not_found")
 
 
 def no_conversation(conversation_id: str) -> NotFoundError:
-    """To be raised."""
+    """Build the error for an unknown conversation."""
     return NotFoundError(f"There is no conversation {conversation_id}", code="conversation_not_found")

@@ -1,4 +1,4 @@
-"""What a run writes: its turn at the start, its progress, its end; and what another process needs to go on with it."""
+"""Storage of runs: a turn at its start, the progress and the end of its answer, and the record needed to resume it."""
 
 import json
 import sqlite3
@@ -33,12 +33,16 @@ _SHOWN = "EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = run.messa
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """How an answer is generated: with this, its parameters, the tokens so far and the same model it goes on as it
-    would have.
+    """The inputs of a generation.
 
-    kv_fingerprint: of the engine that began. prompt_ids: packed. deadline: Unix seconds.
-    epoch: how often another process resumed the run.
-    fruitless: how often in a row a process died while the run had a place in the batch and had brought no token.
+    Together with the answer's parameters, its tokens so far and the same model, they let another process continue the
+    answer exactly as this one would have.
+
+    kv_fingerprint: fingerprint of the engine that began the run.
+    prompt_ids: packed.
+    deadline: Unix seconds; None for no deadline.
+    epoch: number of times that another process resumed the run.
+    fruitless: consecutive processes that died while the run had a place in the batch and had produced no token.
     """
 
     id: str
@@ -53,7 +57,11 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A piece of what a run has said. first_token: how many tokens came before. token_ids: packed."""
+    """A piece of a run's output.
+
+    first_token: number of tokens before the piece.
+    token_ids: packed.
+    """
 
     run_id: str
     first_token: int
@@ -63,7 +71,10 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run that no process works on. token_ids: packed."""
+    """A run that no process works on.
+
+    token_ids: packed.
+    """
 
     tenant: str
     record: RunRecord
@@ -74,12 +85,17 @@ class UnfinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one turn writes at its start: what is asked, unless it is there already, the answer in progress, its run.
+    """The rows that a turn writes at its start.
 
-    expected_head: with `check_head`, the head that it was meant to follow. moves_head: whether the answer becomes
-    the head. title: for a conversation that has none yet. restarted_user: new tokens of a question that is already
-    stored. conversation: where this turn is to make it. response: where the answer is one. expected: versions of the
-    conversation that the client has seen.
+    answer: the answer in progress.
+    questions: new messages that the answer follows; empty if the question is stored already.
+    restarted_user: id and new tokens of a question that is stored already.
+    title: title for a conversation that has none yet.
+    check_head: whether the conversation's head must still be `expected_head`.
+    moves_head: whether the answer becomes the head.
+    conversation: the conversation, if the turn creates it.
+    response: the record, if the answer is a response.
+    expected: versions of the conversation that the client has seen; None for any.
     """
 
     answer: Message
@@ -97,7 +113,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class MessageEnd:
-    """How an answer ended."""
+    """The final state of an answer.
+
+    token_ids: packed.
+    """
 
     content: str
     status: MessageStatus
@@ -118,15 +137,16 @@ class MessageEnd:
             usage=self.usage,
             reasoning=self.reasoning,
             tokens=replace(answer.tokens, ids=self.token_ids),
-            # The clock may have been set back since.
+            # The system's clock may have been set back since the answer began.
             completed_at=max(time.time(), answer.created_at),
         )
 
 
 class RunStore:
-    """Every method is one transaction or one read; once it has returned, its effect outlives the process.
+    """The runs of a tenant.
 
-    `begin` and `reopen` are the tenant's; what a run that has begun writes is found by its own name, which is ours.
+    Each method is one transaction or one read. Once a method has returned, its effect survives a crash of the process.
+    `begin` and `reopen` are restricted to the tenant. Later writes find a run by its id, which the server assigned.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -134,14 +154,13 @@ class RunStore:
         self._tenant = tenant
 
     async def begin(self, turn: Turn) -> Conversation:
-        """Write a turn's messages and its run, make its answer the head. All or nothing.
+        """Write a turn's messages and its run, and make the answer the head. Either everything is written or nothing.
 
         Raises:
-            NotFoundError: the conversation was deleted meanwhile.
-            ConflictError: its head moved meanwhile, and the question was to follow the head; or a message of this id
-                is there already.
-            VersionMismatchError: somebody changed it.
-            LimitReachedError: it makes a conversation, and the tenant has as many as it may.
+            NotFoundError: the conversation, or the message to follow, has been deleted.
+            ConflictError: the head has moved although the question was to follow it, or the message id is taken.
+            VersionMismatchError: another client has changed the conversation.
+            LimitReachedError: the tenant has as many conversations as it may, and the turn creates one.
         """
 
         def insert(connection: sqlite3.Connection) -> Row:
@@ -185,11 +204,14 @@ class RunStore:
     async def reopen(
         self, answer: Message, record: RunRecord, so_far: RunProgress, expected: Versions = None
     ) -> Conversation:
-        """Let a new run go on with an answer that was cut. `answer`: as it is then.
+        """Let a new run continue an answer that was cut off.
+
+        answer: the answer in its state after the reopening.
 
         Raises:
-            NotFoundError, VersionMismatchError: as `begin`; NotFoundError also if the answer was deleted.
-            ConflictError: another client was first.
+            NotFoundError: the conversation or the answer has been deleted.
+            VersionMismatchError: another client has changed the conversation.
+            ConflictError: another client reopened the answer first.
         """
 
         def update(connection: sqlite3.Connection) -> Row:
@@ -215,7 +237,7 @@ class RunStore:
         return conversation_of(await self._database.write(update))
 
     async def save_progress(self, progress: Iterable[RunProgress]) -> None:
-        """Keep what runs have said since the last time; of runs that have ended nothing is kept."""
+        """Store the output since the last call. Output of runs that have ended is dropped."""
         pieces = list(progress)
 
         def insert(connection: sqlite3.Connection) -> None:
@@ -248,16 +270,16 @@ class RunStore:
             )
             connection.execute("DELETE FROM run WHERE message_id = ?", (answer.id,))
 
-        # A power cut may take this back. The beginning, which it leaves, leads to the same text again.
+        # A power cut may undo this write. The run's record survives, and generates the same text again.
         await self._database.write(update, durable=False)
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """List the runs of all tenants that a former process left in progress, in the order in which they began."""
+        """List the runs of all tenants that an earlier process left in progress, in the order in which they began."""
         rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
     async def resumed(self, records: Iterable[RunRecord]) -> None:
-        """Store the epochs and counts of runs that this process resumes."""
+        """Store the epochs and the fruitless counts of runs that this process resumes."""
         counts = [(record.epoch, record.fruitless, record.id) for record in records]
 
         def update(connection: sqlite3.Connection) -> None:
@@ -268,7 +290,7 @@ class RunStore:
     async def close_unfinished(self) -> int:
         """Mark answers in progress that no process will finish as incomplete, and return how many there were.
 
-        These are deleted answers, and answers of older versions, which kept no runs.
+        They are deleted answers, and answers of older versions, which stored no runs.
         """
 
         def update(connection: sqlite3.Connection) -> int:
@@ -308,20 +330,23 @@ def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None
     conversation = about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
         raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
-    # A deleted message can be restored, so the database itself would let another one follow it.
+    # A deleted message is only hidden, so the foreign key does not prevent another message from following it.
     if first.parent_id is not None:
         _check_shown(connection, tenant, first.parent_id)
 
 
 def _check_shown(connection: sqlite3.Connection, tenant: str, message_id: str) -> None:
-    """Check that a message is there and not deleted. Raises NotFoundError."""
+    """Check that a message exists and is not deleted. Raises NotFoundError."""
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
     if not list(connection.execute(sql, (message_id, tenant)).fetchall()):
         raise no_message(message_id)
 
 
 def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:
-    """In one statement: between two rows of several, this thread and the event loop would wait for each other."""
+    """Insert the pieces in a single statement.
+
+    With several, this thread and the event loop would wait for each other between two rows.
+    """
     ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta]]]()
     for each in progress:
         pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas))

@@ -1,26 +1,25 @@
-"""Which stored messages hold the token ids with which a prompt begins."""
+"""Look-up of stored messages by the token ids with which a prompt begins."""
 
 from app.storage.database import Database
 from app.token_history import ID_BYTES
 
 INDEXED_BYTES = 256
-"""Of a message's tokens, by the index `message_start`: 64 ids."""
+"""Bytes of a message's token ids that the index `message_start` covers: 64 ids."""
 
 
 class TokenIndex:
-    """Reads only."""
+    """Messages by their token ids, over all conversations. Reads only."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def starting_like(self, packed: bytes, tenant: str) -> list[tuple[str, bytes]]:
-        """The messages that start a prompt with the same first ids, of all conversations of the tenant: each one's id
-        and tokens.
+        """Find the tenant's messages that start a prompt with the same first ids as `packed`.
 
-        Those that begin like it for a while and then part within the first 64 tokens are not among them. Another
-        tenant's KV has other keys.
+        Returns message ids and packed token ids. A message that diverges from `packed` within the first 64 ids is not
+        found, even if it shares the ids before. Other tenants do not matter, since their KV has other keys.
         """
-        # A message may be shorter than what is indexed of it, and what follows it is of another one.
+        # A message may be shorter than the indexed length. The ids after it then belong to the next message.
         beginnings = [packed[:end] for end in range(ID_BYTES, min(len(packed), INDEXED_BYTES) + 1, ID_BYTES)]
         rows = await self._database.read(
             f"SELECT id, token_ids FROM message WHERE starts_prompt AND substr(token_ids, 1, {INDEXED_BYTES}) IN "
@@ -31,7 +30,7 @@ class TokenIndex:
         return [(row["id"], row["token_ids"]) for row in rows]
 
     async def followers(self, message_id: str) -> list[tuple[str, bytes]]:
-        """The messages that go on from this one's tokens: each one's id and tokens."""
+        """Return the messages whose tokens continue this message's: their ids and packed token ids."""
         rows = await self._database.read(
             "SELECT id, token_ids FROM message WHERE parent_id = ? AND NOT starts_prompt", (message_id,)
         )

@@ -1,4 +1,4 @@
-"""Branches: which messages stand beside each other, which path is shown, and copies of one."""
+"""Branches of conversations: the siblings of messages, the path that is shown, and forks."""
 
 import sqlite3
 import time
@@ -16,7 +16,7 @@ from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError
 
 PREVIEW_LENGTH = 120
-"""Of a message in the outline, in characters."""
+"""Characters of a message's text in the outline."""
 
 SIBLINGS_QUERY = """
     WITH RECURSIVE path(id, parent_id) AS (
@@ -41,7 +41,7 @@ NEWEST_LEAF_QUERY = """
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A message with no more of what it says than its beginning."""
+    """A message with only the beginning of its text."""
 
     id: str
     parent_id: str | None
@@ -51,19 +51,19 @@ class Outline:
     created_at: float
 
     def to_json(self) -> dict[str, Any]:
-        """What clients see."""
+        """Convert to the form that clients receive."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 class TreeStore:
-    """Of a tenant. Every method is one transaction or one read."""
+    """The message trees of a tenant. Every method is one transaction or one read."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def outline(self, conversation_id: str) -> list[Outline]:
-        """Return the outline of all messages of a conversation, the oldest first."""
+        """Return the outline of all messages of a conversation, oldest first."""
         return await self._database.read_as(
             lambda row: Outline(**dict(row)),
             "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
@@ -73,7 +73,10 @@ class TreeStore:
         )
 
     async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
-        """The ids of the messages that follow each parent of the path to `leaf_id`, those that came first first."""
+        """Return the ids of the children of each parent on the path to `leaf_id`, oldest first.
+
+        The parent None has the conversation's roots.
+        """
         found: defaultdict[str | None, list[str]] = defaultdict(list)
         rows = await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
         for row in rows:
@@ -92,11 +95,11 @@ class TreeStore:
         return await self._database.write(update)
 
     async def fork(self, conversation_id: str, message_id: str) -> Conversation:
-        """A new conversation with copies of the messages up to one of them, which keep their exact token ids.
+        """Copy the path up to a message into a new conversation. The copies keep their exact token ids.
 
         Raises:
-            NotFoundError: there is no such message in this conversation.
-            ConflictError: it is still being generated.
+            NotFoundError: the message is not in this conversation.
+            ConflictError: the message is still being generated.
             LimitReachedError: the tenant has as many conversations as it may.
         """
 
@@ -119,13 +122,19 @@ class TreeStore:
 
 
 def newest_leaf(connection: sqlite3.Connection, conversation_id: str, above: str | None) -> str | None:
-    """The newest message below `above` (None: of the conversation) that nothing follows; `above` if there is none."""
+    """Find the newest leaf below `above`, or in the whole conversation if `above` is None.
+
+    Returns `above` if no message is below it.
+    """
     rows = list(connection.execute(NEWEST_LEAF_QUERY, (conversation_id, above)).fetchall())
     return rows[0]["id"] if rows else above
 
 
 def move_head(connection: sqlite3.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
-    """A person's act: it raises the version, but does not make the conversation newer."""
+    """Move the head, inside the transaction of the caller.
+
+    A user's action, so the version is raised. The conversation does not become more recent.
+    """
     moved = replace(conversation, head_id=head_id, version=conversation.version + 1)
     connection.execute(
         "UPDATE conversation SET head_id = ?, version = ? WHERE id = ?", (head_id, moved.version, moved.id)
@@ -141,7 +150,7 @@ def _path_within(connection: sqlite3.Connection, tenant: str, conversation_id: s
 
 
 def _copies(path: list[Message], conversation_id: str) -> list[Message]:
-    """The run of an answer stays the original's: a run has one answer."""
+    """Copy the messages of a path, without the runs of answers: a run has only one answer."""
     copies: list[Message] = []
     for message in path:
         above = copies[-1].id if copies else None

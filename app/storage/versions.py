@@ -1,8 +1,8 @@
-"""Versions of conversations: how a tab notices that another one was there first.
+"""Versions of conversations, by which a tab notices that another client changed the conversation first.
 
-What a person does raises the version, once: a change of its fields, a question, another answer, a deletion, an undo,
-another branch. What the server adds by itself does not: the text and the end of an answer, a title by the model, a
-draft. So a person who has seen the newest act of a person is never refused.
+Each action of a user raises the version by one: a change of a field, a question, another answer, a deletion, a restore,
+another branch. Additions by the server do not: the text and the end of an answer, a title by the model, a draft. A
+client that has seen the user's latest action is therefore never refused.
 """
 
 import sqlite3
@@ -12,11 +12,14 @@ from app.storage.rows import conversation_of, no_conversation
 from engine.errors import ClientError
 
 Versions = frozenset[int] | None
-"""Those that a client would change; None: whichever there is."""
+"""Versions that a client agrees to change. None for any version."""
 
 
 class VersionMismatchError(ClientError):
-    """412: somebody changed the conversation since the client saw it. `current`: its version now."""
+    """412: the conversation has changed since the client read it.
+
+    current: the conversation's version now.
+    """
 
     status = 412
     code = "version_mismatch"
@@ -32,7 +35,10 @@ class VersionMismatchError(ClientError):
 def about_to_change(
     connection: sqlite3.Connection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
-    """The tenant's conversation that a transaction will change. Raises NotFoundError, VersionMismatchError."""
+    """Return the tenant's conversation, which the caller's transaction will change.
+
+    Raises NotFoundError, VersionMismatchError.
+    """
     sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
     rows = list(connection.execute(sql, (conversation_id, tenant)).fetchall())
     if not rows:

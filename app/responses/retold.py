@@ -28,7 +28,7 @@ class Retold:
 
 
 def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
-    """Return pairs of a number of tokens and the text that the last of these tokens completed.
+    """Return the deltas, each as the number of tokens so far and the text that the last of them completed.
 
     If the tokens do not yield the stored text under this tokenizer, the reasoning and the text are one delta each.
     """

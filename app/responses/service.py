@@ -47,7 +47,7 @@ class Place:
 class StoredResponse:
     """A response as it is now.
 
-    run: set while the run is live and for some time after; None later.
+    run: set while the run is live and for some time after; None afterwards.
     """
 
     record: ResponseRecord
@@ -82,8 +82,7 @@ class Responses:
         Raises:
             NotFoundError: the model or the conversation does not exist.
             InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
-                the
-                request. Nothing is stored.
+                the request. Nothing is stored.
             ConflictError: the message to follow is still being generated.
             NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
@@ -205,8 +204,8 @@ class Responses:
     ) -> tuple[Prompt, Remember | None]:
         """Build the prompt, and the callback that remembers the answer to it.
 
-        The callback is None if the prompt follows stored messages. Only a conversation without any may be sent again as
-        a whole, by a client that stores its own history.
+        The callback is None if the prompt follows stored messages. Otherwise the client may send the whole conversation
+        again, and the remembered answer lets its KV be reused.
         """
         new, tools = turns_of(asked), fields.offer.messages
         system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions

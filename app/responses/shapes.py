@@ -18,12 +18,12 @@ RESTARTED = {"code": "server_error", "message": "The server stopped before the a
 
 
 def output_text(text: str) -> dict[str, Any]:
-    """Build the content part of an answer's text. An answer has only one."""
+    """Build the content part of an answer's text, which is the only one."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def reasoning_text(text: str) -> dict[str, Any]:
-    """Build the content part of an answer's reasoning. An answer has only one."""
+    """Build the content part of an answer's reasoning, which is the only one."""
     return {"type": "reasoning_text", "text": text}
 
 
@@ -153,7 +153,7 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
 def response_status(answer: Message) -> ResponseStatus:
     """Return the status of an answer's response.
 
-    An answer that a server restart cut off has failed, since no limit of its own ended it.
+    An answer cut off by a server restart counts as failed, since none of its own limits ended it.
     """
     match answer.status:
         case "complete":
@@ -188,7 +188,7 @@ def _error(answer: Message) -> dict[str, Any]:
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:
-    """Convert the usage of a stored message. `kv` tells which tiers the cached tokens came from."""
+    """Convert the usage of a stored message. `kv` names the tiers that the cached tokens came from."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},

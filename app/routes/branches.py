@@ -42,7 +42,7 @@ async def fork(request: Request) -> Response:
 
 
 async def delete_message(request: Request) -> Response:
-    """Hide a message and everything below it. Both can be restored for ten minutes."""
+    """Hide a message and everything below it. The branch can be restored for ten minutes."""
     return versioned(
         await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request))
     )

@@ -41,7 +41,7 @@ async def create_conversation(request: Request) -> Response:
 
 
 async def get_conversation(request: Request) -> Response:
-    """Return a conversation with the messages on its current path, each with the ids of its alternatives."""
+    """Return a conversation with the messages on its current path, each with the ids of its siblings."""
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
@@ -50,7 +50,7 @@ async def get_conversation(request: Request) -> Response:
 
 
 async def change_conversation(request: Request) -> Response:
-    """Change a conversation's title, system prompt, default parameters or marks."""
+    """Change a conversation's title, system prompt or default parameters, or pin or archive it."""
     fields = await read_body(request, ConversationFields)
     return versioned(
         await services_of(request).store.conversations.change(
@@ -73,7 +73,7 @@ async def restore_conversation(request: Request) -> Response:
 
 
 async def post_message(request: Request) -> Response:
-    """Post a message. Starts a run and streams its events."""
+    """Post a message, and stream the events of the run that answers it."""
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, NewMessage)
@@ -81,7 +81,7 @@ async def post_message(request: Request) -> Response:
 
 
 async def retry_message(request: Request) -> Response:
-    """Generate another answer to a question, alongside the existing ones. Streams the run's events."""
+    """Generate another answer to a question, alongside the existing ones, and stream the run's events."""
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, RetryFields)
@@ -91,7 +91,7 @@ async def retry_message(request: Request) -> Response:
 
 
 async def continue_message(request: Request) -> Response:
-    """Continue an answer that was cut off, in the same message. Streams the run's events."""
+    """Continue an answer that was cut off, in the same message, and stream the run's events."""
     services = services_of(request)
     run = await services.continuation.go_on(request.path_params["id"], expected_versions(request))
     return _followed(services, run)

@@ -22,7 +22,7 @@ async def follow_live(request: Request) -> Response:
 
 
 async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
-    """Yield frames for as long as the client's key has the scope `admin`: the key can be revoked during the stream."""
+    """Yield frames as long as the client's key has the scope `admin`: the key may be revoked during the stream."""
     after = services.live.cursor(request.headers.get("last-event-id", ""))
     async with aclosing(services.live.follow(after)) as frames:
         async for frame in frames:

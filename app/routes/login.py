@@ -18,7 +18,7 @@ from app.services import server_services
 
 
 async def who(request: Request) -> Response:
-    """Return the login of this client, and whether the server requires keys."""
+    """Return the client's login, and whether the server requires keys."""
     demands_keys = server_services(request).ring.demands_keys
     principal: Principal | None = request.state.principal
     return JSONResponse({"demands_keys": demands_keys, "principal": _shown(principal)})

@@ -17,13 +17,13 @@ async def get_places(request: Request) -> Response:
 
 
 async def warm_conversation(request: Request) -> Response:
-    """Prefetch a conversation's KV as far as CPU memory, because a user opened the conversation or types in it."""
+    """Prefetch a conversation's KV into CPU memory. Call when a user opens the conversation or types in it."""
     warming = await services_of(request).chat_prefixes.warm(request.path_params["id"])
     return JSONResponse({"warming": warming}, 202)
 
 
 async def leave_conversation(request: Request) -> Response:
-    """Cancel the prefetch of a conversation that the user has left."""
+    """Cancel the prefetch of a conversation. Call when the user leaves it."""
     await services_of(request).chat_prefixes.leave(request.path_params["id"])
     return Response(status_code=204)
 

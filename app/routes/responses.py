@@ -31,7 +31,7 @@ async def create_response(request: Request) -> Response:
 
 
 async def get_response(request: Request) -> Response:
-    """Return a response in its current state, or stream its events, optionally those after `starting_after`."""
+    """Return a response as it is now, or stream its events, optionally only those after `starting_after`."""
     refuse_include(request.query_params)
     services = services_of(request)
     response = await services.responses.get(request.path_params["id"])

@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize, with vLLM's fields."""
+"""POST /tokenize and /detokenize, compatible with vLLM."""
 
 import asyncio
 

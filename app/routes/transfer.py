@@ -40,7 +40,7 @@ async def export_conversation(request: Request) -> Response:
 
 
 async def export_all(request: Request) -> Response:
-    """Export all conversations as one JSON file, or with `parts` as parts that are small enough to import."""
+    """Export all conversations as one JSON file or, with `parts`, a part that is small enough to import."""
     in_parts, cursor = flag(request, "parts"), request.query_params.get("cursor", "")
     if cursor and not in_parts:
         raise InvalidRequestError("cursor needs parts=true", param="cursor")
@@ -50,7 +50,7 @@ async def export_all(request: Request) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Import an exported file, without the conversations that are here already. Imports nothing if one is invalid."""
+    """Import an exported file, skipping conversations that exist already. If one is invalid, none is imported."""
     store, duplicates = services_of(request).store, flag(request, "duplicates")
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     given = await asyncio.to_thread(read_file, body)

@@ -37,7 +37,7 @@ class Conversation(Answer):
     """A tree of messages.
 
     head_id: the leaf of the path that is shown.
-    version: number of the user's changes to the conversation.
+    version: counter that each of the user's changes raises.
     """
 
     id: str
@@ -83,7 +83,7 @@ class TierBytes(Answer):
 
 
 class ReuseEnd(Answer):
-    """Why the first block that could have been reused was not.
+    """The reason why the first block that could have been reused was not.
 
     gone_from: tiers that held the block before.
     """
@@ -285,7 +285,7 @@ class Divergence(Answer):
 
 
 class ReuseReport(Answer):
-    """Why no more of a run's prompt was reused.
+    """An explanation of why no more of a run's prompt was reused.
 
     reused_until: index of the first prompt token that had to be computed.
     gone_from: tiers that held the next block before.
@@ -391,7 +391,10 @@ class Places(Answer):
 
 
 class Warming(Answer):
-    """Whether KV of the conversation is being prefetched."""
+    """The result of a request to prefetch a conversation's KV.
+
+    warming: whether any KV is being prefetched.
+    """
 
     warming: bool
 
@@ -505,7 +508,7 @@ class TierSample(Answer):
     """Current figures of one tier. A tier that is off has only its state.
 
     capacity_bytes: 0 for no limit.
-    hit_rate: over the last minute; null if no block was looked up.
+    hit_rate: over the last minute; null if nothing was looked up.
     tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for Redis.
     """
 

@@ -1,7 +1,6 @@
-"""Input items of OpenAI's Responses and Conversations APIs.
+"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, function calls and their results.
 
-Messages come in the short form or in the form in which an answer has them. Other items are reasoning, calls and
-results.
+A message comes in the short form or in the form that an answer has.
 """
 
 from collections.abc import Mapping, Sequence

@@ -78,7 +78,7 @@ def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dic
 
 
 def number(query: QueryParams, name: str) -> int | None:
-    """Parse a non-negative integer parameter. None if it is missing. Raises InvalidRequestError."""
+    """Parse a non-negative integer parameter. Returns None if it is missing. Raises InvalidRequestError."""
     given = query.get(name)
     if given is None:
         return None

@@ -88,7 +88,7 @@ class MessageTurn(RequestModel):
 
 
 class ThinkingConfig(RequestModel):
-    """Whether the model thinks before the answer, and whether its reasoning is returned.
+    """Settings for reasoning: whether the model thinks before it answers, and whether the reasoning is returned.
 
     A budget has no effect: `max_tokens` covers reasoning and answer together.
     """
@@ -184,7 +184,7 @@ class CountTokensRequest(RequestModel):
 
     @property
     def thoughts(self) -> ToldThoughts:
-        """How reasoning is returned: not at all unless the client asks the model to think."""
+        """Treatment of reasoning in the answer. None is returned unless the client asks the model to think."""
         if self.thinking is None or self.thinking.type == "disabled":
             return "none"
         return "omitted" if self.thinking.display == "omitted" else "told"

@@ -13,7 +13,7 @@ from engine.errors import InvalidRequestError
 
 
 def _stop_at_first_fault(schema: Any) -> None:
-    """Set `fail_fast` on every list in `schema`, which is pydantic's core schema or a part of one."""
+    """Set `fail_fast` on every list in `schema`, a core schema of pydantic or a part of one."""
     if isinstance(schema, dict):
         if schema.get("type") == "list":
             schema["fail_fast"] = True
@@ -28,7 +28,8 @@ class RequestModel(BaseModel):
     """A JSON object whose fields are all known. Types are strict: "1" is not a number and true is not an integer.
 
     ignored: fields that clients send and that have no effect.
-    neutral: unsupported fields, each with the values that request nothing and are therefore accepted. Null always is.
+    neutral: unsupported fields, each with the values that are accepted because they request nothing. Null is always
+        accepted.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -71,7 +72,8 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     """Parse `body` as `model`. An empty body counts as {}.
 
     Raises:
-        InvalidRequestError: the body is no JSON object, too deeply nested or too large, or a field is wrong (`param`).
+        InvalidRequestError: the body is not a JSON object, is nested too deep or has too many values, or a field is
+            wrong. `param` is the path of the field.
     """
     return parse_object(model, _json_object(body))
 
@@ -112,7 +114,7 @@ def supported_items(
     """Return `value`, a list of objects at `path`, with the ignored fields of each object removed.
 
     An object is read as `model`, or as the model that `others` has for the object's `type`. Values of any other shape
-    stay for pydantic to refuse. Raises as `supported_fields`.
+    are left for pydantic to reject. Raises as `supported_fields`.
     """
     if not isinstance(value, list):
         return value

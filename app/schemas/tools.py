@@ -81,7 +81,7 @@ class CallOfTool(RequestModel):
 
 
 def arguments_of(text: str, param: str) -> str:
-    """Validate the arguments of a call, where "" counts as {}.
+    """Validate and return the arguments of a call. An empty string counts as {}.
 
     Raises:
         InvalidRequestError: the arguments are not a JSON object.

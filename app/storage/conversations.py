@@ -16,7 +16,7 @@ from app.storage.versions import Versions, about_to_change
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
 MARKS = {"pinned", "archived", "metadata"}
-"""Fields whose change does not count as use of the conversation, so that `updated_at` stays."""
+"""Fields whose change does not count as using the conversation: `updated_at` stays the same."""
 
 Place = tuple[bool, float, str]
 """Position in the list: pinned, updated_at, id. The list is in descending order."""
@@ -113,8 +113,9 @@ class ConversationStore:
         return conversation_of(rows[0])
 
     async def export_id(self, conversation_id: str) -> str:
-        """Return a conversation's id in exports: the id under which it was imported, or else its own. Raises
-        NotFoundError.
+        """Return a conversation's id in exports: the one that it was imported under, or else its own.
+
+        Raises NotFoundError.
         """
         rows = await self._database.read(
             "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ? AND tenant = ?",
@@ -162,10 +163,10 @@ class ConversationStore:
         return await self._database.write(update)
 
     async def name_by_model(self, conversation_id: str, title: str) -> bool:
-        """Set a title that the model wrote, and return whether it was set.
+        """Set a title written by the model, and return whether it was set.
 
-        Only a title taken from the first message is replaced, in a conversation that is not deleted. The version stays,
-        since no user acted.
+        Replaces only a title taken from the first message, in a conversation that is not deleted. The version stays the
+        same, since no user acted.
         """
 
         def update(connection: sqlite3.Connection) -> bool:

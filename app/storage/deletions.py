@@ -59,7 +59,7 @@ class DeletionStore:
         await self._database.write(update)
 
     async def show_conversation(self, conversation_id: str) -> Conversation:
-        """Restore a conversation. One that was not deleted stays as it is.
+        """Restore a conversation. Does nothing if the conversation is not deleted.
 
         Raises:
             NotFoundError: the conversation never existed, is being removed or has been removed.

@@ -13,7 +13,7 @@ PLACE = "tenant = ? AND coalesce(conversation_id, '') = coalesce(?, '')"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft.
+    """The saved text of a draft.
 
     updated_at: Unix seconds; None while there is no draft.
     """
@@ -22,7 +22,7 @@ class Draft:
     updated_at: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Convert to the form that clients receive."""
+        """Return the JSON object that clients receive."""
         return {"text": self.text, "updated_at": self.updated_at}
 
 

@@ -21,7 +21,7 @@ HEADS_QUERY = """
     LEFT JOIN next_prefix ON depth = 0 AND message_id = path.id
     ORDER BY path.conversation_id, depth DESC
 """
-"""Takes conversation ids and a tenant. Messages above one that starts a prompt are not part of the prompt."""
+"""Parameters: conversation ids and a tenant. Messages above one that starts a prompt are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Head:
 
 
 class HeadStore:
-    """The heads of a tenant's conversations. Reads only."""
+    """The heads of a tenant's conversations. Read-only."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database

@@ -64,10 +64,10 @@ class ItemStore:
         return await self._database.write(insert)
 
     async def remove(self, conversation_id: str, message_id: str) -> list[TokenNode]:
-        """Remove one message and attach its children to its parent. Prompts below it will be rendered again.
+        """Remove one message and attach its children to its parent.
 
-        Returns the tokens that the conversation had. Raises as `add`, and NotFoundError if the message is not on the
-        shown path.
+        The messages below are rendered again for the next prompt. Returns the tokens that the conversation had. Raises
+        as `add`, and NotFoundError if the message is not on the shown path.
         """
 
         def remove(connection: sqlite3.Connection) -> list[Row]:
@@ -115,7 +115,7 @@ def _move_head(connection: sqlite3.Connection, conversation_id: str, message_id:
 def _disown(connection: sqlite3.Connection, message_id: str) -> None:
     """Clear the token ids of all messages below `message_id`.
 
-    They were rendered from a prompt with this message in it, so they are useless and would reveal its content.
+    The ids come from prompts that contained this message, so they cannot be reused and would reveal its text.
     """
     connection.execute(
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "

@@ -30,9 +30,9 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class KeyCounts:
-    """Numbers of keys in a database file.
+    """The number of keys in a database file.
 
-    made: keys created since the file exists.
+    made: keys ever created, including revoked ones.
     valid: keys that are not revoked.
     """
 
@@ -108,7 +108,7 @@ class KeyStore:
         await self._database.write(update, durable=False)
 
     async def log_in(self, digest: bytes, login: Login) -> None:
-        """Store a login. Expired logins are removed, and so are the oldest of its key beyond MOST_LOGINS."""
+        """Store a login. Removes expired logins, and the oldest ones of the same key beyond MOST_LOGINS."""
 
         def insert(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
@@ -139,9 +139,9 @@ class KeyStore:
 
 
 def count_keys(database: Path) -> KeyCounts:
-    """Count the keys in a database file, which is left unchanged.
+    """Count the keys in a database file without changing the file.
 
-    A file that does not exist, or is older than keys, has none.
+    A file that does not exist, or predates keys, counts as having none.
     """
     if not database.exists():
         return KeyCounts(0, 0)

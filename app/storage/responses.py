@@ -86,9 +86,10 @@ class ResponseStore:
         return dict(pairs)
 
     async def delete(self, response_id: str) -> list[TokenNode]:
-        """Remove a response, and the end of its path that no message follows and no conversation shows.
+        """Remove a response, and the messages at the end of its path that nothing else needs.
 
-        Returns the tokens of the path if any message was removed. Raises NotFoundError.
+        A message is needed if it is a response, has a message below it, or is the head of a conversation. Returns the
+        tokens of the path if any message was removed. Raises NotFoundError.
         """
         message_id = message_id_of(response_id)
 

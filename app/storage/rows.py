@@ -73,8 +73,7 @@ def add_conversation(
 ) -> None:
     """Insert a conversation without checking limits, inside the transaction of the caller.
 
-    origin: the conversation's id in the file that it was imported from; None if it was not, or is a deliberate
-        duplicate.
+    origin: the conversation's id in the file that it was imported from. None for others and for deliberate duplicates.
     hidden: whether the conversation starts out hidden, as an import does until it is complete.
     """
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}

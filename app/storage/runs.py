@@ -206,7 +206,7 @@ class RunStore:
     ) -> Conversation:
         """Let a new run continue an answer that was cut off.
 
-        answer: the answer in its state after the reopening.
+        answer: the answer as it is once reopened.
 
         Raises:
             NotFoundError: the conversation or the answer has been deleted.
@@ -270,7 +270,7 @@ class RunStore:
             )
             connection.execute("DELETE FROM run WHERE message_id = ?", (answer.id,))
 
-        # A power cut may undo this write. The run's record survives, and generates the same text again.
+        # A power cut may undo this write. The run's record then survives, and leads to the same text again.
         await self._database.write(update, durable=False)
 
     async def unfinished(self) -> list[UnfinishedRun]:
@@ -345,7 +345,7 @@ def _check_shown(connection: sqlite3.Connection, tenant: str, message_id: str) -
 def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:
     """Insert the pieces in a single statement.
 
-    With several, this thread and the event loop would wait for each other between two rows.
+    With one statement per row, this thread and the event loop would wait for each other between rows.
     """
     ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta]]]()
     for each in progress:

@@ -8,7 +8,7 @@ INDEXED_BYTES = 256
 
 
 class TokenIndex:
-    """Messages by their token ids, over all conversations. Reads only."""
+    """Messages by token ids, across all conversations. Read-only."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -17,7 +17,7 @@ class TokenIndex:
         """Find the tenant's messages that start a prompt with the same first ids as `packed`.
 
         Returns message ids and packed token ids. A message that diverges from `packed` within the first 64 ids is not
-        found, even if it shares the ids before. Other tenants do not matter, since their KV has other keys.
+        found, even if some ids match. Other tenants' messages are left out, since their KV has other keys.
         """
         # A message may be shorter than the indexed length. The ids after it then belong to the next message.
         beginnings = [packed[:end] for end in range(ID_BYTES, min(len(packed), INDEXED_BYTES) + 1, ID_BYTES)]
@@ -30,7 +30,7 @@ class TokenIndex:
         return [(row["id"], row["token_ids"]) for row in rows]
 
     async def followers(self, message_id: str) -> list[tuple[str, bytes]]:
-        """Return the messages whose tokens continue this message's: their ids and packed token ids."""
+        """Return the children whose tokens continue those of the message: their ids and packed token ids."""
         rows = await self._database.read(
             "SELECT id, token_ids FROM message WHERE parent_id = ? AND NOT starts_prompt", (message_id,)
         )

@@ -51,7 +51,7 @@ class Outline:
     created_at: float
 
     def to_json(self) -> dict[str, Any]:
-        """Convert to the form that clients receive."""
+        """Return the JSON object that clients receive."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -75,7 +75,7 @@ class TreeStore:
     async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
         """Return the ids of the children of each parent on the path to `leaf_id`, oldest first.
 
-        The parent None has the conversation's roots.
+        The key None holds the roots of the conversation.
         """
         found: defaultdict[str | None, list[str]] = defaultdict(list)
         rows = await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
@@ -133,7 +133,7 @@ def newest_leaf(connection: sqlite3.Connection, conversation_id: str, above: str
 def move_head(connection: sqlite3.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
     """Move the head, inside the transaction of the caller.
 
-    A user's action, so the version is raised. The conversation does not become more recent.
+    Moving the head is a user's action, so the version is raised. The conversation keeps its place in the list.
     """
     moved = replace(conversation, head_id=head_id, version=conversation.version + 1)
     connection.execute(

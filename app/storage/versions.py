@@ -1,4 +1,4 @@
-"""Versions of conversations, by which a tab notices that another client changed the conversation first.
+"""Versions of conversations, with which a client notices that another one changed the conversation first.
 
 Each action of a user raises the version by one: a change of a field, a question, another answer, a deletion, a restore,
 another branch. Additions by the server do not: the text and the end of an answer, a title by the model, a draft. A
@@ -12,7 +12,7 @@ from app.storage.rows import conversation_of, no_conversation
 from engine.errors import ClientError
 
 Versions = frozenset[int] | None
-"""Versions that a client agrees to change. None for any version."""
+"""Versions that a client accepts as the base of its change. None accepts any version."""
 
 
 class VersionMismatchError(ClientError):
@@ -35,7 +35,7 @@ class VersionMismatchError(ClientError):
 def about_to_change(
     connection: sqlite3.Connection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
-    """Return the tenant's conversation, which the caller's transaction will change.
+    """Return the tenant's conversation to a transaction that will change it.
 
     Raises NotFoundError, VersionMismatchError.
     """

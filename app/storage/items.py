@@ -47,6 +47,7 @@ class ItemStore:
         Raises:
             NotFoundError: the conversation does not exist.
             ConflictError: the head is still being generated.
+            LimitReachedError: the tenant's limit on messages of a conversation or stored bytes is reached.
         """
 
         def insert(connection: sqlite3.Connection) -> list[Message]:

@@ -160,7 +160,8 @@ class RunStore:
             NotFoundError: the conversation, or the message to follow, has been deleted.
             ConflictError: the head has moved although the question was to follow it, or the message id is taken.
             VersionMismatchError: another client has changed the conversation.
-            LimitReachedError: the tenant has as many conversations as it may, and the turn creates one.
+            LimitReachedError: the tenant's limit on conversations, messages of a conversation or stored bytes is
+                reached.
         """
 
         def insert(connection: sqlite3.Connection) -> Row:

@@ -100,7 +100,7 @@ class TreeStore:
         Raises:
             NotFoundError: the message is not in this conversation.
             ConflictError: the message is still being generated.
-            LimitReachedError: the tenant has as many conversations as it may.
+            LimitReachedError: the tenant's limit on conversations, their messages or stored bytes is reached.
         """
 
         def copy(connection: sqlite3.Connection) -> Conversation:

@@ -1,4 +1,4 @@
-"""What the routes need of an engine. `engine.async_llm.AsyncLLMEngine` is one."""
+"""Interface of the engine that the routes depend on, implemented by `engine.async_llm.AsyncLLMEngine`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -16,38 +16,38 @@ from models.tool_format import ToolFormat
 
 
 class TextTokenizer(Protocol):
-    """Text to token ids."""
+    """Tokenizer of text."""
 
     @property
     def vocab_size(self) -> int:
-        """How many ids have a token."""
+        """Number of ids that have a token."""
 
     @property
     def drops_first_space(self) -> bool:
-        """Whether a space that begins a stretch of text between control tokens is none of it."""
+        """Whether a leading space is dropped from text that follows a control token."""
 
     @property
     def longest_text(self) -> int:
-        """The characters beyond which `encode` raises TextTooLongError, whatever a text says."""
+        """Number of characters above which `encode` raises TextTooLongError for any text."""
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """Return the ids of `text`. With `special`, the text of a control token becomes that token.
+        """Return the ids of `text`. With `special`, the name of a control token becomes that token.
 
-        Raises TextTooLongError for a text of far more tokens than the window has.
+        Raises TextTooLongError for a text of far more tokens than the context window has.
         """
 
     def describe(self, ids: Sequence[int]) -> str:
-        """The text of `ids` for a person: control tokens by their names, parts of characters as U+FFFD."""
+        """Render `ids` as text for people: control tokens by name, incomplete characters as U+FFFD."""
 
     def token_bytes(self, id_: int) -> bytes:
-        """What this token adds to a text: b"" for control tokens."""
+        """Return the UTF-8 bytes that a token adds to the text: b"" for control tokens."""
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a raw prompt, with what the model wants around a text. Raises TextTooLongError."""
+        """Return the ids of a raw prompt, with the tokens that the model expects around it. Raises TextTooLongError."""
 
 
 class PromptFormat(Protocol):
-    """Messages to token ids. All raise ModelError if the template refuses the messages."""
+    """Chat template: messages to token ids. All methods raise ModelError if the template refuses the messages."""
 
     @property
     def thinking(self) -> Thinking | None:
@@ -58,8 +58,10 @@ class PromptFormat(Protocol):
         """How the model calls tools."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
-        """The whole prompt, up to where the answer begins. thinking: a mode that the model knows; None leaves it to
-        the model."""
+        """Return the ids of the whole prompt, up to the start of the answer.
+
+        thinking: a mode that the model supports; None leaves it to the model.
+        """
 
     def extend(
         self,
@@ -69,83 +71,88 @@ class PromptFormat(Protocol):
         num_new: int = 1,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
-        """What follows `prior_ids`, which end with an answer, when the last `num_new` messages are said after it."""
+        """Return the ids that follow `prior_ids`, which end with an answer, to add the last `num_new` of `messages`."""
 
     def next_prefix(self, messages: Sequence[Message]) -> list[int]:
-        """What the prompt of the next question begins with, whatever it will be."""
+        """Return the ids with which the next prompt begins, whatever its question will be."""
 
 
 class GenerationStream(Protocol):
-    """News of one request; outputs that nobody has read merge."""
+    """Outputs of one request. Unread outputs are merged."""
 
     @property
     def request_id(self) -> str:
-        """What `abort` takes."""
+        """Id to pass to `abort`."""
 
     @property
     def params(self) -> SamplingParams:
-        """Resolved: seed and max_tokens are set."""
+        """Resolved parameters: seed and max_tokens are set."""
 
     @property
     def text_before(self) -> str:
-        """What the tokens say that the answer began with; empty unless it was given some."""
+        """Text of the answer's tokens that the request came with; empty if there were none."""
 
     @property
     def reasoning_before(self) -> str:
-        """The same of what was thought."""
+        """Reasoning in the answer's tokens that the request came with; empty if there was none."""
 
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
-        """Ends after the output with a finish_reason."""
+        """Iterate over the outputs. The output with a finish_reason is the last."""
 
     def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer unread output, and from then on each output as it comes, to `hear`, which says whether it takes it.
+        """Offer unread output, and from then on each new output, to `hear`, which returns whether it takes the output.
 
-        Nothing is offered while a reader has something to read. `hear` must not block. If it raises, this stream ends
-        with an error, and no other.
+        Nothing is offered while a reader has unread output. `hear` must not block. If it raises, only this stream ends
+        with an error.
         """
 
 
 class PrefixTiers(Protocol):
-    """What lies in the tiers of prompts that are not asked yet."""
+    """Cached KV of prompts that have not been sent yet, in all tiers."""
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
-        """A prompt that begins with these tokens may be asked soon: bring what only Redis has of it as far as host
-        memory, if there is room for it. Returns whether anything is brought. name: for `leave`; the next one of the
-        same name takes its place."""
+        """Add the prefetch hint `name`: a prompt that begins with these tokens may come soon.
+
+        Prefetches the blocks that only Redis has into host memory, if there is room. A second hint of the same name
+        replaces the first. Returns whether any block is prefetched.
+        """
 
     def leave(self, name: str) -> None:
-        """It will not be asked."""
+        """Cancel the prefetch hint `name`."""
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
-        """The lowest place that a prompt which goes on from each has to turn to; None: nothing is kept of its end."""
+        """Return, for each prefix, the lowest place that a prompt continuing it must read from.
+
+        None means that the KV of the prefix's end is in no tier.
+        """
 
 
 class Backend(Protocol):
-    """A running engine; all calls from the event loop's thread."""
+    """A running engine. Call all methods from the event loop's thread."""
 
     @property
     def model_name(self) -> str:
-        """What clients call the model."""
+        """Name by which clients request the model."""
 
     @property
     def kv_fingerprint(self) -> str:
-        """Names the model and whatever else may change a bit of what it computes."""
+        """Identity of the model and of everything else that may change a bit of the computed KV."""
 
     @property
     def max_model_len(self) -> int:
-        """Tokens of prompt and answer together."""
+        """Maximum number of tokens of a prompt and its answer together."""
 
     @property
     def config(self) -> EngineConfig:
-        """What it was built from."""
+        """Configuration that the engine was built from."""
 
     @property
     def prefixes(self) -> PrefixTiers:
-        """Of prompts that are not asked yet."""
+        """Prefetch and look-up of prompts that have not been sent yet."""
 
     @property
     def redis_note(self) -> str:
-        """Why Redis is off, in a sentence; empty when it is on."""
+        """One sentence on why Redis is off; empty when it is on."""
 
     @property
     def tokenizer(self) -> TextTokenizer:
@@ -157,12 +164,12 @@ class Backend(Protocol):
 
     @property
     def sampling_defaults(self) -> Mapping[str, float]:
-        """What the model's makers sample with: some of temperature, top_p and top_k."""
+        """Sampling recommended by the model's makers: some of temperature, top_p and top_k."""
 
     async def prepare(
         self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
     ) -> None:
-        """Do in other threads what takes long of `generate` with these parameters, which should follow at once.
+        """Do the expensive checks of `generate` in other threads. Call `generate` with the same parameters right after.
 
         Raises InvalidRequestError, OverloadedError.
         """
@@ -179,48 +186,59 @@ class Backend(Protocol):
         keep_kv: bool = True,
         on_place: Callable[[], None] | None = None,
     ) -> GenerationStream:
-        """Queue a request, or raise an EbbError before any work.
+        """Queue a request. Raises an EbbError before any work is done for a request that is refused.
 
-        tenant: whose KV it uses and leaves. produced: the beginning of the answer, if there is one; the stream tells
-        what follows. keep_kv: False leaves the KV of all tiers as it is.
-        on_place: called when the request gets its place in the batch; neither blocks nor raises.
+        tenant: owner of the KV that the request reads and writes.
+        produced: the beginning of the answer, if it exists already; the stream yields only what follows it.
+        keep_kv: False leaves the KV in all tiers as it is.
+        on_place: called when the request gets its place in the batch; must neither block nor raise.
         """
 
     def fork(self, request_id: str, choice: int) -> GenerationStream:
-        """Queue one more answer, number `choice`, to the prompt of a request that `generate` has just returned, which
-        is number 0; before anything is awaited. Raises OverloadedError."""
+        """Queue answer number `choice` to the prompt of a request that `generate` has just returned.
+
+        Call before anything is awaited. The answer of `generate` is number 0. Raises OverloadedError.
+        """
 
     def abort(self, request_id: str) -> None:
-        """End a request; its stream gets a last output with "abort"."""
+        """End a request. The stream gets a last output with the finish_reason "abort"."""
 
     def tenant_salt(self, tenant: str) -> bytes:
-        """32 secret bytes, of this tenant alone; others after it was deleted."""
+        """Return the tenant's 32 secret bytes. Deleting the tenant replaces them."""
 
     def requests_of(self, tenant: str) -> list[str]:
-        """The ids of a tenant's requests that have not ended."""
+        """Return the ids of a tenant's requests that have not ended."""
 
     async def delete_tenant(self, tenant: str) -> None:
-        """End its requests; nobody finds in any tier what it left. Raises EngineError if that would not last."""
+        """End the tenant's requests and make its KV unreachable in every tier.
+
+        Raises EngineError if the deletion cannot be made durable.
+        """
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
-        """Forget the KV that only these trails of a tenant have, in all tiers; in Redis only if it can be reached
-        now."""
+        """Erase the blocks that only these trails of a tenant use from all tiers.
+
+        Redis is skipped if it cannot be reached now.
+        """
 
     def stats(self) -> EngineStats:
-        """A snapshot; cheap."""
+        """Return a snapshot of the statistics. Cheap."""
 
     @property
     def is_broken(self) -> bool:
-        """Whether the engine has failed for good; nothing is served any more."""
+        """Whether the engine has failed for good and serves no more requests."""
 
     @property
     def gave_up(self) -> asyncio.Event:
-        """Set when the engine fails for good. Its streams have ended with "abort" by then: the process should hand its
-        runs over as at SIGTERM, and exit with a status other than 0."""
+        """Event that is set when the engine has failed for good.
+
+        By then the streams have ended with "abort". The process should hand its runs over as at SIGTERM, and exit
+        with a status other than 0.
+        """
 
     @property
     def why_gave_up(self) -> str:
-        """The reason, in a sentence; empty while `gave_up` is not set."""
+        """Reason of the failure, in a sentence; empty while `gave_up` is not set."""
 
     async def start(self) -> None:
         """Begin to serve."""

@@ -1,9 +1,9 @@
-"""The life of the engine as clients see it: the port answers at once, the engine comes later and goes earlier.
+"""The engine's lifecycle as clients see it: the port accepts requests before the engine starts and after it stops.
 
 starting --ready()--> ok --stop()--> stopping
     \\--fail()--> failed
 
-While it is "ok", clients see "recovering" or "degraded" if the workers of the engine or the database are away.
+While the state is "ok", clients see "recovering" or "degraded" if the engine's workers or the database are unavailable.
 """
 
 import asyncio
@@ -17,18 +17,20 @@ from engine.errors import NotReadyError
 
 State = Literal["starting", "ok", "stopping", "failed"]
 Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
-"""`State`, and two in which the engine exists: its ranks start again, or nothing can be stored."""
+"""`State`, and two statuses in which the engine exists: its ranks are restarting, or nothing can be stored."""
 
 RETRY_AFTER_SECONDS = 2
 
 
 @dataclass(slots=True)
 class EngineHost:
-    """Holds the engine once there is one. `progress` is one sentence about the step of the start, or its failure.
+    """Holder of the engine, before, while and after it runs.
 
-    prompt_identity: names the tokenizer and template; stored token ids are used under the same one only.
-    holds_threads: an engine is being made or runs; its threads keep the process alive. ready_at: Unix seconds.
-    storage: the health of the database, which the process shares with the engine.
+    holds_threads: an engine is being made or runs, and its threads keep the process alive.
+    progress: one sentence about the current step of the startup, or about its failure.
+    prompt_identity: identity of the tokenizer and template. Stored token ids are used only under the same one.
+    ready_at: Unix seconds; 0 until the engine is ready.
+    storage: the health of the database.
     """
 
     state: State = "starting"
@@ -42,15 +44,15 @@ class EngineHost:
 
     @property
     def fingerprint(self) -> str:
-        """What OpenAI calls system_fingerprint: the same as long as the model is."""
+        """Fingerprint for OpenAI's `system_fingerprint`: the same for as long as the tokenizer and template are."""
         return f"fp_{self.prompt_identity[:12]}"
 
     def report(self, sentence: str) -> None:
-        """The start has come to this step. May be called from any thread."""
+        """Report the current step of the startup. May be called from any thread."""
         self.progress = sentence
 
     def ready(self, engine: Backend, prompt_identity: str) -> None:
-        """From now on requests are served, unless the server began to stop meanwhile."""
+        """Serve requests with `engine` from now on, unless the server has begun to stop."""
         self.engine = engine
         self.prompt_identity = prompt_identity
         self.ready_at = int(time.time())
@@ -59,13 +61,13 @@ class EngineHost:
             self._is_ready.set()
 
     async def until_ready(self) -> Backend:
-        """The engine, as soon as it serves."""
+        """Wait for the engine to serve, and return it."""
         await self._is_ready.wait()
         assert self.engine is not None
         return self.engine
 
     def fail(self, sentence: str) -> None:
-        """There will be no engine."""
+        """Record that the startup failed. There will be no engine."""
         self.state = "failed"
         self.progress = sentence
         self.holds_threads = False
@@ -79,7 +81,7 @@ class EngineHost:
 
     @property
     def status(self) -> Status:
-        """State of the server as clients see it, with the worst first."""
+        """State of the server as clients see it. The worst applicable status wins."""
         if self.gave_up:
             return "failed"
         if self.state != "ok":
@@ -90,18 +92,18 @@ class EngineHost:
 
     @property
     def is_computing(self) -> bool:
-        """Whether answers are computed now."""
+        """Whether answers are being computed."""
         return self.engine is not None and self.engine.stats().running > 0
 
     @property
     def lost_workers(self) -> str | None:
-        """Why the processes that compute the model are being started again; None if they are not."""
+        """Reason why the processes that compute the model are restarting; None if they are not."""
         workers = self.engine.stats().workers if self.engine is not None else None
         return workers.last_loss if workers is not None and workers.state == "starting" else None
 
     @property
     def failed(self) -> bool:
-        """Whether the start has failed."""
+        """Whether the startup has failed."""
         return self.state == "failed"
 
     @property
@@ -110,7 +112,7 @@ class EngineHost:
         return self.engine is not None and self.engine.is_broken
 
     def require(self) -> Backend:
-        """The engine, or NotReadyError with the reason."""
+        """Return the engine. Raises NotReadyError with the reason if it does not serve."""
         if self.state == "ok" and self.engine is not None:
             return self.engine
         match self.state:

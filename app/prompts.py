@@ -1,4 +1,4 @@
-"""Text to token ids, and a request to the engine, with errors that name the client's own field."""
+"""Tokenization of prompts and submission of requests, with errors that name the client's own field."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,26 +17,25 @@ from models.thinking import ThinkingMode
 T = TypeVar("T")
 
 LONG_TEXT = 1 << 13
-"""Characters from which tokenising takes more than a few milliseconds, so that it leaves the event loop."""
+"""Characters from which tokenizing takes more than a few milliseconds and is moved off the event loop."""
 
 MESSAGE_CHARACTERS = 64
-"""Characters of text that cost as much as rendering a message."""
+"""Number of characters that take as long to tokenize as a message takes to render."""
 
 
 def size_of(messages: Sequence[Message]) -> int:
-    """Return the characters of text that cost as much as these messages."""
+    """Return the cost of rendering and tokenizing `messages`, in characters of text."""
     return sum(len(message.text) + MESSAGE_CHARACTERS for message in messages)
 
 
 async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
-    """Return `encode()`, which tokenises `num_characters` among other things.
+    """Return `encode()`, which tokenizes `num_characters` among other work.
 
-    Long texts are encoded in a thread, by turns of their tenants. A text that cannot fit costs no more than one that
-    does.
+    Long texts are encoded in a thread, and tenants take turns. A text that cannot fit costs no more than one that does.
 
     Raises:
-        InvalidRequestError: the text is far beyond the window, or the template refuses the messages.
-        OverloadedError: too many long texts of this tenant wait.
+        InvalidRequestError: the text far exceeds the context window, or the template refuses the messages.
+        OverloadedError: too many long texts of this tenant are waiting.
     """
     try:
         if num_characters > engine.tokenizer.longest_text:
@@ -58,7 +57,7 @@ async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num
 async def chat_ids(
     gate: TenantGate, engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
 ) -> list[int]:
-    """Return the ids of a conversation, up to where its next answer begins. Raises as `to_ids` does."""
+    """Return the ids of a conversation, up to the start of its next answer. Raises as `to_ids` does."""
     return await to_ids(
         gate,
         engine,
@@ -79,9 +78,10 @@ async def generate(
     rename: Callable[[str], str],
     answers: int = 1,
 ) -> GenerationStream:
-    """Queue a request of a tenant. Raises what the engine or the tenant's limits refuse it with.
+    """Queue a tenant's request. Raises the refusal of the engine or of the tenant's limits.
 
-    rename: turns the engine's name of a field into the client's. answers: see `TenantGate.generate`.
+    rename: maps the engine's name of a field to the client's.
+    answers: see `TenantGate.generate`.
     """
     try:
         gate.check(engine, num_tokens=len(prompt_ids), answers=answers)

@@ -1,10 +1,10 @@
-"""Runs: one generation each, from its first event to its stored end, whoever listens.
+"""Runs: one generation each, from its first event to its stored end, whether or not a client is connected.
 
-A run is not a connection. What the engine says is appended to the run's log in the step that brought it; the store gets
-what is new of all runs every SAVE_SECONDS, and the end of one before its closing event is announced (so what a client
-was told is on disk). An end that the database refuses is announced as an error, kept in memory, and stored later
-(`app.unstored_ends`). A run that the server's stop interrupts stays unfinished in the store: `app.resumption` goes on
-with it after the next start. Runs that have ended stay for those who come late, up to a bound.
+Output of the engine is appended to the run's log in the step that produced it. Every SAVE_SECONDS the new output of all
+runs is stored. The end of a run is stored before its closing event is announced, so that clients see no end that is not
+on disk. An end that the database refuses is announced as an error, kept in memory, and stored later
+(`app.unstored_ends`). A run that a stop of the server interrupts stays unfinished in the store, and `app.resumption`
+resumes it after the next start. Ended runs stay in memory for late followers, up to a bound.
 """
 
 import asyncio
@@ -45,11 +45,13 @@ logger = logging.getLogger(__name__)
 class Run:
     """One generation and its answer.
 
-    answer: in progress until `ended` is set, then final, unless the server's stop interrupted it. The store has the
-    same, except for an end that it refused.
-    abort: None while no engine works on the run.
-    saved_ids, saved_deltas: how much of the log is stored.
-    failure: why there is no answer, or none on disk; None for a cancelled run. Set at the end, like `reuse`.
+    answer: in progress until `ended` is set, then final, unless a stop of the server interrupted it. The store has
+        the same, except for an end that it refused.
+    token_ids: ids generated so far.
+    abort: aborts the request; None while no engine works on the run.
+    saved_ids, saved_deltas: number of ids and of log deltas that are stored.
+    reuse: reuse of cached KV; set at the end.
+    failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
     remember: called with the answer before its end is announced.
     is_kept: False for a run that has no row in the store.
     """
@@ -71,7 +73,7 @@ class Run:
 
     @property
     def answer_so_far(self) -> Message:
-        """The answer with the text that has come until now."""
+        """The answer with the text generated so far."""
         return (
             self.answer
             if self.ended.is_set()
@@ -79,16 +81,16 @@ class Run:
         )
 
     def hear(self, output: RequestOutput) -> None:
-        """What the engine says goes into the log."""
+        """Append the engine's output to the log."""
         self.token_ids.extend(output.token_ids)
         if output.reasoning:
-            # Where text came with it, that took at least one token more.
+            # Text in the same output took at least one more token.
             self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)
         if output.text:
             self.log.append(output.text, len(self.token_ids))
 
     def unsaved(self) -> RunProgress:
-        """What the store does not have of it."""
+        """Return the progress that the store does not have yet."""
         return RunProgress(
             self.id, self.saved_ids, pack_ids(self.token_ids[self.saved_ids :]), self.log.deltas_from(self.saved_deltas)
         )
@@ -105,7 +107,11 @@ class RunRegistry:
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
     ) -> None:
-        """keep_*: how long, and how many, runs stay that have ended. save_seconds: between two savings of progress."""
+        """Make an empty registry.
+
+        keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
+        save_seconds: interval at which progress is stored.
+        """
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
@@ -119,24 +125,24 @@ class RunRegistry:
 
     @property
     def unstored(self) -> int:
-        """Number of answers that have ended, and whose end the database has refused so far."""
+        """Number of answers that have ended, but whose end the database has refused so far."""
         return len(self._unstored)
 
     async def settle(self) -> None:
-        """Store the ends that the database refused, before anything follows them. Raises what it refuses them with."""
+        """Store the ends that the database refused, before any turn follows them. Raises the database's error."""
         await self._unstored.store_all()
 
     async def leave(self) -> None:
-        """Try once more to store what the database refused, and leave the rest to the next process."""
+        """Try once more to store the refused ends. Ends that are refused again are left to the next process."""
         await self._unstored.stop()
 
     @property
     def live(self) -> int:
-        """How many runs the engine works on."""
+        """Number of runs that the engine works on."""
         return len(self._tasks)
 
     def add(self, run: Run) -> None:
-        """A run that nobody works on yet. Its answer is stored already."""
+        """Register a run that no engine works on yet. The answer must be stored already."""
         self._runs[run.id] = run
 
     def drive(self, run: Run, stream: GenerationStream, abort: Callable[[], None]) -> None:
@@ -150,7 +156,7 @@ class RunRegistry:
             except FOR_THE_PROCESS:
                 raise
             except BaseException:
-                # The engine calls this: a defect here ends this run alone.
+                # The engine calls this function: a defect here must end only this run.
                 logger.exception("%s: the engine's output could not be kept", run.id)
                 if not last.done():
                     last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
@@ -167,12 +173,12 @@ class RunRegistry:
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
     def get(self, run_id: str | None, tenant: str) -> Run | None:
-        """The tenant's run, if it is live or ended not long ago."""
+        """Return the tenant's run, or None if it is neither live nor kept since it ended."""
         run = self._runs.get(run_id) if run_id is not None else None
         return run if run is not None and run.tenant == tenant else None
 
     async def cancel(self, run: Run) -> Message:
-        """Stop generating, keep what there is; returns the final answer. Does nothing to a run that has ended."""
+        """Stop generating, keep the text so far, and return the final answer. A run that has ended is left alone."""
         if run.abort is None and not run.ended.is_set():
             await self.close(run, "cancelled", "abort")
         self.stop(run)
@@ -180,24 +186,24 @@ class RunRegistry:
         return run.answer
 
     def stop(self, run: Run) -> None:
-        """Begin to cancel a run that an engine works on, for who cannot wait."""
+        """Begin to cancel a run that an engine works on, without waiting for its end."""
         if run.abort is not None and not run.ended.is_set():
             run.cancelled = True
             run.abort()
 
     def forget(self, run: Run) -> None:
-        """Drop a run, and an end of it that is not stored."""
+        """Drop a run, along with an end of it that is not stored."""
         self._runs.pop(run.id, None)
         self._unstored.drop(run.answer)
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:
-        """Cancel what is live in a tenant's conversation."""
+        """Cancel the live runs in a tenant's conversation."""
         for run in self._of(tenant):
             if run.answer.conversation_id == conversation_id:
                 await self.cancel(run)
 
     async def forget_all_of(self, tenant: str) -> None:
-        """Cancel what is live of a tenant; nobody may come late to any of it."""
+        """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""
         for run in self._of(tenant):
             await self.cancel(run)
             self.forget(run)
@@ -205,7 +211,7 @@ class RunRegistry:
     async def close(
         self, run: Run, status: MessageStatus, finish_reason: str | None, error: EbbError | None = None
     ) -> None:
-        """End a run that no engine works on, with the text that it has. error: why it ends."""
+        """End a run that no engine works on, with the text it has. `error` is the reason, if it fails."""
         end = MessageEnd(
             run.log.text,
             status,
@@ -219,13 +225,12 @@ class RunRegistry:
         self._has_ended(run)
 
     def forget_prefixes(self, tenant: str) -> None:
-        """Of what other prompts of a tenant had in common with those of its runs that have ended: it may be of a
-        deleted one."""
+        """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""
         for run in self._of(tenant):
             run.reuse = None
 
     async def join(self) -> None:
-        """Wait until no engine works on a run, and what came of them is stored. The engine ends them, not this."""
+        """Wait until the engine works on no run and every end is stored. Does not itself end any run."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         if self._saver is not None:
@@ -254,7 +259,7 @@ class RunRegistry:
             self._has_ended(run)
 
     async def _hand_over(self, run: Run) -> None:
-        """The server stops: whoever starts next goes on with it."""
+        """Store the progress of a run for the server's next process, which resumes it."""
         await self._save([run])
         run.log.interrupt()
 
@@ -281,7 +286,7 @@ class RunRegistry:
             run.answer = replace(run.answer, status="failed", error=error_end)
 
     def _now_stored(self, answer: Message) -> None:
-        """Announce an end that the database refused before."""
+        """Announce an end that the database refused at first."""
         run = self._runs.get(answer.run_id or "")
         if run is None or run.answer.id != answer.id:
             return
@@ -332,14 +337,14 @@ def _closing_event(run: Run) -> tuple[str, dict[str, Any]]:
 
 
 def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:
-    """The last event of a run that ended as `answer`."""
+    """Return the last event of a run that ended with `answer`."""
     if answer.status == "failed":
         return "error", {"error": answer.error, "message": answer.to_json()}
     return "done", {"message": answer.to_json()}
 
 
 def ended_run(answer: Message, tenant: str, opening: dict[str, Any] | None = None) -> Run:
-    """A run that ended long ago, made again from its answer: everything in one delta."""
+    """Rebuild a run that ended long ago from its stored answer. The text is one delta."""
     assert answer.run_id is not None
     num_tokens = len(answer.tokens.ids) // ID_BYTES
     log = RunLog(answer.run_id, answer, opening or {"message": answer.to_json()})

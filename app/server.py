@@ -1,4 +1,4 @@
-"""Wiring: the application from its services, and `ebb serve` from the settings."""
+"""Wiring of the ASGI application from its services, and of `ebb serve` from the settings."""
 
 import asyncio
 import logging
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from app.tracing import Tracing
 
 DRAIN_SECONDS = 5.0
-"""Seconds that answers have to end after a signal. Containers are killed five seconds later."""
+"""Seconds that running answers have to end after a signal. Containers are killed five seconds later."""
 
 HAND_OVER_SECONDS = 20.0
-"""Seconds after which a process whose engine failed ends, whatever still waits."""
+"""Seconds after which a process whose engine failed exits, even if something still waits."""
 
 CLOSE_SECONDS = 2
 
@@ -77,11 +77,13 @@ def make_app(
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
 ) -> Starlette:
-    """The ASGI application. It opens and closes nothing: `services` belong to the caller.
+    """Build the ASGI application. The caller opens and closes `services`.
 
-    bound_host: the address that the server listens on. public_url: where people open it, "" without a proxy. Requests
-    for other names are refused, unless keys are always demanded.
-    cors_origins: whose pages may use it beside its own. log_messages: bodies of requests go to the log.
+    bound_host: the address that the server listens on.
+    public_url: the URL at which people open the server, "" without a proxy. Requests for other host names are refused,
+        unless a key is always required.
+    cors_origins: origins of other sites whose pages may call the API.
+    log_messages: log the bodies of requests.
     begin_trace: called with every request; None without tracing.
     """
 
@@ -118,8 +120,9 @@ def make_app(
 
 
 SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread that computes in Python lets another one run: the event loop, or the one that begins the
-model's next step. Python's 5 ms would be a tenth of a step, several times a step while an import is read."""
+"""Seconds after which a thread that runs Python gives up the GIL to the event loop, or to the thread that begins the
+model's next step. Python's default of 5 ms is a tenth of a step, lost several times a step while an import is parsed.
+"""
 
 
 def run_server(
@@ -129,12 +132,12 @@ def run_server(
     *,
     drain_seconds: float = DRAIN_SECONDS,
 ) -> int:
-    """Serve on `listener` until a signal to stop; returns the exit status for `app.supervisor`.
+    """Serve on `listener` until a stop signal arrives, and return the exit status for `app.supervisor`.
 
-    To be called from the main thread of a process that holds the lock of the state directory.
+    Call from the main thread of a process that holds the lock of the state directory.
 
-    build: makes the engine; None makes the one that `settings` describe. drain_seconds: time that answers have to end
-    after the signal.
+    build: makes the engine; None makes the engine that `settings` describe.
+    drain_seconds: time that running answers have to end after the signal.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     if complete_restore(settings.database):
@@ -156,13 +159,13 @@ def run_server(
             logger.exception("the server broke: a defect, please report it")
             _exit_now(RESTART if host.ready_at else 1)
         if host.holds_threads or host.gave_up:
-            # A model that loads, or a step that hangs, cannot be interrupted. What must last is closed by now.
+            # A model that is loading, or a step that hangs, cannot be interrupted. Everything durable is closed by now.
             _exit_now(status)
     return status
 
 
 def _exit_now(status: int) -> NoReturn:
-    """End the process, whatever its threads are doing."""
+    """End the process without waiting for its threads."""
     logging.shutdown()
     os._exit(status)
 
@@ -229,13 +232,13 @@ async def _serve(
 
 
 def http_protocol(connections: Connections, tls: TlsContext | None = None) -> type[asyncio.Protocol]:
-    """Make the factory of protocols that uvicorn calls with each new connection."""
+    """Make the protocol factory that uvicorn calls for each new connection."""
     factory = (
         partial(HttpProtocol, connections=connections)
         if tls is None
         else partial(TlsDoor, connections=connections, tls=tls)
     )
-    # uvicorn calls what it is given, and names its type a class.
+    # uvicorn accepts any callable here, although it types the argument as a class.
     return cast("type[asyncio.Protocol]", factory)
 
 
@@ -251,12 +254,12 @@ def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
 
 
 class DrainingServer(uvicorn.Server):
-    """A server whose answers continue for `drain_seconds` after the first signal, while new ones are refused.
+    """A server that, after the first signal, finishes running answers for `drain_seconds` and refuses new ones.
 
         signal -> generation routes answer 503 -> running answers end, or are handed over to the next process -> the
         tiers are flushed -> connections close -> exit 0
 
-    Only the first signal counts: the supervising process forwards each that it gets, and kills at the second.
+    Only the first signal counts. The supervising process forwards every signal, and kills this process at the second.
     """
 
     def __init__(self, config: uvicorn.Config, services: Services, drain_seconds: float) -> None:
@@ -269,23 +272,23 @@ class DrainingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle all signals to stop until the process ends. One that a parent ignores (nohup) stays ignored."""
+        """Handle all stop signals until the process ends. A signal that the parent ignores (nohup) stays ignored."""
         for each in (signal.SIGTERM, signal.SIGINT, *not_ignored(signal.SIGHUP, signal.SIGQUIT)):
             signal.signal(each, self.handle_exit)
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Begin to drain. uvicorn's own handler would close the streams first, and raise the signal again later."""
+        """Begin to drain. uvicorn's own handler would close the streams first and raise the signal again later."""
         if self._signalled:
             return
         self._signalled = True
-        # In no context: a signal comes in the middle of something, and the log would say that it came from there.
+        # An empty context: the log would otherwise attribute the line to the request that the signal interrupted.
         self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name, context=Context())
 
     async def restart_without_engine(self) -> None:
-        """Hand the answers over, and end the process, as soon as the engine has failed for good.
+        """Hand the runs over to the next process, and end this one, once the engine has failed for good.
 
-        A thread of a hung step may never end, and nothing that waits for it either: the process does not depend on it.
+        The thread of a hung step may never end. A timer ends the process even if the hand-over waits for that thread.
         """
         host = self._services.host
         engine = await host.until_ready()
@@ -298,12 +301,12 @@ class DrainingServer(uvicorn.Server):
             self._draining = asyncio.create_task(self._drain(0.0), name="hand-over")
 
     def close_now(self) -> None:
-        """End without draining: there is no engine."""
+        """Stop without draining, for a server that has no engine."""
         self._services.live.stop()
         self.should_exit = True
 
     async def drained(self) -> None:
-        """Wait for a drain that has begun."""
+        """Wait for the drain to complete, if one has begun."""
         if self._draining is not None:
             await self._draining
 
@@ -317,7 +320,7 @@ class DrainingServer(uvicorn.Server):
             await self._services.host.stop(seconds)
             await self._services.runs.join()
         finally:
-            # What never ends by itself would hold up the exit.
+            # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
             self.should_exit = True
 

@@ -1,4 +1,4 @@
-"""What the routes work with: made once at the start, found through the request."""
+"""Services that the routes work with: opened once at startup, reached through the request."""
 
 import asyncio
 import logging
@@ -47,10 +47,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """For one tenant: what is in `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions` is its
-    own.
+    """Services of the whole process, and the parts of them that are bound to one tenant.
 
-    `store` is owned here; the engine is not. titles: None if the first message's words are all that is wanted.
+    Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
+    binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
+
+    titles: None where chats are titled with words of the first message.
     """
 
     host: EngineHost
@@ -87,11 +89,16 @@ class Services:
         response_days: int = 0,
         tenant_weights: Mapping[str, float] | None = None,
     ) -> "Services":
-        """Open the conversations, for clients without a key.
+        """Open the database and make the services for clients without a key.
 
-        Runs that a former process left unfinished can be followed from then on. demand: whether others must show a key.
-        response_days: age at which stored responses expire; 0 for never. tenant_weights: shares of the room for
-        remembered answers. Raises UnusableDatabaseError.
+        Runs that the previous process left unfinished can be followed as soon as this returns.
+
+        demand: which clients must present a key.
+        response_days: age at which stored responses expire; 0 keeps them forever.
+        tenant_weights: each tenant's share of the memory for remembered answers.
+
+        Raises:
+            UnusableDatabaseError: the database cannot be opened or read.
         """
         store = await Store.open(database_path)
         try:
@@ -111,7 +118,7 @@ class Services:
                 "`ebb restore` puts a backup in their place"
             ) from error
         except BaseException:
-            # Its threads would keep the process alive.
+            # The store's threads would keep the process alive.
             await store.close()
             raise
 
@@ -134,7 +141,7 @@ class Services:
         try:
             await store.imports.discard_former()
         except OutageError as error:
-            # Those conversations stay hidden until the next start.
+            # Conversations of the interrupted import stay hidden until the next start.
             logger.error("what an interrupted import left is not removed: %s", error)
         ring = KeyRing(store.keys, store.limits, demand)
         await ring.read()
@@ -180,7 +187,10 @@ class Services:
         )
 
     def of(self, tenant: str) -> "Services":
-        """The same for another tenant. What runs beside requests is begun and closed where it was opened."""
+        """Bind the services to `tenant`.
+
+        Background tasks are shared: they are started and stopped on the instance that `open` returned.
+        """
         if tenant == self.store.tenant:
             return self
         store, gate = self.store.of(tenant), self.gates.of(tenant)
@@ -196,7 +206,7 @@ class Services:
         )
 
     def begin(self) -> None:
-        """Start what is done whether or not somebody asks for anything."""
+        """Start the background tasks, which run regardless of requests."""
         self.deletions.begin()
         self.store.upkeep.begin()
         self.loop_lag.begin()
@@ -204,7 +214,7 @@ class Services:
         self.use_keeper.begin()
 
     async def close(self) -> None:
-        """Wait for the runs, which the engine has ended by then, and close the conversations."""
+        """Wait for the runs to end and close the database. The engine must have been stopped before."""
         await self.resumption.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
@@ -225,12 +235,12 @@ class Services:
 
 
 def services_of(request: Request) -> Services:
-    """The services for the tenant of who sent `request`; not on a route that is open."""
+    """Return the services of the tenant that sent `request`. Not for routes that need no authentication."""
     return server_services(request).of(tenant_of(request))
 
 
 def server_services(request: Request) -> Services:
-    """Those of the application that serves `request`, whoever sent it: for routes that touch nothing of a tenant's."""
+    """Return the process-wide services, for routes that touch no tenant's data."""
     services = request.app.state.services
     assert isinstance(services, Services)
     return services

@@ -1,4 +1,4 @@
-"""One request of any API from its prompt to its answer. Whoever leaves aborts what was asked for."""
+"""One request of any API, from its prompt to its answer. A client that disconnects aborts its request."""
 
 import asyncio
 import logging
@@ -28,26 +28,26 @@ logger = logging.getLogger(__name__)
 
 
 class AnswerShape(Protocol):
-    """How an API writes one answer: as frames of a stream, or as one body."""
+    """Serializer of one answer for an API, as frames of a stream or as one body."""
 
     def opening(self) -> bytes:
-        """What comes before the first text; may be empty."""
+        """Return the frames that precede the first text; may be empty."""
 
     def step(self, output: RequestOutput) -> bytes:
-        """What one step added to the thoughts and the text; may be empty."""
+        """Return the frames for the reasoning and the text that one step added; may be empty."""
 
     def ending(self, last: RequestOutput) -> bytes:
-        """All that follows the text of an answer. `last` has a reason and usage."""
+        """Return the frames that follow the text of an answer. `last` has a finish_reason and usage."""
 
     def failure(self, error: EbbError) -> bytes:
-        """The end of a stream that breaks off."""
+        """Return the frames that end a stream with an error."""
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
-        """The answer that is not streamed, all of it in one. It has a reason and usage."""
+        """Return the body of an answer that is not streamed. `answer` has a finish_reason and usage."""
 
 
 def check_model(engine: Backend, name: str) -> None:
-    """Raises NotFoundError if the client asks for a model that is not served."""
+    """Raise NotFoundError unless `name` is the model that is served."""
     if name != engine.model_name:
         raise NotFoundError(
             f"The model {name!r} does not exist; this server has {engine.model_name!r}",
@@ -66,12 +66,12 @@ async def answer(
     params: SamplingParams,
     remember: Remember | None = None,
 ) -> Response:
-    """Queue `prompt` and answer with a stream or with the whole text, as `fields` say.
+    """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
-    remember: told what was produced, before the client learns that the answer has ended, or when it left.
+    remember: called with the generated ids and text before the client sees the end of the answer, or when it has left.
 
-    Raises what the engine or the tenant's limits refuse the request with, and what `failure_of` says if there is no
-    whole answer.
+    Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
+    if the answer is incomplete.
     """
     request_id: str = request.state.request_id
     stream = await generate(
@@ -90,7 +90,7 @@ async def answer(
 
 
 class Said:
-    """What was said so far, as bytes: objects of each token would be ten times as large."""
+    """Ids and text received so far, packed: an object per token would take ten times the memory."""
 
     __slots__ = ("ids", "text")
 
@@ -99,7 +99,7 @@ class Said:
         self.text = StringIO()
 
     def add(self, output: RequestOutput) -> None:
-        """One more piece."""
+        """Append one output."""
         self.ids.extend(output.token_ids)
         self.text.write(output.text)
 
@@ -107,7 +107,7 @@ class Said:
 async def outputs_of(
     stream: GenerationStream, remember: Remember | None, said: Said
 ) -> AsyncGenerator[RequestOutput, None]:
-    """What is to be read of the stream. The last of it comes when the answer is remembered."""
+    """Yield the outputs of `stream`. The last one is held back until the answer is remembered."""
     last = None
     try:
         async for output in stream:
@@ -126,14 +126,14 @@ async def outputs_of(
 def _streamed(
     engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str, remember: Remember | None
 ) -> Response:
-    """Answer with one event per step."""
+    """Stream the answer with one event per step."""
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
         opened, at_rest, said = False, False, Said()
 
         def hear(output: RequestOutput) -> bool:
-            """Write it, if nothing before it is on its way, and nothing but a frame is to be made of it."""
+            """Write the frame of a step if all earlier frames are written. The last output is left to `frames`."""
             if output.finished or not at_rest or writer is None or not writer.ready:
                 return False
             said.add(output)
@@ -169,7 +169,7 @@ def _streamed(
 async def ending_in_words(
     frames: AsyncGenerator[bytes, None], failure: Callable[[EbbError], bytes]
 ) -> AsyncGenerator[bytes, None]:
-    """Pass `frames` on. A defect in making them ends the stream with the error event that `failure` writes."""
+    """Yield from `frames`. A defect in making them ends the stream with the error event that `failure` writes."""
     async with aclosing(frames):
         try:
             async for frame in frames:
@@ -186,8 +186,10 @@ async def collected(
     outputs: Sequence[AsyncGenerator[RequestOutput, None]],
     request_id: str,
 ) -> list[RequestOutput]:
-    """The whole answers, of whose streams these are the outputs; all go when the client does. Raises what `failure_of`
-    says if one of them is none."""
+    """Read `outputs`, the outputs of `streams`, to their end and return the whole answers.
+
+    Aborts all streams if the client disconnects. Raises the error of `failure_of` if one of the answers failed.
+    """
     gone = asyncio.ensure_future(request.receive())
     reading = asyncio.gather(*map(_read_all, outputs))
     try:
@@ -205,13 +207,13 @@ async def collected(
 
 
 def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
-    """Those that have ended are not touched."""
+    """Abort the streams that have not ended."""
     for stream in streams:
         engine.abort(stream.request_id)
 
 
 async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
-    """All of the answer."""
+    """Join all outputs of an answer."""
     told = [output async for output in outputs]
     if told and told[-1].finished:
         return joined(told)

@@ -1,4 +1,4 @@
-"""One turn of a conversation: the question is stored, the answer becomes a run."""
+"""Turns of a conversation: store the question, start the answer as a run."""
 
 import asyncio
 import secrets
@@ -40,15 +40,16 @@ from models.pangu.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 CALM = {"temperature": 0.2, "top_p": 0.9}
-"""How a conversation samples unless it, or who made the model, says otherwise: at OpenAI's 1.0 a small model wanders
-off."""
+"""Default sampling of a conversation, where neither its settings nor the model's makers give any. At OpenAI's
+temperature of 1.0 a small model loses the thread.
+"""
 
 SEED_BITS = 53
-"""So that a drawn seed survives a browser, whose numbers are doubles."""
+"""Bits of a drawn seed, few enough to survive a browser, whose numbers are doubles."""
 
 
 class Turns:
-    """Ties the store, the runs and the engine together, for the tenant of the store."""
+    """Questions, retries and their answers, in the conversations of the store's tenant."""
 
     def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
@@ -58,20 +59,20 @@ class Turns:
         self._repeated = RepeatedRequests(store, runs)
 
     async def ask(self, conversation_id: str, fields: NewMessage, expected: Versions = None) -> Run:
-        """Store a question and start its answer; the same request again gives the same run.
+        """Store a question and start its answer. Repeating the request returns the same run.
 
         Raises:
             NotFoundError: the conversation or the parent does not exist.
-            InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored then.
-            ConflictError: the parent is still being generated, or the head moved meanwhile.
-            VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError, LimitReachedError: not now.
+            InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored.
+            ConflictError: the parent is still being generated, or the head moved while the request was processed.
+            VersionMismatchError: the conversation is not at the `expected` version.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
         before = await self._repeated.run_of_question(fields.id, conversation_id, fields.content)
         try:
             return before or await self._ask(conversation_id, fields, expected)
         except (ConflictError, VersionMismatchError):
-            # It may be with itself: twice the same at once.
+            # Two copies of the same request may arrive at once, and conflict with each other.
             if (run := await self._repeated.run_of_question(fields.id, conversation_id, fields.content)) is not None:
                 return run
             raise
@@ -116,8 +117,10 @@ class Turns:
         return await self.start(engine, turn, rename=_field_of)
 
     async def retry(self, message_id: str, fields: RetryFields, expected: Versions = None) -> Run:
-        """Start another answer to a question; the same request again gives the same run. `message_id`: the question, or
-        an answer to it. Raises as `ask`."""
+        """Start another answer to a question. Repeating the request returns the same run.
+
+        message_id: the question, or one of its answers. Raises as `ask` does.
+        """
         await self._runs.settle()
         message = await self._store.messages.get(message_id)
         before = await self._repeated.run_of_answer(fields.id, message)
@@ -152,7 +155,10 @@ class Turns:
         return await self.start(engine, turn, rename=_field_of)
 
     async def explain(self, run_id: str) -> dict[str, Any]:
-        """Why not more of its prompt was reused: see `app.reuse_report`. Raises NotFoundError, NotReadyError."""
+        """Report why no more of a run's prompt was reused: see `app.reuse_report`.
+
+        Raises NotFoundError, NotReadyError.
+        """
         engine = self._host.require()
         run = self._runs.get(run_id, self._store.tenant)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
@@ -160,43 +166,48 @@ class Turns:
         stored = next((message for message in messages if message.id == answer.id), None)
         if stored is None:
             raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
-        # What it followed when its run began may have been taken out of the conversation.
+        # The parent that the answer had when its run began may have been removed from the conversation.
         answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
 
     async def cancel(self, run_id: str) -> Message:
-        """Stop a run; returns its answer. Raises NotFoundError."""
+        """Cancel a run and return its answer. Raises NotFoundError."""
         run = self._runs.get(run_id, self._store.tenant)
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
     async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
-        """The ids with which `content` would be asked after `path`. Raises as `ask`."""
+        """Return the token ids of the prompt that would ask `content` after `path`. Raises as `ask` does."""
         prompts = self._prompts(self._host.require(), conversation)
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
 
     async def next_prefix_of(
         self, conversation: Conversation, path: Sequence[Message], tools: Sequence[ChatMessage] = ()
     ) -> list[int]:
-        """What the prompt of the next turn begins with, if it follows `path`. tools: as in `PromptMaker`. Raises as
-        `ask`."""
+        """Return the token ids with which the prompt of a turn after `path` begins, whatever its question will be.
+
+        tools: as in `PromptMaker`. Raises as `ask` does.
+        """
         prompts = replace(self._prompts(self._host.require(), conversation), tools=tools)
         return await prompts.next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
-        """The messages on the current path, unfinished answers with the text that has come until now."""
+        """Return the messages on the current path. Unfinished answers have the text generated so far."""
         return self.as_they_are(await self._store.messages.path(conversation.head_id))
 
     def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
-        """Stored messages, unfinished answers among them with the text that has come until now."""
+        """Replace stored messages that are still being generated by their text so far."""
         return [
             run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
             for message in messages
         ]
 
     async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
-        """Queue a turn and store it. `rename` turns the engine's name of a field into the client's. Raises as `ask`."""
+        """Queue a turn in the engine and store it.
+
+        rename: maps the engine's name of a field to the client's. Raises as `ask` does.
+        """
         run_id = new_id("run")
         stream = await generate(
             self._gate,
@@ -211,7 +222,7 @@ class Turns:
         def abort() -> None:
             engine.abort(stream.request_id)
 
-        # The engine has begun; it must not go on for a turn that could not be stored.
+        # The engine has begun: abort if the turn cannot be stored.
         try:
             answer = draft.answer(run_id, stream.params)
             conversation = draft.conversation
@@ -233,11 +244,15 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class TurnDraft:
-    """A turn that the engine has not accepted yet.
+    """A turn that the engine has not accepted yet. Fields that are not listed here are as in `Turn`.
 
-    question: the message before the answer. new: those that are not stored yet, of which it is the last. is_kept:
-    whether anything is stored. thinking, answer_id: chosen by the client. remember: as in `Run`. tool_use: the
-    answer's. The rest is as in `Turn`.
+    question: the message that is answered.
+    new: messages that are not stored yet. `question` is the last of them; empty if it is stored.
+    is_kept: False stores nothing.
+    thinking: the mode that the client chose; None leaves it to the model.
+    answer_id: the id that the client chose for the answer; None draws one.
+    remember: as in `Run`.
+    tool_use: tools offered to the model while it answers.
     """
 
     conversation: Conversation
@@ -258,7 +273,7 @@ class TurnDraft:
     tool_use: ToolUse | None = None
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
-        """The answer in progress; `params` is what the engine really uses."""
+        """Make the answer in progress. `params` are the parameters that the engine resolved."""
         return Message(
             id=self.answer_id or new_id("msg"),
             conversation_id=self.conversation.id,
@@ -274,7 +289,7 @@ class TurnDraft:
         )
 
     def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:
-        """What the store writes."""
+        """Make the record of this turn for the store."""
         assert answer.run_id is not None
         rendered_again = not self.new and self.prompt.tokens != self.question.tokens
         timeout = self.urgency.timeout
@@ -301,7 +316,7 @@ class TurnDraft:
 
 
 def sampling_of_chats(engine: Backend) -> Mapping[str, float]:
-    """What a conversation is sampled with where it leaves that open: some of temperature, top_p and top_k."""
+    """Return a conversation's default sampling: some of temperature, top_p and top_k."""
     return engine.sampling_defaults or CALM
 
 
@@ -310,12 +325,16 @@ def _params(engine: Backend, conversation: Conversation, params: ChatParams | No
 
 
 def with_seed(params: SamplingParams) -> SamplingParams:
-    """A turn can be told again: where the client left the seed to us, one is drawn and stored."""
+    """Draw a seed unless the client gave one. The seed is stored, so that a turn can be reproduced."""
     return params if params.seed is not None else replace(params, seed=secrets.randbits(SEED_BITS))
 
 
 def _thinking(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ThinkingMode | None:
-    """What is asked for in this turn must be possible; what the conversation keeps may be of another model."""
+    """Return the thinking mode of a turn.
+
+    A mode that the request names must exist. A mode stored with the conversation may belong to another model, and is
+    ignored if this model lacks it.
+    """
     if params is not None and params.thinking is not None:
         return required_mode(engine, params.thinking, param="params.thinking")
     thinking, kept = engine.chat_format.thinking, conversation.params.get("thinking")

@@ -1,4 +1,4 @@
-"""What a path demands of who asks. Whatever is not named here demands a key, be there a route or not."""
+"""Access level required per path. Unlisted paths require a key, even if they have no route."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from app.principal import Scope
 Access = Literal["open"] | Scope
 
 PROBES = frozenset({"/health", "/ready"})
-"""Paths that are answered from memory, whatever the database does."""
+"""Paths that are answered from memory, independently of the database."""
 
 OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/logout"})
 OPEN_BELOW = ("/assets/", "/c/")
@@ -16,13 +16,16 @@ ADMIN_BELOW = "/api/admin/"
 
 
 def access_of(path: str) -> Access:
-    """Open are the page and its files, the API's description, the probes, and the way in and out; the numbers
-    of the whole server and /api/admin are an administrator's."""
+    """Return the access level that `path` requires.
+
+    The page and its files, the API description, the probes, login and logout are open. Server-wide metrics and
+    /api/admin require an admin key.
+    """
     if path in OPEN or path.startswith(OPEN_BELOW) or _is_beside_page(path):
         return "open"
     return "admin" if path in ADMIN or path.startswith(ADMIN_BELOW) else "user"
 
 
 def _is_beside_page(path: str) -> bool:
-    """A file such as /favicon.svg: no route of the API has a dot in its one part."""
+    """Return whether `path` is a top-level file such as /favicon.svg. No single-segment route of the API has a dot."""
     return path.count("/") == 1 and "." in path

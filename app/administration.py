@@ -1,4 +1,4 @@
-"""What administrators do: keys, tenants, their limits."""
+"""Administrators' operations on keys, tenants and limits."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from app.tenant_limits import TenantLimits
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """Of all tenants. What it changes holds at once in this process."""
+    """Administration of all tenants. Changes take effect immediately in this process."""
 
     host: EngineHost
     store: Store
@@ -24,23 +24,23 @@ class Administration:
     runs: RunRegistry
 
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
-        """Its record, and the key itself, which is shown this once."""
+        """Create a key and return its record, with the key itself, which is stored nowhere."""
         made = await self.store.keys.create(name, tenant, scope)
         await self.ring.read()
         return made
 
     async def revoke_key(self, key_id: str) -> None:
-        """Raises NotFoundError."""
+        """Revoke a key. Raises NotFoundError."""
         await self.store.keys.revoke(key_id)
         await self.ring.read()
 
     async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
-        """In place of those that it had."""
+        """Replace a tenant's limits."""
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 
     async def tenants(self) -> list[dict[str, Any]]:
-        """Who has keys, chats or limits, and what each used."""
+        """List the tenants that have keys, chats or limits, with their usage."""
         keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
         stored = await self.store.conversations.count_by_tenant()
         sizes = await self.store.limits.stored_bytes()
@@ -61,10 +61,13 @@ class Administration:
         ]
 
     async def delete_tenant(self, tenant: str) -> dict[str, int]:
-        """Revoke its keys, end what is being generated for it, make its KV unfindable, remove its chats for good; its
-        limits stay. Returns how many there were.
+        """Revoke a tenant's keys, abort its requests, make its KV unreachable and delete its chats permanently.
 
-        Raises NotReadyError, and EngineError if the KV could not be given up: then its chats are still there.
+        The tenant's limits stay. Returns the number of keys and of conversations.
+
+        Raises:
+            NotReadyError: there is no engine that serves.
+            EngineError: the KV could not be made unreachable. The chats are not deleted.
         """
         engine = self.host.require()
         keys = await self.store.keys.revoke_all_of(tenant)

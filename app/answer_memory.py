@@ -1,10 +1,10 @@
-"""The sealed answers of clients that send whole conversations: the hot ones here, all of them in the store.
+"""Sealed answers of clients that send whole conversations: the hot ones in memory, all of them in the store.
 
-Writing comes behind, in batches: a server that is killed forgets the answers of its last moment, which costs computing
-them again. So does a store that fails.
+Answers are written in the background, in batches. A server that is killed forgets the answers of its last moment, and
+the server recomputes them. The same holds for a store that fails.
 
-Memory and store are divided among the tenants by weight: a tenant with many answers pushes out its own, and may use the
-room that others leave.
+Memory and store are divided among the tenants by weight. A tenant with many answers evicts its own, and may use space
+that other tenants leave free.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from cache_tiers.store import REDIS_TTL_SECONDS
 
 HOT_BYTES = 32 << 20
 MAX_BYTES = 256 << 20
-"""In the store: with 4 bytes per token, 64 million tokens."""
+"""Maximum size of the answers in the store: 64 million tokens at 4 bytes each."""
 
 MAX_AGE_SECONDS = REDIS_TTL_SECONDS
-"""Since it was last used. By then no tier has its KV any more."""
+"""Seconds after its last use at which an answer expires. By then its KV has left every tier."""
 
 USE_SECONDS = 3600.0
-"""Between two notes that it was used."""
+"""Minimum seconds between two updates of an answer's time of last use."""
 
 SAVE_SECONDS = 0.25
 TRIM_SECONDS = 60.0
@@ -36,7 +36,10 @@ logger = logging.getLogger(__name__)
 
 
 class AnswerMemory:
-    """Owner of what is hot and of what is not written yet. owners: names and weights of the tenants."""
+    """Owner of the hot answers and of those that are not written yet.
+
+    owners: names and weights of the tenants.
+    """
 
     def __init__(
         self,
@@ -47,10 +50,11 @@ class AnswerMemory:
         max_bytes: int = MAX_BYTES,
         save_seconds: float = SAVE_SECONDS,
     ) -> None:
-        """Begin with what is in the store.
+        """Make a memory over the answers in `store`.
 
-        hot_bytes: size of the answers held here, at most. max_bytes: the same in the store. save_seconds: time between
-        two writes.
+        hot_bytes: maximum size of the answers held in memory.
+        max_bytes: maximum size of the answers in the store.
+        save_seconds: time between two writes.
         """
         self.owners = owners
         self._store = store
@@ -66,30 +70,30 @@ class AnswerMemory:
 
     @property
     def hot_bytes(self) -> int:
-        """The size of the answers held here."""
+        """Size of the answers held in memory."""
         return self._hot.size
 
     async def find(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Those that are remembered. names: of the answers of one conversation, the first one first."""
+        """Return the remembered answers among `names`, the answers of one conversation in order, by name."""
         found = {name: hot for name in names if (hot := self._hot.get(name)) is not None}
         if len(found) < len(names):
             found |= await self._stored([name for name in names if name not in found])
         now = time.time()
-        # An answer is of use only with those before it, so it goes before they do.
+        # An answer is of use only along with those before it: touch it first, so that it is evicted first.
         for name in reversed(names):
             if name in found:
                 self._use(name, found[name], now)
         return {name: answer.sealed for name, answer in found.items()}
 
     def keep(self, name: bytes, sealed: bytes) -> None:
-        """Remember an answer, in place of the one that had this name."""
+        """Remember an answer. Replaces an earlier answer of the same name."""
         answer = SealedAnswer(sealed, time.time())
         self._new[name] = answer
         self._warm(name, answer)
         self._write_soon()
 
     async def stop(self) -> None:
-        """Write what is not written yet."""
+        """Write the answers that are not written yet."""
         self._stopping.set()
         if self._saver is not None:
             await self._saver

@@ -1,11 +1,12 @@
 """Names and seals for the answers of clients that send the whole conversation each time.
 
-The server does not keep what such clients say. What it keeps of an answer, its token ids, is encrypted under a key that
-derives from the tenant's salt and from every word that was said up to the end of the answer: whoever can open it knows
-already what is inside (convergent encryption). Only the same messages, sent again by the same tenant, lead to it.
+The server does not keep the messages of such clients. An answer's token ids, the only part that is kept, are encrypted
+under a key derived from the tenant's salt and from all messages up to the end of the answer. A party that can open the
+seal therefore knows the contents already (convergent encryption). Only the same messages, sent again by the same
+tenant, lead to it.
 
-A seal is AES-SIV (RFC 5297): deterministic, and its first bytes authenticate the contents. They also name the exact
-ids, so an answer can say which one it went on from.
+A seal is AES-SIV (RFC 5297), which is deterministic. The first bytes of a seal authenticate the contents. They also
+identify the exact ids, so that an answer can name the answer that it continues.
 """
 
 import json
@@ -24,13 +25,17 @@ DIGEST_BYTES = 16
 KEY_BYTES = 32
 TAG_BYTES = 16
 NO_TAG = bytes(TAG_BYTES)
-"""Of what begins with the first token of the prompt."""
+"""Tag before the first token of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswer:
-    """tag: names the ids of the whole conversation up to its end. before: the tag that it goes on from, or NO_TAG.
-    ids: packed as in `app.token_history`, from there to the end of the answer."""
+    """Contents of an opened seal.
+
+    tag: identifies the ids of the whole conversation up to the end of the answer.
+    before: the tag that these ids follow, or NO_TAG.
+    ids: ids from there to the end of the answer, packed as in `app.token_history`.
+    """
 
     tag: bytes
     before: bytes
@@ -39,20 +44,21 @@ class KnownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """The seal of one answer after everything that was said before it.
+    """Seal of one answer after all messages before it.
 
-    name: where the answer is kept: its owner, then a digest. Neither reveals anything of what was said.
+    name: the key under which the sealed answer is stored: its owner, then a digest. Neither reveals any part of the
+        messages.
     """
 
     name: bytes
     key: bytes
 
     def close(self, before: bytes, ids: bytes) -> bytes:
-        """What may be kept."""
+        """Encrypt the ids of the answer, with the tag that they follow."""
         return AESSIV(self.key).encrypt(before + ids, None)
 
     def open(self, sealed: bytes) -> KnownAnswer | None:
-        """None if that was not made with this seal, or is damaged."""
+        """Decrypt a sealed answer. Returns None if it is damaged or was not made with this seal."""
         try:
             contents = AESSIV(self.key).decrypt(sealed, None)
         except InvalidTag:
@@ -61,10 +67,11 @@ class Seal:
 
 
 class Dialogue:
-    """A running hash over messages, in the order in which they are said. salt: up to 64 secret bytes.
+    """Running hash over the messages of a conversation, in order.
 
-    prompt_identity: names tokenizer and template. Messages become other ids under another one. owner: of the answers,
-    the same as that of the tenant's KV.
+    salt: up to 64 secret bytes.
+    prompt_identity: identity of the tokenizer and template, since another one turns the same messages into other ids.
+    owner: owner of the answers, the same as that of the tenant's KV.
     """
 
     def __init__(self, salt: bytes, prompt_identity: str) -> None:
@@ -77,7 +84,7 @@ class Dialogue:
         """Add a message."""
         texts = [message.role.encode(), message.content.encode()]
         if message.tool_calls:
-            # No role has this name, so that calls are never taken for messages.
+            # No role has this name, so calls cannot be confused with messages.
             calls = [[call.name, call.arguments] for call in message.tool_calls]
             texts = [b"assistant with calls", texts[1], json.dumps(calls).encode()]
         for text in texts:
@@ -86,12 +93,12 @@ class Dialogue:
 
     @property
     def seal(self) -> Seal:
-        """The seal of the answer that was said last."""
+        """Seal of the answer that was added last."""
         digest = self._said.digest()
         return Seal(self.owner + digest[:DIGEST_BYTES], digest[DIGEST_BYTES:])
 
     def followed_by(self, message: Message) -> "Dialogue":
-        """Another one, with a message more."""
+        """Return a copy of this dialogue with `message` added."""
         longer = copy(self)
         longer._said = self._said.copy()
         longer.say(message)
@@ -99,7 +106,7 @@ class Dialogue:
 
 
 def seals_of_answers(dialogue: Dialogue, messages: Iterable[Message]) -> dict[int, Seal]:
-    """Say all of the messages; the seals of those that are the assistant's, by their index."""
+    """Add all messages to `dialogue` and return the seals of the assistant's messages, by index."""
     seals: dict[int, Seal] = {}
     for index, message in enumerate(messages):
         dialogue.say(message)

@@ -1,4 +1,4 @@
-"""Errors in the shape of Anthropic's API, and where they are told in it.
+"""Errors in the format of Anthropic's API, and the paths that use it.
 
 Source: https://docs.anthropic.com/en/api/errors.
 """
@@ -24,12 +24,12 @@ _TYPES = {
 
 
 def is_anthropic(path: str) -> bool:
-    """Whether a path belongs to Anthropic's API, be there a route or not."""
+    """Return whether a path belongs to Anthropic's API, even if it has no route."""
     return path == ROUTE or path.startswith(f"{ROUTE}/")
 
 
 def anthropic_error(error: EbbError, request_id: str) -> dict[str, Any]:
-    """The body. This API has no place for the field at fault but the sentence, so it stands there."""
+    """Return the error body. This API has no field for the name of the parameter at fault, so the message names it."""
     named = error.param is None or error.param in error.message
     return {
         "type": "error",

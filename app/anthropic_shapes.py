@@ -1,7 +1,7 @@
-"""The answer format of Anthropic's API, as events of a stream and as a whole.
+"""Serializer for Anthropic's answer format, as events of a stream and as one body.
 
-Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one block of text, behind
-one of thoughts where the client asked for them, and before those of its calls.
+Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one text block. A thinking
+    block precedes it if the client asked for one, and a block for each tool call follows.
 """
 
 import json
@@ -17,17 +17,20 @@ from engine.outputs import RequestOutput
 from models.tool_calls import Parsed, ToolCall, ToolCallParser
 
 ToldThoughts = Literal["none", "omitted", "told"]
-"""omitted: that there were thoughts, and not which."""
+"""omitted: show that the model thought, but not the text."""
 Kind = Literal["thinking", "text", "tool_use"]
 
 SIGNATURE: Final = "unsigned"
-"""Clients send thoughts back with it, and leave those out that have none. It proves nothing: no thought is part of a
-later prompt, so nobody gains anything by making one up."""
+"""Signature of every thinking block. Clients send a block back with its signature, and drop blocks without one. The
+signature proves nothing: reasoning is never part of a later prompt, so forging it gains a client nothing.
+"""
 
 
 class MessageHead(TypedDict):
-    """What is known of an answer before its first token. max_tokens: what the client asked for, which may be more than
-    the window leaves."""
+    """Facts about an answer that are known before its first token.
+
+    max_tokens: the number that the client asked for, which may be more than the context window leaves.
+    """
 
     model: str
     prompt_tokens: int
@@ -37,7 +40,7 @@ class MessageHead(TypedDict):
 
 
 class MessageShape:
-    """One answer. Everything of a delta's event but the text is encoded once."""
+    """Serializer of one answer. The constant parts of a delta event are encoded once."""
 
     def __init__(self, **head: Unpack[MessageHead]) -> None:
         self._prompt_tokens = head["prompt_tokens"]
@@ -50,7 +53,7 @@ class MessageShape:
         self._around_text = (b"", b"")
 
     def opening(self) -> bytes:
-        """The message without its content. What of the prompt came from a tier is said at the end."""
+        """Return the message without content. Cached prompt tokens are reported at the end."""
         usage = {
             "input_tokens": self._prompt_tokens,
             "cache_creation_input_tokens": 0,
@@ -67,14 +70,14 @@ class MessageShape:
         return typed_frame({"type": "message_start", "message": message})
 
     def step(self, output: RequestOutput) -> bytes:
-        """What was thought, for who asked for it, and what was said, behind the events that begin their blocks."""
+        """Return deltas for the reasoning, if the client asked for it, and the text, preceded by block start events."""
         events = b""
         if output.reasoning and self._thoughts != "none":
             events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "told" else b"")
         return events + self._at("text") + self._delta(output.text) if output.text else events
 
     def ending(self, last: RequestOutput) -> bytes:
-        """The end of the last block, why the answer ended with all usage, and the end of the message."""
+        """Return the end of the last block, the stop reason with the final usage, and the end of the message."""
         return (
             (self._at("text") if self._index < 0 else b"")
             + self._end_of_block()
@@ -83,7 +86,7 @@ class MessageShape:
         )
 
     def _at(self, kind: Kind) -> bytes:
-        """The events between the last one and a delta in a block of this kind."""
+        """Return the events that must precede a delta in a block of `kind`."""
         if self._block == kind:
             return b""
         block = _text_block("") if kind == "text" else {**_thinking_block(""), "signature": ""}
@@ -116,16 +119,16 @@ class MessageShape:
         )
 
     def failure(self, error: EbbError) -> bytes:
-        """What Anthropic's clients raise as an error."""
+        """Return the error event, which Anthropic's clients raise."""
         return typed_frame(anthropic_error(error, self._request_id))
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
-        """The body."""
+        """Return the response body."""
         content = self._content(answer) or [_text_block("")]
         return {**self._head, "content": content, **self._stop(answer), "usage": _usage(answer)}
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
-        """The blocks that have something in them."""
+        """Return the blocks that are not empty."""
         content = []
         if answer.reasoning and self._thoughts != "none":
             content.append(_thinking_block(answer.reasoning if self._thoughts == "told" else ""))
@@ -142,28 +145,28 @@ class MessageShape:
         if last.finish_reason == "stop":
             return "end_turn"
         assert last.usage is not None
-        # Anthropic's clients know a closed set of reasons: a timeout, too, is a limit that the request set itself.
+        # Anthropic's clients know a closed set of reasons. A timeout, too, is a limit that the request set itself.
         if last.finish_reason == "timeout" or last.usage.completion_tokens >= self._max_tokens:
             return "max_tokens"
         return "model_context_window_exceeded"
 
 
 class ToolUseShape(MessageShape):
-    """As MessageShape, with a block for each call. A call comes when it is whole, its input in one piece."""
+    """MessageShape with a block for each tool call. A complete call is emitted at once, with its input in one piece."""
 
     def __init__(self, parser: ToolCallParser, **head: Unpack[MessageHead]) -> None:
-        """parser: for the calls of this answer."""
+        """Make the serializer. `parser` finds the calls of this answer."""
         super().__init__(**head)
         self._parser = parser
         self._has_called = False
 
     def step(self, output: RequestOutput) -> bytes:
-        """No text while it may be a call, or is part of one."""
+        """Return the events of a step. Text that is, or may become, part of a call is held back."""
         parsed = self._parser.push(output.text)
         return super().step(replace(output, text=parsed.text)) + self._blocks(parsed)
 
     def ending(self, last: RequestOutput) -> bytes:
-        """With what was held back before it."""
+        """Return the text that was held back, the calls, and the end of the answer."""
         parsed = self._parser.finish()
         rest = RequestOutput(last.request_id, parsed.text, ())
         return super().step(rest) + self._blocks(parsed) + super().ending(last)

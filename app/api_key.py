@@ -1,4 +1,4 @@
-"""Keys of clients: how they look, and how a shown one is held against a stored one."""
+"""Clients' API keys: their format, and the comparison of a presented key with a stored one."""
 
 import hashlib
 import hmac
@@ -17,9 +17,11 @@ _KEY = re.compile(r"sk-ebb-([0-9a-f]{12})-[0-9A-Za-z_-]{43}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key without its secret. digest: of the whole key. Times are Unix seconds.
+    """A key without its secret. Times are Unix seconds.
 
-    last_used_at: to the hour or so. revoked_at: None while it opens anything.
+    digest: hash of the whole key.
+    last_used_at: accurate to about an hour; None if never used.
+    revoked_at: None while the key is valid.
     """
 
     id: str
@@ -33,31 +35,31 @@ class ApiKey:
 
     @property
     def principal(self) -> Principal:
-        """Who shows it."""
+        """Principal that the key authenticates."""
         return Principal(self.tenant, self.scope, self.id)
 
     def to_json(self) -> dict[str, object]:
-        """What administrators see."""
+        """Return the record that administrators see."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "digest"}
 
 
 def new_key() -> tuple[str, str]:
-    """(its id, the key): 256 random bits behind what names it."""
+    """Draw a new key and return its id and the key: 256 random bits after the id."""
     key_id = secrets.token_hex(ID_BYTES)
     return key_id, f"{PREFIX}{key_id}-{secrets.token_urlsafe(SECRET_BYTES)}"
 
 
 def key_id_of(text: str) -> str | None:
-    """The id in what a client shows; None if that is no key."""
+    """Return the id in a presented key; None if `text` is not a key."""
     match = _KEY.fullmatch(text)
     return match[1] if match is not None else None
 
 
 def digest_of(secret: str) -> bytes:
-    """What is stored of a key or a login. A plain hash: nobody tries 2^256 secrets, however fast each try is."""
+    """Return the hash that is stored of a key or a login. A plain hash is enough: 2^256 secrets cannot be searched."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def matches(key: ApiKey, text: str) -> bool:
-    """Whether `text` is this very key; takes as long whatever is wrong with it."""
+    """Return whether `text` is this key, in constant time."""
     return hmac.compare_digest(digest_of(text), key.digest)

@@ -1,4 +1,4 @@
-"""Who asks: by a key in a header, or by the cookie of the page where somebody logged in."""
+"""Authentication: by a key in a header, or by the cookie of a page where the user logged in."""
 
 from collections.abc import Callable
 
@@ -19,15 +19,19 @@ COOKIE = "ebb_login"
 
 
 class Authentication:
-    """Middleware that puts the principal into the request's state, or answers 401 and 403. It writes nothing.
+    """Middleware that sets the request state's principal, or answers 401 and 403. Writes nothing.
 
-    The state's `principal` is None on open routes whose caller shows nothing that is worth anything.
+    The state's `principal` is None on open routes whose caller presents no valid key or login.
     """
 
     def __init__(
         self, app: ASGIApp, ring: KeyRing, open_requests: OpenRequests, count_refusal: Callable[[LimitName], None]
     ) -> None:
-        """Take the counts of open requests, which this middleware keeps, and the counter of refusals by limit."""
+        """Wrap `app`.
+
+        open_requests: number of open requests by tenant, which this middleware updates.
+        count_refusal: counts a refusal by the limit that caused it.
+        """
         self._app = app
         self._ring = ring
         self._open_requests = open_requests
@@ -76,9 +80,9 @@ class Authentication:
 
 
 def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
-    """Who asks, by what `ring` has read last; None if nothing is shown that opens anything."""
+    """Return the caller's principal, by the keys that `ring` read last; None without a valid key or login."""
     if not ring.demands_keys:
-        # Clients that cannot do without a key send any.
+        # Clients that cannot work without a key send an arbitrary one.
         return ring.anybody()
     if (key := shown_key(headers)) is not None:
         return ring.by_key(key)
@@ -87,7 +91,7 @@ def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
 
 
 def shown_key(headers: Headers) -> str | None:
-    """What a client shows as its key, as OpenAI's clients send it or as Anthropic's do."""
+    """Return the key that a client presents, in the header of OpenAI's clients or of Anthropic's."""
     kind, _, value = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and value.strip():
         return value.strip()
@@ -95,7 +99,7 @@ def shown_key(headers: Headers) -> str | None:
 
 
 def shown_login(headers: Headers) -> str | None:
-    """The cookie, where the request comes from our own page: pages of other origins do not act with it."""
+    """Return the login cookie of a request from Ebb's own page. Pages of other origins cannot act with it."""
     if "cookie" not in headers or not is_same_origin(headers):
         return None
     return cookie_parser(headers["cookie"]).get(COOKIE)

@@ -12,8 +12,10 @@ from app.state_lock import lock_state_dir
 
 
 def backup(settings: Settings, file: Path) -> int:
-    """Copy the conversations to `file`; a server may run and write. An earlier backup of that name is replaced, any
-    other file is not. Raises SnapshotError."""
+    """Copy the conversations to `file`. A server may run and write while they are copied.
+
+    Replaces an earlier backup of that name, but no other file. Raises SnapshotError.
+    """
     database = settings.database
     _wait_for_no_restore(settings)
     if not database.exists():
@@ -27,7 +29,7 @@ def backup(settings: Settings, file: Path) -> int:
             raise SnapshotError(f"{file} is where the conversations are; choose another name")
     for log in (file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-journal")):
         if log.exists() and log.stat().st_size:
-            # SQLite would replay it into the new file.
+            # SQLite would replay the log into the new file.
             raise SnapshotError(f"{log} exists, so {file} is in use or its last writer was killed; choose another name")
     try:
         with copied(database, file) as (draft, contents):
@@ -40,7 +42,7 @@ def backup(settings: Settings, file: Path) -> int:
 
 
 def restore(settings: Settings, file: Path) -> int:
-    """Put the conversations of `file` in place of those that are there, which are kept beside. Not while a server runs.
+    """Replace the conversations by those of `file` and keep the former ones in another file. No server may be running.
 
     Raises SnapshotError.
     """
@@ -67,7 +69,7 @@ def restore(settings: Settings, file: Path) -> int:
 
 
 def _wait_for_no_restore(settings: Settings) -> None:
-    """Complete the restore of a killed process. Raises SnapshotError while one is under way."""
+    """Complete the restore of a killed process. Raises SnapshotError while a restore is in progress."""
     if not is_restore_pending(settings.database):
         return
     lock = lock_state_dir(settings.state_dir)

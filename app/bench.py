@@ -1,4 +1,4 @@
-"""`ebb bench`: how fast a running server is, as its clients see it."""
+"""`ebb bench`: speed of a running server, as its clients see it."""
 
 import asyncio
 import json
@@ -23,11 +23,11 @@ from app.tls import own_certificate
 from app.version import VERSION
 
 SAMPLE_WORDS = (16, 128)
-"""Of two prompts whose tokens the server counts, to know how long a word is and what the template adds."""
+"""Lengths of two prompts whose tokens the server counts, to find the tokens per word and of the template."""
 
 
 def bench(settings: Settings, plan: BenchPlan) -> int:
-    """Measure and print; the exit status. Raises NoServerError, SettingsError."""
+    """Measure, print the result and return the exit status. Raises NoServerError, SettingsError."""
     if plan.json is not None and not plan.json.parent.is_dir():
         raise SettingsError(f"--json {plan.json}: there is no such folder", param="json")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -67,7 +67,10 @@ async def _bench(settings: Settings, plan: BenchPlan) -> dict[str, object]:
 
 
 async def _words(client: LoadClient, tokens: int) -> int:
-    """How many words make a prompt of `tokens`, by what the server counts for two prompts; this warms it up too."""
+    """Return how many words make a prompt of `tokens`, by the server's count for two prompts.
+
+    The two requests also warm up the server.
+    """
     counts = []
     for number in SAMPLE_WORDS:
         answer = await client.chat(_prompt(number, secrets.token_hex(4)), Generation(1))
@@ -79,15 +82,16 @@ async def _words(client: LoadClient, tokens: int) -> int:
 
 async def _measure(client: LoadClient, plan: BenchPlan, words: int) -> AsyncIterator[Level]:
     progress = _Progress(sys.stderr)
-    # What an earlier run asked may still be in a tier: no two runs ask the same.
+    # No two runs ask the same prompts: a tier may still hold those of an earlier run.
     run = secrets.token_hex(4)
     for streams in plan.streams:
         rounds = []
         for number in range(plan.rounds):
             prompts = [_prompt(words, f"{run}/{streams}/{number}/{stream}") for stream in range(streams)]
             where = f"{streams} streams, round {number + 1} of {plan.rounds}"
-            # First tokens of new prompts; then whole answers to the same ones, cached by now: these decode at the same
-            # time, which behind prompts that are computed one after the other they would not.
+            # The first pass takes the first token of new prompts. The second takes whole answers to the same prompts,
+            # now cached, so that all decode at the same time. Behind new prompts, computed one after another, they
+            # would not.
             new = await _ask(progress, f"{where}: new prompts", client, prompts, 1)
             again = await _ask(progress, f"{where}: answers", client, prompts, plan.output_tokens)
             rounds.append((new, again))
@@ -107,12 +111,12 @@ def _prompt(words: int, seed: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """One line that is written over, where somebody looks at it."""
+    """A progress line that is overwritten, shown only on a terminal."""
 
     stream: TextIO
 
     async def through(self, what: str, answers: Sequence[Awaitable[Answer]]) -> list[Answer]:
-        """All answers, in their order, telling how many have come."""
+        """Await all answers, show how many have arrived, and return them in order."""
         come = 0
 
         async def counted(answer: Awaitable[Answer]) -> Answer:
@@ -131,7 +135,7 @@ class _Progress:
                 task.cancel()
 
     def clear(self) -> None:
-        """Nothing is under way."""
+        """Erase the progress line."""
         self._show("")
 
     def _show(self, text: str) -> None:

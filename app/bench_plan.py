@@ -1,4 +1,4 @@
-"""What `ebb bench` can be told."""
+"""Parameters of `ebb bench`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +11,14 @@ MOST_STREAMS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPlan:
-    """The load, and where its result goes.
+    """The load, and where the result is written.
 
-    url: empty means the server that the settings name. streams: how many answers at the same time, one after another.
-    prompt_tokens: about as many, by the server's own count. api_key: stays out of the repr.
+    url: the server; empty takes the one that the settings name.
+    streams: numbers of concurrent answers, measured one after another.
+    prompt_tokens: approximate length of the prompts, by the server's own count.
+    rounds: number of measurements for each number of streams.
+    api_key: left out of the repr.
+    json: the file that also receives the result; None writes none.
     """
 
     url: str = ""
@@ -27,12 +31,12 @@ class BenchPlan:
 
 
 def stream_counts(text: str) -> tuple[int, ...]:
-    """Numbers with commas between them."""
+    """Parse a comma-separated list of stream counts."""
     return tuple(integer(1, MOST_STREAMS)(part.strip()) for part in text.split(","))
 
 
 def server_url(text: str) -> str:
-    """http or https, without the path of the API."""
+    """Parse an http or https URL and strip the path of the API."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{text!r} is not http://host:port or https://host")
@@ -40,7 +44,7 @@ def server_url(text: str) -> str:
 
 
 def api_key(text: str) -> str:
-    """The key itself, or @FILE for one in a file: a command line can be read by everyone on the machine."""
+    """Parse a key, or @FILE for a key in a file: every user of the machine can read a command line."""
     if not text.startswith("@"):
         return any_text(text)
     try:

@@ -1,4 +1,4 @@
-"""What `ebb bench` measured, by number of streams, and how it is shown."""
+"""Results of `ebb bench` by number of streams, and their presentation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,13 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """With so many streams: tokens per second of each round, None where all came at once, and times in seconds over
-    all."""
+    """Measurements with one number of streams.
+
+    rates: tokens per second in each round; None where all tokens came at once.
+    cold: times to the first token behind new prompts, in seconds.
+    cached: the same behind cached prompts.
+    gaps: times between two tokens, in seconds.
+    """
 
     streams: int
     rates: tuple[float | None, ...]
@@ -27,7 +32,7 @@ class Level:
 
     @classmethod
     def of(cls, streams: int, rounds: Sequence[tuple[Sequence[Answer], Sequence[Answer]]]) -> "Level":
-        """rounds: the first tokens behind new prompts, and the answers to the same prompts, cached by then."""
+        """Make a level from its rounds: answers to new prompts, then answers to the same prompts once cached."""
         return cls(
             streams=streams,
             rates=tuple(rate if (rate := decode_rate(again)) < inf else None for _, again in rounds),
@@ -38,19 +43,19 @@ class Level:
 
     @property
     def rate(self) -> float | None:
-        """Of the round in the middle."""
+        """Tokens per second of the median round; None if no round has a rate."""
         measured = [rate for rate in self.rates if rate is not None]
         return percentile(measured, 50) if measured else None
 
     def row(self) -> str:
-        """Its line below HEAD."""
+        """Return the table row, aligned with HEAD."""
         times = (value for sample in (self.cold, self.cached, self.gaps) for value in _p50_p99(sample))
         cold50, cold99, cached50, cached99, gap50, gap99 = map(_milliseconds, times)
         rate = f"{self.rate:10,.1f}" if self.rate is not None else f"{'-':>10}"
         return f"{self.streams:7} {rate} {cold50} {cold99} {cached50} {cached99:>11} {gap50} {gap99}"
 
     def as_json(self) -> dict[str, object]:
-        """Times in milliseconds."""
+        """Return the measurements with times in milliseconds."""
         samples = {"ttft_cold_ms": self.cold, "ttft_cached_ms": self.cached, "itl_ms": self.gaps}
         named = {
             name: dict(zip(("p50", "p99"), map(_rounded_ms, _p50_p99(sample)), strict=True))
@@ -61,7 +66,7 @@ class Level:
 
 
 def _gaps(answers: Sequence[Answer]) -> Sequence[float]:
-    """While all of them produced; of answers too short for that, all there are."""
+    """Return the gaps while all answers were decoding. Answers too short for that contribute all their gaps."""
     arrivals = [[answer.sent + at for at in answer.text_times] for answer in answers if answer.text_times]
     steady = steady_gaps(arrivals) if arrivals else []
     return steady or [gap for answer in answers for gap in answer.gaps]

@@ -1,4 +1,4 @@
-"""`ebb cache`: what lies in Redis, whether all of it is whole, and how to be rid of it."""
+"""`ebb cache`: inspect, verify and delete the KV blocks in Redis."""
 
 import sys
 
@@ -15,13 +15,13 @@ from engine.errors import EbbError
 
 
 class CacheUnreachableError(EbbError):
-    """There is no Redis to look into."""
+    """No Redis can be reached."""
 
     code = "cache_unreachable"
 
 
 def cache(settings: Settings, action: str) -> int:
-    """Do it and print what was found; 1 if a block is damaged. Raises CacheUnreachableError."""
+    """Run `action` and print the result. Returns 1 if a block is damaged. Raises CacheUnreachableError."""
     address = _address(settings)
     try:
         with connect(address) as client:

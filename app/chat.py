@@ -1,4 +1,4 @@
-"""`ebb chat`: a conversation in the terminal with the server that runs."""
+"""`ebb chat`: a conversation with the running server, in the terminal."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,14 @@ from app.tls import own_certificate
 
 POLL_SECONDS = 0.5
 THOUGHTS = "/thoughts"
-"""Typed instead of a message: hides thoughts, or shows them again."""
+"""Command that hides reasoning or shows it again."""
 
 
 def chat(settings: Settings, api_key: str | None = None) -> int:
-    """Read messages from standard input until its end (Ctrl-D), print the answers as they come. Exit status."""
+    """Read messages from standard input until its end (Ctrl-D), and print the answers as they arrive.
+
+    Returns the exit status.
+    """
     with asyncio.Runner() as runner:
         client = runner.run(_open(settings, api_key))
         try:
@@ -30,7 +33,7 @@ def chat(settings: Settings, api_key: str | None = None) -> int:
 
 
 async def _open(settings: Settings, api_key: str | None) -> ChatClient:
-    # Inside the loop: a session belongs to the loop that it was made in.
+    # Must run inside the loop: a session belongs to the loop that it is made in.
     return ChatClient(settings.client_url, api_key, own_certificate(settings))
 
 
@@ -39,7 +42,7 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
     if model is None:
         return 1
     conversation_id = runner.run(client.create())
-    # What reads a file or a pipe wants answers.
+    # A program that reads the output wants only the answers.
     shows_thoughts = sys.stdout.isatty()
     print(f"{model['name']} at {client.url}. Ctrl-C stops an answer, Ctrl-D leaves.")
     if model["thinking"]:
@@ -67,8 +70,10 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
 
 
 async def _ready(client: ChatClient) -> dict[str, Any] | None:
-    """The model, as /health has it, once the server can answer; None if it says that it never will. Raises
-    RefusedError."""
+    """Wait until the server can answer, and return the model's entry of /health.
+
+    Returns None if the server reports that it cannot serve. Raises RefusedError if it requires another key.
+    """
     said = None
     while True:
         health = await client.health()
@@ -105,7 +110,7 @@ async def _answer(client: ChatClient, conversation_id: str, content: str, *, sho
 
 
 def receipt(message: dict[str, Any]) -> str:
-    """One line about where the tokens of the prompt came from, and how fast the answer was."""
+    """Return one line on where the tokens of the prompt came from, and how fast the answer was."""
     usage = message.get("usage")
     if usage is None:
         return ""

@@ -1,4 +1,4 @@
-"""The client side of conversations and runs: what `ebb chat` speaks with the server."""
+"""Client for conversations and runs, used by `ebb chat`."""
 
 import asyncio
 import json
@@ -15,11 +15,11 @@ from engine.errors import EbbError
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 5.0
 SILENCE_SECONDS = 60.0
-"""A stream is pinged every 15 s; one that is silent for so long is dead."""
+"""Seconds of silence after which a stream is dead: the server pings every 15 s."""
 
 
 class NoServerError(EbbError):
-    """Nobody answers there, or what answers is not Ebb."""
+    """No server answers at the URL, or the server is not Ebb."""
 
     code = "no_server"
 
@@ -42,7 +42,7 @@ class ChatClient:
     """One conversation at a time with the server at `url`. Use as an async context manager."""
 
     def __init__(self, url: str, api_key: str | None = None, tls: ssl.SSLContext | None = None) -> None:
-        """Prepare to ask the server. tls: None trusts the system's authorities."""
+        """Make a session for the server. tls: None trusts the system's authorities."""
         self.url = url
         headers = {"Authorization": f"Bearer {api_key}"} if api_key is not None else {}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
@@ -57,7 +57,7 @@ class ChatClient:
         await self._session.close()
 
     async def health(self) -> dict[str, Any]:
-        """GET /health. Raises NoServerError."""
+        """Get /health. Raises NoServerError."""
         try:
             async with self._session.get("/health", timeout=aiohttp.ClientTimeout(total=HEALTH_SECONDS)) as response:
                 return dict(await response.json())
@@ -65,7 +65,7 @@ class ChatClient:
             raise NoServerError(f"no server answers at {self.url} ({error or type(error).__name__})") from error
 
     async def create(self) -> str:
-        """Begin a conversation; returns its id. Raises NoServerError, RefusedError."""
+        """Create a conversation and return its id. Raises NoServerError, RefusedError."""
         try:
             async with self._session.post("/api/conversations", json={}) as response:
                 await _refuse_errors(response)
@@ -74,9 +74,9 @@ class ChatClient:
             raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
     async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
-        """Say `content`; yields the events of the answer. Cancelled, it stops the run on the server too.
+        """Send `content` and yield the events of the answer. Cancelling also cancels the run on the server.
 
-        Raises RefusedError, and NoServerError when the connection breaks.
+        Raises RefusedError, and NoServerError if the connection breaks.
         """
         path = f"/api/conversations/{conversation_id}/messages"
         request = asyncio.ensure_future(self._session.post(path, json={"content": content}).__aenter__())
@@ -84,7 +84,7 @@ class ChatClient:
             try:
                 response = await asyncio.shield(request)
             except asyncio.CancelledError:
-                # The server may have begun already: only its answer's header says which run to stop.
+                # The server may have begun already, and only the response header names the run to cancel.
                 response = await request
                 await self._cancel(response)
                 raise
@@ -107,7 +107,7 @@ class ChatClient:
 
 
 async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """The events in a body of type text/event-stream, however it was cut into chunks; comments are left out."""
+    """Yield the events of a text/event-stream body, regardless of chunk boundaries. Comments are skipped."""
     parser = SSEParser()
     async for chunk in chunks:
         for event in parser.feed(chunk):

@@ -1,4 +1,4 @@
-"""Where the KV of stored conversations is, and bringing it up before the next question is asked."""
+"""Place of stored conversations' KV in the tiers, and prefetching before the next question."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,14 +13,17 @@ from models.thinking import Thinking
 
 
 class ChatPrefixes:
-    """For the tenant of the store. Without an engine that serves, nothing is anywhere, and nothing is brought."""
+    """Prefixes of the conversations of the store's tenant. Unless an engine serves, none has KV or is prefetched."""
 
     def __init__(self, host: EngineHost, store: Store) -> None:
         self._host = host
         self._store = store
 
     async def warm(self, conversation_id: str) -> bool:
-        """Somebody may ask something there soon. Returns whether anything is brought. Raises NotFoundError."""
+        """Prefetch a conversation's prefix for a question that may come soon.
+
+        Returns whether any block is prefetched. Raises NotFoundError.
+        """
         prefixes = await self._prefixes([conversation_id])
         if conversation_id not in prefixes:
             raise no_conversation(conversation_id)
@@ -30,13 +33,13 @@ class ChatPrefixes:
         return await engine.prefixes.warm(conversation_id, prefixes[conversation_id], tenant=self._store.tenant)
 
     async def leave(self, conversation_id: str) -> None:
-        """Nobody will, after all. Raises NotFoundError."""
+        """Cancel the prefetch hint of a conversation. Raises NotFoundError."""
         await self._store.conversations.get(conversation_id)
         if self._host.engine is not None:
             self._host.engine.prefixes.leave(conversation_id)
 
     async def places(self, conversation_ids: Sequence[str]) -> dict[str, Place | None]:
-        """Of those that there are."""
+        """Return the place of each existing conversation's KV; None where no tier has any."""
         prefixes = await self._prefixes(conversation_ids)
         engine = self._host.engine
         if engine is None or self._host.status != "ok":
@@ -45,7 +48,7 @@ class ChatPrefixes:
         return dict(zip(prefixes, places, strict=True))
 
     async def _prefixes(self, conversation_ids: Sequence[str]) -> dict[str, list[int]]:
-        """What the next prompt of each begins with, as far as it was computed."""
+        """Return the computed prefix of each conversation's next prompt, as token ids."""
         heads = await self._store.heads.of(list(dict.fromkeys(conversation_ids)))
         engine = self._host.engine
         thinking = engine.chat_format.thinking if engine is not None else None
@@ -60,13 +63,13 @@ def _prefixes(heads: dict[str, Head | None], thinking: Thinking | None, prompt_i
 
 
 def _prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
-    """Empty if the next prompt is rendered anew."""
+    """Return the computed prefix of the next prompt; empty if that prompt is rendered again."""
     path = head.path
     while path and not path[-1].prompt_key:
-        path = path[:-1]  # Said since; it waits for an answer.
+        path = path[:-1]  # A question without an answer yet.
     if thinking is not None and path and thinking.is_in(unpack_ids(path[-1].ids)):
         if head.next_ids:
             return unpack_ids(head.next_ids)[:-1]
-        path = path[:-1]  # Thoughts are no part of the next prompt.
+        path = path[:-1]  # Reasoning is no part of the next prompt.
     # The KV of an answer's last token is never computed.
     return (joined_ids(path, key) or [])[:-1] if path else []

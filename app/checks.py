@@ -1,4 +1,4 @@
-"""What `ebb doctor` looks at. Each check returns findings and changes nothing on the machine."""
+"""Checks of `ebb doctor`. Each returns a finding and changes nothing on the machine."""
 
 import asyncio
 import importlib
@@ -40,11 +40,11 @@ from models.resolve import find_model
 STATIC = Path(__file__).parent / "static"
 
 CHECK_SECONDS = 10.0
-"""Longest time for which the file of the conversations is looked through."""
+"""Maximum time spent on examining the database."""
 
 
 def check_python(_settings: Settings) -> Finding:
-    """The version that runs this."""
+    """Check the version of Python."""
     text = sys.version.split()[0]
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return Finding("ok", "python", text)
@@ -52,7 +52,7 @@ def check_python(_settings: Settings) -> Finding:
 
 
 def check_device(settings: Settings) -> Finding:
-    """What torch computes on here."""
+    """Check the device that torch computes on."""
     name = choose_device(settings.device)
     try:
         device = open_device(name)
@@ -70,7 +70,7 @@ def check_device(settings: Settings) -> Finding:
 
 
 def check_attention(settings: Settings) -> Finding:
-    """Which backend attends, and why those before it in the table do not."""
+    """Check which attention backend is selected, and report why those before it in the table are not."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         return Finding("ok", "attention", "depends on the model, which is not here yet")
@@ -90,7 +90,7 @@ def check_attention(settings: Settings) -> Finding:
 
 
 def check_compiler(_settings: Settings) -> Finding:
-    """A C++ compiler, for kernels that are built on the machine that they run on."""
+    """Check for a C++ compiler, for kernels that are built on the machine that runs them."""
     for name in ("c++", "g++", "clang++"):
         found = shutil.which(name)
         if found is not None:
@@ -100,7 +100,7 @@ def check_compiler(_settings: Settings) -> Finding:
 
 
 def check_lmcache(_settings: Settings) -> Finding:
-    """Whether the tiers' library can be used with this torch: its binary parts are built for one version."""
+    """Check that LMCache can be imported with this torch: its binary parts are built for one version."""
     try:
         importlib.import_module("cache_tiers.lmcache_store")
     except Exception as error:  # whatever a foreign library raises while it is imported
@@ -110,7 +110,7 @@ def check_lmcache(_settings: Settings) -> Finding:
 
 
 def check_redis(settings: Settings) -> Finding:
-    """The server that the Redis tier will use."""
+    """Check the server of the Redis tier."""
     if settings.redis_url == "off":
         return Finding("warn", "redis", "off: KV does not outlive a restart", "leave --redis-url away to turn it on")
     if settings.redis_url == "auto":
@@ -134,7 +134,7 @@ def check_redis(settings: Settings) -> Finding:
 
 
 def check_model(settings: Settings) -> Finding:
-    """Whether the model is on this machine."""
+    """Check whether the model is on this machine."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is not None:
         return Finding("ok", "model", f"{settings.model} in {folder}")
@@ -143,7 +143,7 @@ def check_model(settings: Settings) -> Finding:
 
 
 def check_memory(settings: Settings) -> Finding:
-    """The memory plan against what is free: of the host, and of the device where that has memory of its own."""
+    """Compare the memory plan with the free memory of the host, and of a device with its own memory."""
     host = open_device("cpu").available_memory()
     name = choose_device(settings.device)
     try:
@@ -165,7 +165,7 @@ def check_memory(settings: Settings) -> Finding:
 
 
 def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> Finding:
-    """parts, at_start: in bytes; what is not taken at the start is Redis, which grows."""
+    """Compare `parts` with the `free` bytes. Redis grows later, so `at_start` bytes leave it out."""
     total = sum(nbytes for _, nbytes in parts)
     text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
     text += f" = {format_size(total)} of {format_size(free)} free"
@@ -177,19 +177,19 @@ def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> F
 
 
 def check_web(_settings: Settings) -> Finding:
-    """Whether the page was built."""
+    """Check whether the page was built."""
     if (STATIC / "index.html").is_file():
         return Finding("ok", "web page", "built")
     return Finding("warn", "web page", "not built: the API works, the page does not", "run `make setup`")
 
 
 def check_state_dir(settings: Settings) -> Finding:
-    """Where chats are kept."""
+    """Check the directory of the chats."""
     return _directory("state-dir", settings.state_dir)
 
 
 def check_conversations(settings: Settings) -> Finding:
-    """Look for damage in the file of the conversations, for at most CHECK_SECONDS."""
+    """Look for damage in the database, for at most CHECK_SECONDS."""
     file = settings.database
     if is_restore_pending(file):
         return Finding("warn", "chats", f"a restore of {file} was not completed", "start ebb serve, which completes it")
@@ -209,12 +209,12 @@ def check_conversations(settings: Settings) -> Finding:
 
 
 def check_cache_dir(settings: Settings) -> Finding:
-    """Where models are kept."""
+    """Check the directory of the models."""
     return _directory("cache-dir", settings.cache_dir)
 
 
 def _directory(name: str, path: Path) -> Finding:
-    # The nearest part that exists decides whether the rest can be made.
+    # The nearest existing parent decides whether the rest can be created.
     place = next(part for part in (path, *path.parents) if part.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         return Finding("fail", name, f"{place} cannot be written", f"change its rights, or choose another --{name}")
@@ -223,7 +223,7 @@ def _directory(name: str, path: Path) -> Finding:
 
 
 def check_port(settings: Settings) -> Finding:
-    """Whether the address can be listened on; a server of ours that does already is fine."""
+    """Check whether the address is free, or served by Ebb already."""
     address = f"{settings.host}:{settings.port}"
     try:
         kind, _, _, _, target = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]

@@ -1,6 +1,6 @@
 """Spans as a Chrome trace: JSON that chrome://tracing and https://ui.perfetto.dev open.
 
-The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format).
+Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format).
 """
 
 import json
@@ -15,13 +15,13 @@ _TRACKS = {track: number for number, track in enumerate(Track, start=1)}
 
 
 def write_trace(file: Path, spans: Iterable[Span], about: Mapping[str, Any]) -> None:
-    """Times count from the first span. about: kept as the trace's metadata. Raises OSError."""
+    """Write a trace whose times count from the first span. `about` becomes the trace's metadata. Raises OSError."""
     body = {"traceEvents": list(trace_events(spans)), "displayTimeUnit": "ms", "otherData": dict(about)}
     file.write_text(json.dumps(body), encoding="utf-8")
 
 
 def trace_events(spans: Iterable[Span]) -> Iterator[dict[str, Any]]:
-    """One thread per track; restores, which may overlap, as asynchronous events."""
+    """Yield the trace events, with one thread per track. Restores may overlap, so they are asynchronous events."""
     ordered = sorted(spans, key=lambda span: (span.started, -span.ended))
     origin = ordered[0].started if ordered else 0.0
     yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": "ebb"}}

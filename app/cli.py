@@ -1,4 +1,4 @@
-"""The `ebb` command. Each subcommand imports what it needs when it runs, so that `ebb --help` answers at once."""
+"""The `ebb` command. Each subcommand imports its modules when it runs, so that `ebb --help` is fast."""
 
 import argparse
 import os
@@ -40,7 +40,7 @@ RESTORE_HELP = "put the conversations of a backup in place of those that are the
 RESTORE_FILE = Option("file", any_path, "FILE", "a backup")
 GROUPS = {"keys": KEYS_HELP}
 ARGUMENT = "argument"
-"""Where argparse leaves what was named without a flag: a flag may have the same name."""
+"""Destination of the positional argument in argparse: an option may have the argument's own name."""
 OF_THE_SERVER = (
     "host",
     "port",
@@ -52,7 +52,7 @@ OF_THE_SERVER = (
     "otlp-endpoint",
     "without-keys",
 )
-"""Settings that an engine does not know."""
+"""Settings of the server that the engine does not have."""
 
 EXAMPLES = """\
 examples:
@@ -74,14 +74,14 @@ Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0 fine, 1 it failed, 2 the command line or a setting is wrong."""
-    # Files that hold chats, keys or KV are their owner's alone, whichever library makes them.
+    """Run one command and return the exit status: 0 success, 1 failure, 2 an invalid command line or setting."""
+    # Only their owner may read files with chats, keys or KV, even those that a library creates.
     os.umask(0o077)
     try:
         run, flags, config_file = _parse(argv)
         settings = load_settings(flags, config_file=config_file)
         if choose_device(settings.device) != "npu":
-            # torch would load torch_npu, and fail with it where CANN is missing, to compute on something else.
+            # torch would load torch_npu, which fails without CANN, only to compute on another device.
             os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
         return run(settings)
     except EbbError as error:
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, but short about what is wrong and where help is."""
+    """Argument parser with short errors that point to the help."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
@@ -100,9 +100,14 @@ class _Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """name: two words for a command of a group. settings: names of those that make a difference to it. own: flags that
-    it alone has; `run` gets their values. actions: one of them must be named; `run` gets it as `action`. argument: what
-    must be named without a flag."""
+    """One subcommand.
+
+    name: the command's name; two words for a command of a group.
+    settings: names of the settings that affect it.
+    own: options of this command alone, whose values are passed to `run`.
+    actions: choices, one of which must be given; passed to `run` as `action`.
+    argument: the required positional argument; None if there is none.
+    """
 
     name: str
     run: Callable[..., int]
@@ -134,7 +139,7 @@ def _commands() -> tuple[_Command, ...]:
 
 
 def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[str, str], str | None]:
-    """What to run, the settings that were given (name -> text), and the TOML file. Raises SettingsError."""
+    """Return the command to run, the given settings (name -> text), and the TOML file. Raises SettingsError."""
     parser = _Parser(
         prog="ebb",
         description="A self-hosted chat platform that never pays twice for the same tokens.",

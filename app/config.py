@@ -1,4 +1,7 @@
-"""Settings: flags, then EBB_* variables, then a TOML file, then defaults. Nothing else reads the environment."""
+"""Settings from flags, EBB_* variables, a TOML file and defaults, in order of precedence.
+
+No other module reads the environment.
+"""
 
 import os
 import tomllib
@@ -33,35 +36,38 @@ from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
-"""Fit to listen on; a client has to go to this machine itself."""
+"""Addresses to listen on that a client cannot connect to."""
 ATTENTIONS = ("auto", "npu", "torch", "reference", "placeholder")
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything a user can choose. Sizes in bytes, paths absolute.
+    """All choices of the user. Sizes are in bytes, paths absolute.
 
-    state_dir: what must last (chats, secret, deleted tenants, the snapshot of Redis).
-    cache_dir: what can be made again (models).
-    max_model_len: 0 means the model's own window. kv_memory: 0 means what is sensible for the memory that is free.
-    cpu_kv_memory: 0 means no CPU tier, None three times the device's pool.
-    device: "auto" is an NPU where there is one. attention: the name of a backend instead of the first that can serve.
-    tensor_parallel_size: processes that compute the model together; kv_memory is of all of them.
-    no_decode_graphs, check_operators: of an NPU; for finding faults.
-    itl_target: milliseconds that a step with running streams may take; 0 means 50, or twice a step without prompts
-    where that is more.
-    max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: what `EngineConfig` says.
-    public_prefix: a text file with a system prompt; the KV of its full blocks is every tenant's.
-    chat_titles: "model" lets it name the chats that nobody else named, when there is nothing else to do.
-    response_days: age at which stored responses that name no conversation expire; 0 for never.
-    redis_url: auto, off, redis://, rediss:// or unix://; it may hold a password, so it stays out of the repr.
-    cors_origins: of pages that may use the API beside Ebb's own. log_messages: what people write goes to the log.
+    state_dir: durable files: chats, secret, deleted tenants, the snapshot of Redis.
+    cache_dir: files that can be made again: models.
+    max_model_len: tokens; 0 means the model's own window.
+    kv_memory: 0 derives it from the free memory.
+    cpu_kv_memory: 0 means no CPU tier, None three times the device pool.
+    device: "auto" selects an NPU if there is one.
+    attention: a backend by name; "auto" selects the first that can serve.
+    tensor_parallel_size: number of processes that compute the model together and share kv_memory.
+    no_decode_graphs, check_operators: debugging aids, for an NPU or a GPU and for an NPU.
+    itl_target: milliseconds that a step with running streams may take. 0 means 50, or twice a step without prompts if
+        that is more.
+    max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: as in `EngineConfig`.
+    public_prefix: a text file with a system prompt; all tenants share the KV of its full blocks.
+    chat_titles: "model" asks the model, when idle, to title the chats that no person has named.
+    response_days: age at which stored responses without a conversation expire; 0 keeps them forever.
+    redis_url: auto, off, redis://, rediss:// or unix://. Left out of the repr, since it may hold a password.
+    cors_origins: origins of other sites whose pages may call the API.
+    log_messages: log the messages of users.
     tls_certificate, tls_key: PEM files with which the server speaks TLS; None for plain HTTP.
-    max_connections, max_connections_per_address: 0 derives them from the number of files that may be open.
-    public_url: the origin under which a proxy makes the server known, empty without one.
-    otlp_endpoint: URL that traces are sent to; empty without tracing.
-    without_keys: nobody has to show a key, wherever the server listens.
+    max_connections, max_connections_per_address: 0 derives them from the limit on open files.
+    public_url: the origin under which a proxy publishes the server; empty without one.
+    otlp_endpoint: the URL that traces are sent to; empty without tracing.
+    without_keys: require no key, even if other machines can reach the server.
     """
 
     state_dir: Path
@@ -111,7 +117,7 @@ class Settings:
     without_keys: bool = False
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
-        """What the engine needs of all this. `model_path`: the folder that `model` was resolved to.
+        """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
 
         Raises SettingsError if the public prefix cannot be read.
         """
@@ -158,27 +164,27 @@ class Settings:
 
     @property
     def database(self) -> Path:
-        """The SQLite file of the conversations."""
+        """SQLite file of the conversations."""
         return self.state_dir / "conversations.db"
 
     @property
     def client_url(self) -> str:
-        """Where a client on this machine finds the server."""
+        """URL of the server for clients on this machine."""
         host = "127.0.0.1" if self.host in UNSPECIFIED_ADDRESSES else self.host
         scheme = "http" if self.tls_certificate is None else "https"
         return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
     def make_directories(self) -> None:
-        """Make the state and cache directories, readable by their owner alone; mend the mode of a state directory.
+        """Create the state and cache directories, accessible only to their owner.
 
-        Raises SettingsError.
+        Also restricts the mode of an existing state directory. Raises SettingsError.
         """
         for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
             try:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
-        # A directory of another user keeps its mode: `ebb doctor --security` names it.
+        # A directory of another user keeps its mode: `ebb doctor --security` reports it.
         with suppress(PermissionError):
             mode = self.state_dir.stat().st_mode
             if mode & 0o077:
@@ -186,7 +192,7 @@ class Settings:
 
 
 def _read_prompt(path: Path) -> str:
-    """Without the newline that editors put at the end."""
+    """Read a prompt, without the newline that editors put at the end."""
     try:
         text = path.read_text(encoding="utf-8").rstrip("\n")
     except OSError as error:
@@ -203,7 +209,7 @@ def _redis_url(text: str) -> str:
         return text
     url = urlsplit(text)
     if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
-        # Never the text itself: it may hold a password.
+        # Leave the text out of the message: it may hold a password.
         raise ValueError("is not auto, off, redis://host:port, rediss://host:port or unix:///path")
     return text
 
@@ -275,10 +281,14 @@ CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 def load_settings(
     flags: Mapping[str, str], *, config_file: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Settings:
-    """Settings from `flags` (name -> text as typed), the environment and the TOML file, the first that names one wins.
+    """Load the settings from `flags` (name -> text as typed), the environment and the TOML file.
 
-    config_file: the TOML file; None takes EBB_CONFIG, and no file if that is unset. environ: None is the process's.
-    Raises SettingsError for an unknown name in any of the three, and for a value that cannot be used.
+    The first source that names a setting wins.
+
+    config_file: the TOML file; None takes EBB_CONFIG, or no file if that is unset.
+    environ: the environment; None takes the process's.
+
+    Raises SettingsError for an unknown name in any of the three, and for an invalid value.
     """
     if environ is None:
         environ = os.environ
@@ -332,14 +342,14 @@ def _from_toml(path: Path) -> dict[str, object]:
 
 
 def _toml_text(value: object) -> str | None:
-    """As one would type it, a table as `key=value,...`; None for what no setting takes."""
+    """Return a value as a user would type it, and a table as `key=value,...`; None for types that no setting takes."""
     if isinstance(value, dict):
         return ",".join(f"{name}={number}" for name, number in value.items())
     return str(value) if isinstance(value, str | int) else None
 
 
 def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
-    # The base directory specification says to ignore a relative path.
+    # The XDG base directory specification says to ignore a relative path.
     base = Path(environ.get(variable, ""))
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     return (base if base.is_absolute() else home / fallback) / "ebb"

@@ -1,4 +1,4 @@
-"""An answer that was cut goes on: the same message, a new run behind the tokens that it has."""
+"""Continuation of an answer that was cut off: the same message, and a new run after the tokens that it has."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ GOES_ON = ("incomplete", "cancelled")
 
 
 class Continuation:
-    """Ties the store, the runs and the engine together."""
+    """Continuation of answers in the conversations of the store's tenant."""
 
     def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
         self._host = host
@@ -31,14 +31,14 @@ class Continuation:
         self._gate = gate
 
     async def go_on(self, message_id: str, expected: Versions = None) -> Run:
-        """Generate behind what the answer has, up to the end of the window.
+        """Continue generating an answer, up to the end of the context window.
 
         Raises:
             NotFoundError: there is no such message.
-            InvalidRequestError: it is no answer, or there is no room left.
-            ConflictError: it is whole, or still being generated, or its prompt would be another one now.
-            VersionMismatchError: somebody changed the conversation.
-            NotReadyError, OverloadedError, LimitReachedError: not now.
+            InvalidRequestError: the message is no answer, or the window is full.
+            ConflictError: the answer is complete or still being generated, or its prompt has changed.
+            VersionMismatchError: the conversation is not at the `expected` version.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
         engine = self._host.require()
         await self._runs.settle()
@@ -53,7 +53,7 @@ class Continuation:
         def abort() -> None:
             engine.abort(stream.request_id)
 
-        # The engine has begun; it must not go on for an answer that could not be reopened.
+        # The engine has begun: abort if the answer cannot be reopened.
         try:
             run = _reopened(answer, self._store.tenant, stream, run_id)
             record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
@@ -61,7 +61,7 @@ class Continuation:
         except BaseException:
             abort()
             raise
-        # The text that it has comes as the first delta.
+        # The existing text is sent as the first delta.
         run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))
         run.saved_ids, run.saved_deltas = len(run.token_ids), len(run.log.deltas_from(0))
         self._runs.add(run)
@@ -99,7 +99,7 @@ class Continuation:
 
 
 def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: str) -> Run:
-    """The run as it is when the answer has gone on by nothing yet."""
+    """Make the run of a continued answer, before any token is added."""
     ids = unpack_ids(answer.tokens.ids)
     begun = replace(
         answer,
@@ -113,7 +113,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         run_id=run_id,
         params=params_to_json(stream.params),
     )
-    # The last of them has the number that its tokens ask for, and numbers grow.
+    # Number the deltas so that the last has the number that its tokens imply. Numbers must increase.
     told = [(stream.reasoning_before, True), (stream.text_before, False)]
     pieces = [(text, is_thought) for text, is_thought in told if text]
     first = OPENING + len(ids) + 1 - len(pieces)

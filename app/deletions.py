@@ -1,13 +1,14 @@
-"""Deletions that can be taken back: hidden at once, removed with their KV once nobody can want them back.
+"""Deletions that can be undone: hidden at once, removed with their KV once the time to undo is over.
 
 hidden --restore--> shown
-   \\--UNDO_SECONDS later--> removed; then its KV goes, but for what something else begins with (app/kv_erasure.py)
+   \\--UNDO_SECONDS later--> removed; then its KV is erased, except for prefixes that other conversations share
+                            (app/kv_erasure.py)
 
-UNDO_SECONDS have to pass on the system's clock and in the time that servers serve: a clock that is set forward empties
-no trash. What waits to be removed is in the store, so another process continues where one has stopped. Nothing is
-removed without an engine, which is what can erase the KV.
+UNDO_SECONDS must pass both on the system clock and in serving time, so that setting the clock forward does not empty
+the trash. Pending removals are in the store, and another process continues them after a restart. Nothing is removed
+without an engine, since only the engine can erase the KV.
 
-Stored responses expire in the same way, `response_days` after they were made.
+Stored responses expire in the same way, `response_days` after their creation.
 """
 
 import asyncio
@@ -32,12 +33,12 @@ logger = logging.getLogger(__name__)
 
 
 class Deletions:
-    """Ties the store, the runs and the engine together."""
+    """Deletion, restoration and expiry in the store's conversations, with their runs and KV."""
 
     def __init__(
         self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, *, response_days: int = 0
     ) -> None:
-        """Tie them together. response_days: age at which stored responses expire; 0 for never."""
+        """Prepare the deletions. response_days: age at which stored responses expire; 0 keeps them forever."""
         self._host = host
         self._store = store
         self._runs = runs
@@ -46,11 +47,11 @@ class Deletions:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Look again and again for what is to be removed."""
+        """Start the task that removes what is due."""
         self._task = asyncio.create_task(self._remove_in_time(), name="remove-deleted")
 
     async def stop(self) -> None:
-        """What has not been removed stays for the next process."""
+        """Stop the task. Pending removals are left to the next process."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -58,14 +59,16 @@ class Deletions:
     async def delete_conversation(
         self, conversation_id: str, expected: Versions = None, *, permanently: bool = False
     ) -> None:
-        """Hide it, and end what is being generated in it. permanently: remove it at once, also if it was hidden before.
+        """Hide a conversation and cancel its runs.
+
+        permanently: remove the conversation at once, even if it is hidden already.
 
         Raises NotFoundError, VersionMismatchError.
         """
         try:
             await self._store.deletions.hide_conversation(conversation_id, expected)
         except NotFoundError:
-            # It may be hidden already.
+            # The conversation may be hidden already.
             if not permanently:
                 raise
         tenant = self._store.tenant
@@ -75,11 +78,11 @@ class Deletions:
             self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
 
     async def restore_conversation(self, conversation_id: str) -> Conversation:
-        """Raises NotFoundError once it is removed."""
+        """Restore a hidden conversation. Raises NotFoundError once it is removed."""
         return await self._store.deletions.show_conversation(conversation_id)
 
     async def delete_message(self, message_id: str, expected: Versions = None) -> Conversation:
-        """Hide it with all that follows it, and end what is being generated there.
+        """Hide a message and all that follow it, and cancel their runs.
 
         Raises NotFoundError, VersionMismatchError.
         """
@@ -91,21 +94,24 @@ class Deletions:
         return conversation
 
     async def restore_message(self, message_id: str) -> Conversation:
-        """Raises NotFoundError once it is removed, ConflictError while what it follows is deleted."""
+        """Restore a hidden message.
+
+        Raises NotFoundError once it is removed, and ConflictError while the message that it follows is deleted.
+        """
         return await self._store.deletions.show_message(message_id)
 
     async def remove(self, until: float) -> None:
-        """For good, what any tenant hid at that time or before."""
+        """Permanently remove what was hidden by the time `until`, for all tenants."""
         while (removed := await self._store.deletions.remove_oldest(until)) is not None:
             self._forget(removed)
 
     async def remove_expired(self, until: float) -> None:
-        """Remove the responses of all tenants that were made by that time, and end deletions of responses."""
+        """Remove all tenants' responses that were created by the time `until`, and complete deletions of responses."""
         while (removed := await self._store.responses.remove_expired(until)) is not None:
             self._forget(removed)
 
     async def remove_due(self, elapsed: float) -> None:
-        """Remove everything whose time has come, `elapsed` seconds of serving after the last call."""
+        """Remove everything that is due. `elapsed`: seconds of serving since the last call."""
         passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
         await self.remove(min(passed, time.time() - UNDO_SECONDS))
         await self.remove_expired(await self._responses_expire())
@@ -116,7 +122,7 @@ class Deletions:
             self._erasure.begin(removed.nodes, removed.tenant)
 
     async def _responses_expire(self) -> float:
-        """Return the time by which a response was made if it expires now."""
+        """Return the creation time by which responses have expired."""
         days = self._response_days
         return min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else -math.inf
 

@@ -1,8 +1,8 @@
-"""Pieces of a streamed answer, written in the step that brings them.
+"""Direct writes of a streamed answer, in the step that produces the text.
 
-An ASGI extension that `app.http_protocol` offers. For every token of every stream, to wake the task that sends, and to
-pass its piece down through each layer's `send`, cost more than all else that is done for it. So a stream that waits for
-news may write them itself; whatever the connection does not take at once goes the usual way.
+This is an ASGI extension that `app.http_protocol` offers. Waking the sending task for every token, and passing the
+frame through each layer's `send`, costs more than all other work on the token. A stream that waits for output may
+therefore write it to the connection itself. Frames that the connection cannot take at once are sent the usual way.
 """
 
 from typing import Protocol
@@ -10,30 +10,32 @@ from typing import Protocol
 from starlette.types import Scope
 
 EXTENSION = "ebb.direct_writer"
-"""Its key in the scope's `extensions`."""
+"""Key of the extension in the scope's `extensions`."""
 
 
 class DirectWriter(Protocol):
-    """Writer of one answer's body. To be used only while nothing is in the answer's `send`: pieces would change places.
+    """Writer of one answer's body.
 
-    filler: a piece without meaning that may be written behind any other, to see whether the client is there; b"" for
-    none.
+    Use it only while no `send` of the answer is pending, or pieces would be reordered.
+
+    filler: a piece without meaning that may follow any other, written to probe whether the client is connected; b"" for
+        none.
     """
 
     filler: bytes
 
     @property
     def ready(self) -> bool:
-        """Whether the connection takes a piece now: the head was sent, and the client reads."""
+        """Whether the connection takes a piece now: the head was sent, and the client is reading."""
 
     def write(self, piece: bytes) -> None:
-        """Write a piece of the body, as `send` would; only while `ready`."""
+        """Write a piece of the body, as `send` would. Requires `ready`."""
 
     def abort(self) -> None:
-        """Cut the connection, with the answer unfinished."""
+        """Abort the connection, leaving the answer unfinished."""
 
 
 def direct_writer(scope: Scope) -> DirectWriter | None:
-    """The request's; None on servers that offer none."""
+    """Return the request's direct writer; None on servers without the extension."""
     writer: DirectWriter | None = scope.get("extensions", {}).get(EXTENSION)
     return writer

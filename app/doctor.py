@@ -1,4 +1,4 @@
-"""`ebb doctor`: what was found on this machine, and what to do about what was not."""
+"""`ebb doctor`: report what was found on this machine, and how to fix what is missing."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -7,15 +7,15 @@ from app.config import Settings
 from app.finding import Finding
 
 WORDS = {"ok": "OK", "warn": "WARNING", "fail": "WARNING"}
-"""Of the security report."""
+"""Labels of the levels in the security report."""
 
 
 def doctor(settings: Settings) -> int:
-    """Print one line per check; 1 if the server would not start, else 0."""
+    """Print one line per check. Returns 1 if the server would not start, else 0."""
     from app.npu_checks import look_for_npu
 
     if look_for_npu().breaks_torch:
-        # The rest can still be looked at.
+        # The other checks can still run.
         os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     from app.checks import CHECKS
 
@@ -25,7 +25,7 @@ def doctor(settings: Settings) -> int:
 
 
 def security_doctor(settings: Settings) -> int:
-    """Print who can reach what, one line per check; 1 if any of it is a warning, else 0."""
+    """Print one line per security check. Returns 1 if there is a warning, else 0."""
     from app.security_checks import SECURITY_CHECKS
 
     findings = _run(SECURITY_CHECKS, settings, security_line)
@@ -46,19 +46,19 @@ def _run(
 
 
 def line(finding: Finding) -> str:
-    """`warn  redis      no server found` and, below it, what to do."""
+    """Format a finding: `warn  redis      no server found` and, below it, the advice."""
     text = f"{finding.level:<5} {finding.subject:<10} {finding.text}"
     return f"{text}\n{'':<17}-> {finding.advice}" if finding.advice else text
 
 
 def security_line(finding: Finding) -> str:
-    """`WARNING  redis      no password` and, below it, what to do."""
+    """Format a security finding: `WARNING  redis      no password` and, below it, the advice."""
     text = f"{WORDS[finding.level]:<8} {finding.subject:<10} {finding.text}"
     return f"{text}\n{'':<20}-> {finding.advice}" if finding.advice else text
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """The last line."""
+    """Return the last line of the report."""
     levels = [finding.level for finding in findings]
     if "fail" in levels:
         return "\nThe server will not start like this: see the lines that begin with fail."

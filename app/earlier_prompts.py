@@ -1,4 +1,4 @@
-"""What a stored conversation tells of a run's prompt: which beginning of it an earlier turn had computed already."""
+"""Prefixes of a run's prompt that earlier turns of its stored conversation had already computed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,17 @@ from app.token_history import joined_ids, unpack_ids
 from engine.kv.block import num_equal
 
 MOST_COMPARED = 32
-"""Earlier answers, the newest last."""
+"""Maximum number of earlier answers to compare with; the newest are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A beginning that was computed before.
+    """A prefix that was computed before.
 
-    num_equal: tokens that two prompts have in common; num_computed: of these, with KV. continuation: how the other one
-    went on; None: it cannot be shown any more. used_at: when that one ended, in Unix seconds; None: not known.
+    num_equal: tokens that the two prompts have in common.
+    num_computed: number of those tokens whose KV was computed.
+    continuation: tokens that followed the common prefix in the earlier prompt; None if they cannot be shown any more.
+    used_at: Unix seconds at which the earlier answer ended; None if unknown.
     """
 
     num_equal: int = 0
@@ -28,9 +30,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """prompt: of the run; None if its ids cannot be put together or read any more.
+    """Comparison of a run's prompt with the earlier turns.
 
-    prompt_changed: the turn before was made under another system prompt, chat template or tokenizer.
+    prompt: token ids of the run's prompt; None if they cannot be reassembled or read any more.
+    known: the longest prefix that was computed before.
+    prompt_changed: the previous turn used another system prompt, chat template or tokenizer.
     """
 
     prompt: tuple[int, ...] | None
@@ -39,8 +43,10 @@ class Earlier:
 
 
 def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextTokenizer) -> Earlier:
-    """Compare the prompt of `answer` with what was computed before in its conversation. messages: of that, in the order
-    of their creation."""
+    """Compare the prompt of `answer` with the earlier turns of its conversation.
+
+    messages: all messages of the conversation, in order of creation.
+    """
     tree = {message.id: message for message in messages}
     path = _path(tree, answer.parent_id)
     before = sorted(
@@ -64,7 +70,7 @@ def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tok
         return Known()
     common = num_equal(prompt, ids)
     readable = all(_reads_as_stored(tokenizer, message) for message in path[-2:])
-    # The KV of the last token of an answer is never computed: nothing follows it.
+    # The KV of an answer's last token is never computed, since no token follows it.
     computed = min(common, len(ids) - 1)
     return Known(common, computed, tuple(ids[common:]) if readable else None, other.completed_at)
 
@@ -78,18 +84,18 @@ def _path(tree: Mapping[str, Message], leaf_id: str | None) -> list[Message]:
 
 
 def _ended_before(other: Message, answer: Message) -> bool:
-    """Whether it is an answer of which something had been computed when `answer` began."""
+    """Return whether `other` is an answer with computed tokens that had ended when `answer` began."""
     ended = other.completed_at is not None and other.completed_at <= answer.created_at
     return other.role == "assistant" and ended and bool(other.tokens.ids)
 
 
 def _latest_key(before: list[Message], path: list[Message], answer: Message) -> str | None:
-    """Of the newest other answer to the question, else of the answer that the question follows."""
+    """Return the prompt key of the newest other answer to the question, or else of the answer before the question."""
     above = path[-1].parent_id if path else None
     near = [other for other in before if other.parent_id == answer.parent_id or other.id == above]
     return near[-1].tokens.prompt_key if near else None
 
 
 def _reads_as_stored(tokenizer: TextTokenizer, message: Message) -> bool:
-    """Whether its ids are of this tokenizer: then its text is in them."""
+    """Return whether the message's ids are of this tokenizer: they then decode to its text."""
     return message.content in tokenizer.describe(unpack_ids(message.tokens.ids))

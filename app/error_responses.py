@@ -1,4 +1,4 @@
-"""Errors as clients see them: in the shape of OpenAI's API, on Anthropic's routes in that of theirs."""
+"""Error responses, in the format of OpenAI's API, or of Anthropic's on its routes."""
 
 import logging
 from collections.abc import Mapping
@@ -25,29 +25,28 @@ class BodyTooLargeError(EbbError):
 
 
 class UnsupportedEncodingError(EbbError):
-    """415: the body is compressed in a way that this server does not know."""
+    """415: the body's compression is not supported."""
 
     status = 415
     code = "unsupported_encoding"
 
 
 class TooSlowError(EbbError):
-    """408: the request did not come in time; its connection is closed."""
+    """408: the request did not arrive in time; its connection is closed."""
 
     status = 408
     code = "request_too_slow"
 
 
 class ForbiddenError(EbbError):
-    """403: a page of another site tries to use this server through the browser of the person who visits it, or a key
-    does not go so far."""
+    """403: a page of another site uses this server through a visitor's browser, or the key's scope is too narrow."""
 
     status = 403
     code = "forbidden"
 
 
 class UnauthorizedError(EbbError):
-    """401: no key was shown, or one that opens nothing."""
+    """401: no key was presented, or an invalid one."""
 
     status = 401
 
@@ -61,7 +60,7 @@ class UnauthorizedError(EbbError):
 
 
 class ErrorResponse(Response):
-    """An error, written in the shape of the API whose path was asked for once that is known."""
+    """An error response, serialized in the format of the requested API once the path is known."""
 
     def __init__(self, error: EbbError, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status_code=error.status)
@@ -69,7 +68,7 @@ class ErrorResponse(Response):
         self._headers_of_error = dict(headers or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Send the error (ASGI)."""
         body: dict[str, Any] = {"error": error_body(self._error)}
         if isinstance(self._error, VersionMismatchError):
             body["version"] = self._error.current
@@ -81,7 +80,7 @@ class ErrorResponse(Response):
 
 
 def error_body(error: EbbError) -> dict[str, Any]:
-    """The value of "error"."""
+    """Return the value of "error" in an error body."""
     return {
         "message": error.message,
         "type": _error_type(error.status),
@@ -91,7 +90,7 @@ def error_body(error: EbbError) -> dict[str, Any]:
 
 
 def error_response(error: EbbError) -> Response:
-    """The whole answer."""
+    """Make the response for `error`, with the headers that belong to it."""
     headers = {}
     if isinstance(error, OverloadedError | OutageError):
         headers["Retry-After"] = str(error.retry_after)
@@ -107,7 +106,7 @@ def error_response(error: EbbError) -> Response:
 
 
 def on_ebb_error(_request: Request, exc: Exception) -> Response:
-    """Answer with an error that Ebb raised on purpose. The log has a traceback only where a defect may be the cause."""
+    """Respond to an error that Ebb raised on purpose. A traceback is logged only if a defect may be the cause."""
     assert isinstance(exc, EbbError)
     if isinstance(exc, OutageError):
         logger.error("request refused: %s", exc.message)
@@ -117,7 +116,7 @@ def on_ebb_error(_request: Request, exc: Exception) -> Response:
 
 
 def on_http_error(request: Request, exc: Exception) -> Response:
-    """What the router raised: unknown path, wrong method."""
+    """Respond to an error of the router: unknown path, wrong method."""
     assert isinstance(exc, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(exc.status_code, "http_error")
     error = EbbError(f"{request.method} {request.url.path}: {exc.detail}", code=code)
@@ -126,7 +125,7 @@ def on_http_error(request: Request, exc: Exception) -> Response:
 
 
 def unexpected_error_response(request_id: str) -> Response:
-    """A fault of ours: the log has the traceback, the client gets one sentence and the name to look for."""
+    """Make the response to a defect. The log has the traceback, and the client gets the request id to search it for."""
     return error_response(ServerError(f"The server made a mistake; its log says what happened to {request_id}"))
 
 

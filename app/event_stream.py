@@ -1,7 +1,7 @@
-"""The response that carries server-sent events.
+"""Response that streams server-sent events.
 
-Tokens pass here one by one for every stream, so each costs no timer, and, where the stream writes it directly, not even
-one `send`: a single clock per connection sends the pings and finds readers that do not read.
+Every token of every stream passes through here, so a token costs no timer, and no `send` where the stream writes it
+directly. One timer per connection sends the pings and detects clients that do not read.
 """
 
 import asyncio
@@ -18,13 +18,14 @@ PINGS_TO_A_FROZEN_READER = 2
 PING_FRAME = b": ping\n\n"
 
 Frames = Callable[[DirectWriter | None], AsyncGenerator[bytes, None]]
-"""Makes the frames of a stream. What it is given it may write to while it waits for what to yield next."""
+"""Makes the frames of a stream. While the generator waits for output, it may write to the given writer."""
 
 
 class EventStream(Response):
-    """A stream of ready frames (see `app.sse`). `on_close` runs exactly once however it ends, also if it never began.
+    """A stream of encoded frames (see `app.sse`).
 
-    (A generator that was never entered runs no `finally`, so that would not be enough.)
+    `on_close` runs exactly once however the stream ends, even if it never began. A generator's `finally` would not
+    suffice: it does not run if the generator was never entered.
     """
 
     media_type = "text/event-stream"
@@ -37,7 +38,10 @@ class EventStream(Response):
         on_close: Callable[[], None] | None = None,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
-        """ping_seconds: between the comments that keep proxies from closing a silent connection."""
+        """Prepare the response.
+
+        ping_seconds: interval of the comments that keep proxies from closing a silent connection.
+        """
         self.status_code = 200
         self.background = None
         self.init_headers({"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **headers})
@@ -46,7 +50,7 @@ class EventStream(Response):
         self._ping_seconds = ping_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the frames until they end, the client goes, or does not read for PINGS_TO_A_FROZEN_READER pings."""
+        """Send the frames until they end, the client leaves, or it does not read for PINGS_TO_A_FROZEN_READER pings."""
         writer = direct_writer(scope)
         if writer is not None:
             writer.filler = PING_FRAME
@@ -80,10 +84,10 @@ class EventStream(Response):
 
 
 class _Watch:
-    """Pings the client of the task that makes it, and cancels that task when the client has left or does not read.
+    """Pings the client of the task that creates it, and cancels that task when the client has left or does not read.
 
-    is_sending: whether the task waits for the connection to take something. Only one that takes bytes gets pings.
-    sends: how often it began to.
+    is_sending: whether the task is waiting in `send`. Pings are sent only while it is not.
+    sends: number of times the task has called `send` with a frame.
     """
 
     __slots__ = ("_clock", "_frozen", "_given_up", "_ping_seconds", "_pinging", "_seen", "_send", "_task",
@@ -103,17 +107,17 @@ class _Watch:
         self._clock = asyncio.get_running_loop().call_later(ping_seconds, self._ring)
 
     def give_up(self, _: object = None) -> None:
-        """Nobody reads any more."""
+        """Cancel the task: the client has left."""
         if not self._given_up:
             self._given_up = True
             self._task.cancel()
 
     def took_back_its_cancelling(self) -> bool:
-        """Whether nobody else cancelled the task."""
+        """Take back this object's own cancellation. Returns False if another party cancelled the task too."""
         return self._given_up and self._task.uncancel() == 0
 
     def stop(self) -> None:
-        """The answer has ended."""
+        """Stop the timer once the answer has ended."""
         self._clock.cancel()
         if self._pinging is not None:
             self._pinging.cancel()

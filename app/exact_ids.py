@@ -1,4 +1,4 @@
-"""The token ids of what a client got of an answer."""
+"""Exact token ids of the text that a client received."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,8 +6,9 @@ from app.backend import TextTokenizer
 from engine.detokenizer import Detokenizer
 
 ANCHORS = ("", "\n")
-"""What may stand before a piece of text while it is tokenised: vocabularies like sentencepiece's put a space before a
-text, but none between a line's end and what follows."""
+"""Contexts in which a piece of text is tokenized. Vocabularies like sentencepiece's put a space before a text, but none
+after the end of a line.
+"""
 
 
 NO_MARKS: Mapping[int, bytes] = {}
@@ -16,11 +17,14 @@ NO_MARKS: Mapping[int, bytes] = {}
 def exact_ids(
     tokenizer: TextTokenizer, produced: Sequence[int], text: str, marks: Mapping[int, bytes] = NO_MARKS
 ) -> list[int] | None:
-    """The ids of `text`: of those that were produced as many as say its beginning, then the rest of it tokenised.
+    """Return token ids of exactly `text`: the produced ids that spell its beginning, then the rest tokenized.
 
-    There is a rest where the answer was cut inside a token, before a stop string for example; half a character that was
-    produced and never shown is left out. None if no ids say exactly `text`. marks: control tokens that stand in it by
-    their names.
+    There is a rest if the answer was cut inside a token, for example before a stop string. Bytes of an incomplete
+    character, which were never shown, are left out.
+
+    marks: control tokens that appear in the text under their names, as bytes by id.
+
+    Returns None if no ids spell exactly `text`.
     """
     detokenizer = Detokenizer(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_))
     end = kept = kept_end = 0

@@ -1,4 +1,4 @@
-"""Conversations as files: all of their branches as JSON, which can be imported again, or the shown path as Markdown."""
+"""Export of conversations: all branches as JSON, which can be imported again, or the shown path as Markdown."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from app.tool_use import tool_use_json
 
 FORMAT = "ebb-conversations"
 FORMAT_VERSION = 2
-"""2: conversations of the API, tools and responses. Files of version 1 are still imported."""
+"""2: conversations of the API, tools and responses. Files of version 1 can still be imported."""
 
 _CONVERSATION = (
     "title",
@@ -45,13 +45,16 @@ _SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant"}
 
 
 def file_beginning() -> str:
-    """Return the file up to its first conversation."""
+    """Return the part of the file before its first conversation."""
     head = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, "exported_at": time.time()})
     return f'{head[:-1]}, "conversations": ['
 
 
 def file_end(next_cursor: str | None = None) -> str:
-    """Return the file behind its last conversation. next_cursor: where the next part of an export begins."""
+    """Return the part of the file after its last conversation.
+
+    next_cursor: start of the export's next part; None if this is the last.
+    """
     return f'\n], "next_cursor": {json.dumps(next_cursor)}}}\n'
 
 
@@ -61,15 +64,18 @@ def conversation_text(
     messages: Sequence[Message],
     responses: Mapping[str, ResponseRecord],
 ) -> str:
-    """Return one of the "conversations" of a JSON file, on one line. messages: all of it. responses: by message id.
+    """Serialize one of the "conversations" of a JSON file, on one line.
 
-    Token ids are left out: they would let a file say one thing to its reader and another one to the model. The text is
-    made message by message, so that other threads run in between.
+    messages: all messages of the conversation.
+    responses: records of the Responses API, by message id.
+
+    Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
+    made message by message, so that other threads can run in between.
     """
     ids = {message.id for message in messages}
     head_id = conversation.head_id
     if head_id not in ids:
-        # It may have been deleted since the conversation was read. Responses follow each other without a head.
+        # The head may have been deleted since the conversation was read. Responses follow each other without a head.
         head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
     head = json.dumps({"id": export_id, **fields, "head_id": head_id}, ensure_ascii=False)
@@ -82,7 +88,7 @@ def conversation_text(
 def _message(message: Message, response: ResponseRecord | None, export_id: str) -> dict[str, Any]:
     fields = {name: getattr(message, name) for name in _MESSAGE}
     if message.status == "in_progress":
-        # The server that imports it has no run that could continue.
+        # The importing server has no run that could continue the answer.
         fields["status"] = "incomplete"
     if message.tool_use is not None:
         fields["tool_use"] = tool_use_json(message.tool_use)
@@ -93,7 +99,7 @@ def _message(message: Message, response: ResponseRecord | None, export_id: str) 
 
 
 def markdown(conversation: Conversation, path: Sequence[Message]) -> str:
-    """Return the messages of a path, under their speakers."""
+    """Format the messages of a path as Markdown, each under its speaker."""
     parts = [f"# {_one_line(conversation.title or 'Untitled')}"]
     if conversation.system_prompt:
         parts.append(f"## System\n\n{conversation.system_prompt}")

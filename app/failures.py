@@ -1,24 +1,24 @@
-"""What clients are told when the engine gives no answer, or less than one."""
+"""Errors that clients receive when the engine gives no answer, or only part of one."""
 
 from engine.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError
 from engine.outputs import RequestOutput
 
 
 class TimeoutPassedError(ClientError):
-    """408: the time that the request gave itself was over before its first token."""
+    """408: the request's own timeout passed before its first token."""
 
     status = 408
     code = "timeout"
 
 
 class FormNotMetError(ClientError):
-    """400: the form that the request asks for has no end, or costs too much to follow."""
+    """400: the requested output format has no end, or is too expensive to follow."""
 
     code = "form_not_met"
 
 
 def failure_of(last: RequestOutput) -> EbbError | None:
-    """The error that a request ended with, from its last output; None if there is an answer, be it cut short."""
+    """Return the error with which a request ended, by its last output. None for an answer, even one cut short."""
     match last.finish_reason:
         case "stop" | "length":
             return None

@@ -1,4 +1,4 @@
-"""What no route expected becomes an answer: no exception, and no traceback, reaches a client."""
+"""Responses to unexpected exceptions, so that neither an exception nor a traceback reaches a client."""
 
 import logging
 
@@ -12,17 +12,17 @@ logger = logging.getLogger(__name__)
 
 
 class Faults:
-    """Answers in place of what failed: the application below it, or the reading of the request.
+    """Middleware that responds when the application, or the reading of the request, has failed.
 
-    Starlette's own handler for unexpected errors stands outside of all other middleware, where an answer gets neither a
-    name nor safe headers. This one is inside.
+    Starlette's own handler for unexpected errors is outside all other middleware, so its responses have neither a
+    request id nor the security headers. This middleware is inside.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Run the application, and respond to its unexpected exceptions (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -39,10 +39,11 @@ class Faults:
         try:
             await self._app(scope, receive, send_noted)
         except ClientDisconnect:
-            # It left before its body was whole: there is nobody to answer.
+            # The client left before its body was complete, so there is no one to respond to.
             return
         except Exception:
             logger.exception("an unexpected error")
-            # An answer that has begun is not ended, so that the server closes the connection: the client can tell.
+            # A response that has begun is left unfinished. The server then closes the connection, and the client
+            # notices.
             if not begun:
                 await unexpected_error_response(scope["state"]["request_id"])(scope, receive, send)

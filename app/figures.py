@@ -1,4 +1,4 @@
-"""The engine's numbers as /metrics, /health and the live stream tell them: counted in one place, so that they agree."""
+"""The engine's figures for /metrics, /health and the live stream, derived in one place so that they agree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,16 @@ Tier = Literal["device", "cpu", "redis"]
 
 @dataclass(frozen=True, slots=True)
 class TierFigures:
-    """Bytes now (capacity_bytes 0: no limit); since the start the rest.
+    """Figures of one tier: bytes in use now, and totals since the start.
 
-    asked_tokens: of prompts, that no tier above had; found_tokens: those of them that were reused from this one.
-    tenants: bytes that the largest tenants hold, and all others together, by name; empty where that is not known.
-    bytes_in, bytes_out: of blocks that came into it, and that were copied from it to a neighbour. evicted: blocks that
-    made room for others; in Redis values, whoever wrote them. lost: of these, blocks that the tier below did not have.
+    used_bytes: bytes in use.
+    capacity_bytes: size of the tier in bytes; 0 means no limit.
+    asked_tokens: prompt tokens that no higher tier had.
+    found_tokens: number of those tokens that were reused from this tier.
+    bytes_in, bytes_out: bytes of blocks that were copied into this tier, and from it to a neighbour.
+    evicted: blocks that were evicted; in Redis values of any kind, including those of other programs.
+    lost: number of evicted blocks that the next lower tier did not have.
+    tenants: bytes held by the largest tenants, by name, and by all others together; empty if unknown.
     """
 
     used_bytes: int
@@ -31,12 +35,12 @@ class TierFigures:
 
 
 def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
-    """Of each tier that is on."""
+    """Return the figures of each tier that is on."""
     size, asked, tiers = stats.block_nbytes, stats.asked_tokens, stats.tiers
     up, down = stats.copied_up_blocks * size, stats.copied_down_blocks * size
     figures: dict[Tier, TierFigures] = {
         "device": TierFigures(
-            # A block can be used and cached at once; how many are both is not counted.
+            # A block may be both used and cached. The overlap is not counted, so this is a lower bound.
             used_bytes=max(stats.blocks_used, stats.blocks_cached) * size,
             capacity_bytes=stats.blocks_total * size,
             asked_tokens=asked.get("device", 0),
@@ -77,7 +81,7 @@ def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
 
 
 def requests_by_state(stats: EngineStats) -> Mapping[str, int]:
-    """Requests now; each is in one state."""
+    """Return the current number of requests by state. Each request is in one state."""
     return {
         "running": stats.running,
         "waiting": stats.waiting - stats.preempted,

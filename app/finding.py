@@ -1,4 +1,4 @@
-"""What a check of `ebb doctor` has to say."""
+"""Findings of `ebb doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,8 +8,11 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report. warn: works, but less well, or less safely; fail: the server will not start. `advice`:
-    what to do."""
+    """One line of the report.
+
+    level: "warn" if the subject works, but with reduced speed or safety; "fail" if the server will not start.
+    advice: how to fix it; empty if there is nothing to do.
+    """
 
     level: Level
     subject: str

@@ -1,16 +1,17 @@
 """uvicorn's HTTP protocol, with bounds on what a connection may cost.
 
-uvicorn on httptools limits neither the size of a request's head nor the time that head and body may take, and never
-closes a connection that says nothing. Here every wait for a client has a deadline:
+uvicorn on httptools limits neither the size of a request's head nor the time for head and body, and never closes a
+silent connection. Here every wait for a client has a deadline:
 
     connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
                                              WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
 
-Time in which the server itself does not read (it answers an earlier request of the connection) does not count. What
-is refused here is answered by the application, so that it has headers, a name, a line in the log and a count like all
-else; where that cannot be, in the middle of an answer, the connection is cut. `Connections` bounds their number.
+Time in which the server itself does not read, because it is answering an earlier request of the connection, does not
+count. The application sends the response to a refused request, so that it has headers, a request id, a log line and a
+metric like any other. In the middle of an answer that is impossible, and the connection is aborted. `Connections`
+bounds the number of connections.
 
-Made for uvicorn 0.54: it overrides what the parser and the transport call, and `_start_asgi_task`.
+Made for uvicorn 0.54: overrides the methods that the parser and the transport call, and `_start_asgi_task`.
 """
 
 import asyncio
@@ -42,13 +43,13 @@ from app.request_log import PROBES
 from engine.errors import ClientError, EbbError
 
 RESET_POLL_SECONDS = 0.1
-"""Seconds between two looks at a half-closed connection. There are few of them, and a look is a system call."""
+"""Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""
 
 TCP_CLOSE = 7
 """State of a connection that was reset, as in Linux's tcp_states.h."""
 
 REFUSAL = "refusal"
-"""Key in the scope's state: the EbbError that the application shall answer with."""
+"""Key in the scope's state: the EbbError that the application must respond with."""
 
 
 class UrlTooLongError(ClientError):
@@ -59,7 +60,7 @@ class UrlTooLongError(ClientError):
 
 
 class HeadersTooLargeError(ClientError):
-    """431: more headers, or longer ones, than a request may have."""
+    """431: too many headers, or too long ones."""
 
     status = 431
     code = "headers_too_large"
@@ -72,7 +73,7 @@ class NotHttpError(ClientError):
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection."""
+    """One HTTP connection with deadlines and size limits."""
 
     def __init__(
         self,
@@ -89,7 +90,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._sending: asyncio.TimerHandle | None = None
         self._head_begun = False
         self._header_bytes = 0
-        # Bytes of something (a header, mostly) whose end the parser waits for; it keeps them, whatever they come to.
+        # Bytes of an element, usually a header, whose end the parser has not seen. The parser buffers them without a
+        # limit.
         self._unfinished_bytes = 0
         self._events = 0
         self._fault: EbbError | None = None
@@ -98,17 +100,17 @@ class HttpProtocol(HttpToolsProtocol):
         self._half_closed = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """asyncio."""
+        """Begin to wait for a request (asyncio)."""
         super().connection_made(transport)
         limit_unsent_bytes(transport)
         self._connections.opened(self)
         self._expect(HEAD_SECONDS, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """asyncio."""
+        """Notify the answer in progress that its client has left (asyncio)."""
         self._expect_nothing()
         self._cancel_write_deadline()
-        # uvicorn tells the newest request only, and another one is being answered where several were pipelined.
+        # uvicorn notifies only the newest request. With pipelining, another one is being answered.
         self.pipeline.clear()
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
@@ -119,8 +121,8 @@ class HttpProtocol(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether the connection stays open: a client that sends no more may still read its answer.
 
-        Most clients that send no more have closed the whole connection, which TCP does not tell. Something that every
-        HTTP client must expect is written to find out: a client that has gone answers it with a reset.
+        Most clients that send no more have closed the whole connection, which TCP does not report. To find out, write
+        bytes that every HTTP client must accept: a client that has left answers them with a reset.
         """
         if self._refused or not self._answers or self.cycle.more_body or self.scheme == "https":
             return False
@@ -137,7 +139,7 @@ class HttpProtocol(HttpToolsProtocol):
         return True
 
     def data_received(self, data: bytes) -> None:
-        """asyncio."""
+        """Feed the parser, and refuse elements that never end (asyncio)."""
         if self._refused:
             return
         events = self._events
@@ -151,24 +153,24 @@ class HttpProtocol(HttpToolsProtocol):
             self._expect(HEAD_SECONDS, self._head_is_late)
 
     def pause_writing(self) -> None:
-        """asyncio: the client takes less than is written."""
+        """Start a deadline for the client to read what was written (asyncio)."""
         super().pause_writing()
         self._expect_progress(self.loop.time() + DRAIN_SECONDS)
 
     def resume_writing(self) -> None:
-        """asyncio: the client has taken it."""
+        """Cancel the deadline of a client that has read enough (asyncio)."""
         self._cancel_write_deadline()
         super().resume_writing()
 
     def on_message_begin(self) -> None:
-        """Parser: the first byte of a request."""
+        """Reset the limits at the first byte of a request (parser)."""
         self._events += 1
         self._head_begun = True
         self._header_bytes = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Parser: a piece of the URL."""
+        """Add a piece of the URL (parser)."""
         self._events += 1
         super().on_url(url)
         if len(self.url) > MAX_URL_BYTES:
@@ -176,7 +178,7 @@ class HttpProtocol(HttpToolsProtocol):
             raise self._fault
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Parser: a header, or a trailer."""
+        """Add a header or a trailer (parser)."""
         self._events += 1
         self._header_bytes += len(name) + len(value)
         if len(self.headers) == MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
@@ -185,29 +187,29 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Parser: the head is whole."""
+        """Stop waiting for the head, which is complete (parser)."""
         self._events += 1
         self._head_begun = False
         self._expect_nothing()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Parser: a piece of the body."""
+        """Add a piece of the body (parser)."""
         self._events += 1
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Parser: the request is whole."""
+        """Stop waiting for the request, which is complete (parser)."""
         self._events += 1
         self._expect_nothing()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """uvicorn: the parser gave up, by itself or because one of the methods above raised."""
+        """Refuse a request that the parser rejected, by itself or because a method above raised (uvicorn)."""
         self._refuse(self._fault or NotHttpError(msg))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        # uvicorn's type of a scope knows extensions of dicts only.
+        # uvicorn's type of a scope allows only dicts as extensions.
         cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
         self._answering = cycle
         refusal = self._connections.asked(self)
@@ -216,11 +218,12 @@ class HttpProtocol(HttpToolsProtocol):
             cycle.keep_alive = False
         super()._start_asgi_task(cycle, app)
         if cycle.more_body:
-            # Whoever reads the body has its own, shorter limits and answers; this is for bodies that nobody reads.
+            # Routes that read the body have shorter limits and responses of their own. This is for bodies that no route
+            # reads.
             self._expect(BODY_SECONDS + DISCARD_SECONDS, self.transport.abort)
 
     def on_response_complete(self) -> None:
-        """Start the next request of the connection, wait for one, or close it (uvicorn)."""
+        """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
         super().on_response_complete()
         if not self._answers:
             self._connections.answered(self)
@@ -229,11 +232,11 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def peer(self) -> str | None:
-        """Address of the other end; None if it has none."""
+        """Address of the client; None if it has none."""
         return self.client[0] if self.client is not None else None
 
     def cut(self) -> None:
-        """Close the connection at once, whatever is still to be sent."""
+        """Close the connection at once and discard unsent bytes."""
         self.transport.abort()
 
     @property
@@ -242,7 +245,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def _waits_for_head(self) -> bool:
-        """Including one that begins with empty lines, which the parser does not tell of."""
+        """Whether a head is due, even if the client has sent only empty lines, which the parser does not report."""
         return self._head_begun or (not self._answers and self.timeout_keep_alive_task is None)
 
     def _expect(self, seconds: float, or_else: Callable[[], None]) -> None:
@@ -255,7 +258,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._receiving = None
 
     def _expect_progress(self, until: float) -> None:
-        """Abort the connection if its client takes nothing in WRITE_SECONDS, or too little by `until`."""
+        """Abort the connection if its client takes nothing in WRITE_SECONDS, or has not taken everything by `until`."""
         unsent = self.transport.get_write_buffer_size()
         seconds = min(WRITE_SECONDS, until - self.loop.time())
 
@@ -268,7 +271,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._sending = self.loop.call_later(seconds, look)
 
     def _look_for_reset(self) -> None:
-        """Abort a half-closed connection once its client has reset it; nothing else reads from it any more."""
+        """Abort a half-closed connection once its client has reset it. Nothing else reads from it any more."""
         if self.transport.is_closing():
             return
         state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
@@ -288,11 +291,11 @@ class HttpProtocol(HttpToolsProtocol):
         elif self._head_begun:
             self._refuse(TooSlowError(f"The request's headers were not whole after {HEAD_SECONDS:g} s"))
         else:
-            # Nothing was asked, so nothing is answered: browsers open connections in advance.
+            # Browsers open connections in advance. Without a request there is nothing to respond to.
             self.transport.close()
 
     def _refuse(self, error: EbbError) -> None:
-        """Answer with `error` and close. A request whose answer has not begun sees its client leave."""
+        """Respond with `error` and close. A request whose answer has not begun sees its client leave."""
         self._refused = True
         self._expect_nothing()
         if self._answers and (self.cycle.response_started or self.pipeline):
@@ -339,7 +342,7 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 class _ChunkWriter:
-    """`DirectWriter` of an answer that is sent in chunks."""
+    """`DirectWriter` of an answer in chunked transfer encoding."""
 
     __slots__ = ("_cycle", "filler")
 
@@ -357,14 +360,14 @@ class _ChunkWriter:
         self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
 
     def abort(self) -> None:
-        # Told first, uvicorn does not take the missing end of the answer for a fault of the application.
+        # Set first, so that uvicorn does not blame the application for the unfinished answer.
         self._cycle.disconnected = True
         self._cycle.transport.abort()
 
 
 def limit_unsent_bytes(transport: asyncio.Transport) -> None:
-    """Let the kernel take MAX_UNSENT_BYTES beyond what the client's window has room for; where it knows how."""
-    # tcp(7), TCP_NOTSENT_LOWAT. Sockets of other families, and other systems, are left as they are.
+    """Limit what the kernel buffers beyond the client's window to MAX_UNSENT_BYTES, where supported."""
+    # See tcp(7), TCP_NOTSENT_LOWAT. Other socket families and other systems are left as they are.
     option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
     taken = transport.get_extra_info("socket")
     if option is not None and taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):

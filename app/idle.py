@@ -1,4 +1,4 @@
-"""What is asked of the engine when nobody else asks for anything."""
+"""Requests that the server makes of the engine while it is idle."""
 
 import asyncio
 import logging
@@ -12,25 +12,30 @@ from engine.urgency import Urgency
 logger = logging.getLogger(__name__)
 
 LAST = (1 << 31) - 1
-"""Of all priorities."""
+"""Lowest priority."""
 
 
 def is_busy(engine: Backend, *, but: int = 0) -> bool:
-    """Whether it has more requests than `but`."""
+    """Return whether the engine has more than `but` requests."""
     stats = engine.stats()
     return stats.running + stats.waiting + stats.loading + stats.following > but
 
 
 def behind_all(engine: Backend) -> Urgency:
-    """Whoever comes goes first; under "fcfs" there are no priorities."""
+    """Return an urgency behind all other requests. Under "fcfs" there are no priorities."""
     return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
 
 
 class IdleTasks:
-    """Owner of tasks that wait for their turn; one of them works at a time."""
+    """Owner of tasks that wait until the engine is idle. One of them works at a time."""
 
     def __init__(self, failed: str, *, poll_seconds: float, patience_seconds: float) -> None:
-        """failed: what the log says of one that came to nothing. poll_seconds: between two attempts."""
+        """Make an empty set of tasks.
+
+        failed: the log message for a task that failed.
+        poll_seconds: time between two attempts.
+        patience_seconds: time after which a task gives up.
+        """
         self._failed = failed
         self._poll_seconds = poll_seconds
         self._patience_seconds = patience_seconds
@@ -38,13 +43,13 @@ class IdleTasks:
         self._working = asyncio.Lock()
 
     def begin(self, work: Coroutine[None, None, None]) -> None:
-        """Run `work` beside all others, until `stop`."""
+        """Run `work` in the background until `stop`."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def succeed(self, run_id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-        """Call `attempt` until it says True, or patience ends. Never fails."""
+        """Call `attempt` until it returns True or the task runs out of patience. Logs errors and never raises."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._patience_seconds), self._working:
@@ -53,18 +58,18 @@ class IdleTasks:
                             return
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
-            # Deleted meanwhile, too long for one more question, or the server stops.
+            # The conversation was deleted, has no room for one more question, or the server is stopping.
             logger.debug("%s: %s: %s", run_id, self._failed, error.message)
         except Exception:
             logger.exception("%s: %s", run_id, self._failed)
 
     async def settled(self) -> None:
-        """Wait until there is none any more."""
+        """Wait until all tasks have ended."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def stop(self) -> None:
-        """What has not been done stays undone."""
+        """Cancel the tasks. Unfinished work is dropped."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""Whether clients must show a key: on this machine once there was ever one, from anywhere else always."""
+"""Whether clients must present a key: locally once a key has ever been made, from other machines always."""
 
 from typing import Literal
 
@@ -7,24 +7,24 @@ from app.loopback import is_loopback
 from app.storage.keys import count_keys
 
 Demand = Literal["once made", "always", "never"]
-"""once made: as soon as there was ever one, so that no revocation opens a server."""
+"""once made: required as soon as a key has ever been made, so that revoking the last key does not open the server."""
 
 
 def demand_of(settings: Settings) -> Demand:
-    """What these settings ask for."""
+    """Return the rule that these settings imply."""
     if settings.without_keys:
         return "never"
     return "once made" if is_loopback(settings.host) else "always"
 
 
 def keys_required(settings: Settings) -> bool:
-    """Whether a client must show a key now."""
+    """Return whether a client must present a key now."""
     demand = demand_of(settings)
     return demand == "always" or (demand == "once made" and count_keys(settings.database).made > 0)
 
 
 def why_not_to_serve(settings: Settings) -> str | None:
-    """A sentence for who would open a server that nobody could use; None if there is nothing to say."""
+    """Return why a server under these settings could not be used by any client; None if it could."""
     if demand_of(settings) != "always" or count_keys(settings.database).valid:
         return None
     return (

@@ -1,8 +1,8 @@
-"""Keys and logins that open the server, and the limits of their tenants: the database's, at most a second old.
+"""Cache of the keys and logins that grant access, and of tenants' limits, at most one second old.
 
-The first request after that second reads them again, since another process may have changed them (`ebb keys`). So a
-revoked key opens nothing a second later, and a flood of wrong keys costs one look into a dictionary each. They are read
-on a connection of their own, and a request waits for that only for a limited time.
+The first request after that second reads them again from the database, since another process may have changed them
+(`ebb keys`). A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary
+look-up. Keys are read on a connection of their own, and a request waits for them only for a limited time.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from engine.errors import OutageError
 
 FRESH_SECONDS = 1.0
 WAIT_SECONDS = 1.0
-"""Time for which a request waits for the keys to be read. Afterwards those that were read last count."""
+"""Seconds for which a request waits for the keys to be read. After that, the keys read last apply."""
 LOGIN_SECONDS = 30 * 86_400
 NOTED_SECONDS = 3600.0
-"""Uses of a key within this time are written once."""
+"""Seconds within which several uses of a key are recorded once."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class _Contents:
 
 
 class KeyRing:
-    """Owner of what was read last, and of the tasks that read keys and note uses."""
+    """Owner of the cached keys, and of the tasks that read keys and record their use."""
 
     def __init__(
         self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
@@ -55,15 +55,16 @@ class KeyRing:
         self._noting: asyncio.Task[None] | None = None
 
     async def read(self) -> None:
-        """Read what was changed."""
+        """Read the keys, logins and limits from the database."""
         async with self._reading:
             await self._read()
 
     async def refresh(self, *, wait: bool = True) -> None:
-        """Read what was changed, unless that was done within the last second. Keys that cannot be read stay as they
-        were: a broken or slow disk is no reason to refuse a client that needs none.
+        """Read the database again unless it was read within the last second.
 
-        wait: for the reading, up to WAIT_SECONDS; a probe does not.
+        If reading fails, the previous keys stay valid: a broken or slow disk is no reason to refuse a client.
+
+        wait: wait for the result, for up to WAIT_SECONDS. Probes do not wait.
         """
         if self._is_fresh():
             return
@@ -73,30 +74,30 @@ class KeyRing:
             await asyncio.wait([self._refreshing], timeout=WAIT_SECONDS)
 
     async def stop(self) -> None:
-        """Wait for what is being read and written."""
+        """Wait for reads and writes in progress."""
         for task in (self._refreshing, self._noting):
             if task is not None:
                 await task
 
     @property
     def demands_keys(self) -> bool:
-        """Whether a client must show one."""
+        """Whether a client must present a key now."""
         return self._demand == "always" or (self._demand == "once made" and bool(self._contents.keys))
 
     @property
     def demand(self) -> Demand:
-        """The rule by which keys are demanded."""
+        """Rule that decides when clients must present a key."""
         return self._demand
 
     def by_key(self, text: str) -> Principal | None:
-        """Who shows this key; None if it opens nothing."""
+        """Return the principal of a key; None if the key is invalid."""
         key = self._contents.keys.get(key_id_of(text) or "")
         if key is None or not matches(key, text) or key.revoked_at is not None:
             return None
         return self._noted(key)
 
     def by_login(self, text: str) -> Principal | None:
-        """Who is logged in with this secret."""
+        """Return the principal that is logged in with this secret; None if the login is invalid."""
         login = self._contents.logins.get(digest_of(text))
         if login is None or login.expires_at <= time.time():
             return None
@@ -104,11 +105,11 @@ class KeyRing:
         return self._noted(key) if key.revoked_at is None else None
 
     def anybody(self) -> Principal | None:
-        """Who shows nothing."""
+        """Return the principal of clients without a key; None if a key is required."""
         return None if self.demands_keys else ANYBODY
 
     async def log_in(self, principal: Principal) -> str:
-        """The secret of a new login of who showed a key."""
+        """Create a login for a principal that presented a key, and return its secret."""
         assert principal.key_id is not None
         secret = secrets.token_urlsafe(SECRET_BYTES)
         await self._keys.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
@@ -116,13 +117,13 @@ class KeyRing:
         return secret
 
     async def log_out(self, secret: str) -> None:
-        """End a login, if it is one."""
+        """End the login with this secret, if there is one."""
         if digest_of(secret) in self._contents.logins:
             await self._keys.log_out(digest_of(secret))
             await self.read()
 
     def limits_of(self, tenant: str) -> TenantLimits:
-        """What it may use."""
+        """Return a tenant's limits."""
         return self._contents.limits.get(tenant, NO_LIMITS)
 
     def _is_fresh(self) -> bool:
@@ -141,10 +142,10 @@ class KeyRing:
     async def _read(self) -> None:
         if self._used and (self._noting is None or self._noting.done()):
             used, self._used = self._used, set()
-            # No request waits for this write: others may be queued before it.
+            # No request waits for this write, since other writes may be queued before it.
             self._noting = asyncio.create_task(self._note(used), name="note-key-use")
         keys = {key.id: key for key in await self._keys.all()}
-        # A login may be of a key that was made after the keys were read.
+        # A login's key may have been made after the keys were read.
         logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
         self._contents = _Contents(keys, logins, await self._limits.all())
         self._read_at = self._clock()

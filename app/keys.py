@@ -1,7 +1,7 @@
-"""`ebb keys`: works on the database itself, whether a server runs or not.
+"""`ebb keys`: manage keys in the database itself, whether or not a server is running.
 
-Only the owner of the state directory's lock changes the schema, creates the file or completes a restore. While a server
-runs, `ebb keys` works on a file of its own schema or not at all.
+Only the owner of the state directory's lock may change the schema, create the file or complete a restore. While a
+server runs, `ebb keys` uses the file only if its schema is the same.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def create(settings: Settings, name: str, tenant: str | None = None, admin: bool = False) -> int:
-    """Print a new key on standard output, and what it opens beside it."""
+    """Print a new key on standard output, and its scope on standard error."""
     scope: Scope = "admin" if admin else "user"
     key, secret = _with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
     print(secret)
@@ -35,7 +35,7 @@ def create(settings: Settings, name: str, tenant: str | None = None, admin: bool
 
 
 def list_keys(settings: Settings) -> int:
-    """One line for each key, then one for each tenant with limits."""
+    """Print one line for each key, then one for each tenant with limits."""
 
     async def read(store: Store) -> tuple[list[ApiKey], dict[str, TenantLimits]]:
         return await store.keys.all(), await store.limits.all()
@@ -51,14 +51,14 @@ def list_keys(settings: Settings) -> int:
 
 
 def revoke(settings: Settings, key_id: str) -> int:
-    """Raises NotFoundError."""
+    """Revoke a key. Raises NotFoundError."""
     _with_store(settings, lambda store: store.keys.revoke(key_id))
     print(f"{key_id} opens nothing any more", file=sys.stderr)
     return 0
 
 
 def limits(settings: Settings, tenant: str, **given: int | None) -> int:
-    """Set those that are given, and print all."""
+    """Change the given limits of a tenant and print all of them."""
 
     async def change(store: Store) -> TenantLimits:
         changed = replace((await store.limits.all()).get(tenant, NO_LIMITS), **given)
@@ -90,7 +90,7 @@ def _with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
 
 
 def _lock_to_prepare(settings: Settings) -> int | None:
-    """Lock the state directory where the file is not ready to be opened as it is; None where it is.
+    """Lock the state directory if the database cannot be opened as it is. Returns None if it can.
 
     Raises EbbError if a server, or a restore, holds the lock.
     """

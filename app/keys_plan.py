@@ -1,4 +1,4 @@
-"""What `ebb keys` can be told."""
+"""Options of `ebb keys`."""
 
 from app.options import Option, integer, switch
 from app.sizes import format_size, parse_size
@@ -13,12 +13,12 @@ LIMITS_HELP = "say what a tenant may use; what is not named stays as it is"
 
 
 def limit(text: str) -> int | None:
-    """A number, or none."""
+    """Parse a number, or `none`. Raises ValueError."""
     return None if text == "none" else integer(0, MOST)(text)
 
 
 def stored_bytes(text: str) -> int | None:
-    """Parse a size, or none. Raises ValueError."""
+    """Parse a size, or `none`. Raises ValueError."""
     if text == "none":
         return None
     if (nbytes := parse_size(text)) > MOST:

@@ -1,7 +1,7 @@
-"""Deleted conversations leave the cache tiers too, but for what other conversations also begin with.
+"""Erasure of deleted conversations from the cache tiers, except for prefixes that other conversations share.
 
-It follows the deletion, and is no part of it: nobody waits for it, and what it misses (the engine or Redis is away, the
-server stops meanwhile) ages out like all that is not used any more.
+Erasure runs after the deletion, which does not wait for it. Blocks that it misses, because the engine or Redis is
+unavailable or the server stops, age out like all unused blocks.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class KVErasure:
-    """Owner of the tasks that compare what was deleted with what is still there."""
+    """Owner of the tasks that compare deleted conversations with those that remain."""
 
     def __init__(self, host: EngineHost, index: TokenIndex) -> None:
         self._host = host
@@ -26,13 +26,13 @@ class KVErasure:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, deleted: Sequence[TokenNode], tenant: str) -> None:
-        """Forget the KV of a tenant's conversation whose messages were these; they are not in the store any more."""
+        """Erase the KV of a tenant's deleted messages. They must have left the store already."""
         task = asyncio.create_task(self._erase(deleted, tenant), name="erase-kv")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Give up what has not been done."""
+        """Cancel the erasures in progress."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -46,7 +46,7 @@ class KVErasure:
             trails: list[Trail] = []
             starts: dict[bytes, list[tuple[str, bytes]]] = {}
             for trail in await asyncio.to_thread(trails_of, deleted):
-                # Branches mostly begin alike.
+                # Branches usually share their beginning.
                 first = trail.ids[:INDEXED_BYTES]
                 if first not in starts:
                     starts[first] = await self._index.starting_like(first, tenant)
@@ -57,8 +57,10 @@ class KVErasure:
             logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
 
     async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
-        """How far some stored conversation begins like `ids`: of those that start like it, only what goes on with all
-        before it is read."""
+        """Return the length, in bytes, of the longest prefix of `ids` that a stored conversation shares.
+
+        A stored message is read only if everything before it matches.
+        """
         longest, level = 0, [(0, message) for message in starts]
         while level:
             common, whole = await asyncio.to_thread(_match, ids, level)
@@ -68,8 +70,11 @@ class KVErasure:
 
 
 def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:
-    """How far `ids` agree with any of the messages, each of which begins where it says; and those that agree as a
-    whole, with where they end. In bytes."""
+    """Compare `ids` with stored messages, each given with its start.
+
+    Returns the end of the longest match, and the end and id of each message that matches completely. All positions are
+    in bytes.
+    """
     longest, whole = 0, list[tuple[int, str]]()
     for start, (message_id, own) in level:
         common = num_common(ids[start : start + len(own)], own) * ID_BYTES

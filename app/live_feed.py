@@ -1,8 +1,8 @@
-"""The numbers of the whole server, once a second, for whoever looks at them.
+"""Live figures of the whole server, sampled once a second while a client follows them.
 
 One sampler serves all followers: it starts with the first and stops with the last. Each sample is encoded once. A
-follower holds nothing but the number of the last sample that it was sent: one that reads slowly skips those that came
-meanwhile, and delays nobody.
+follower holds only the number of the last sample that it was sent. A slow reader skips samples and delays no other
+follower.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from app.sse import encode_json, event_frame, farewell_frame
 
 SAMPLE_SECONDS: Final = 1.0
 KEPT: Final = 300
-"""Samples: what a follower begins with are the last five minutes, as far as anybody looked."""
+"""Number of samples that a new follower receives: five minutes, as far as the sampler was running."""
 HIT_RATE_SECONDS: Final = 60.0
-"""Over how long hits are counted: a second has too few prompts."""
+"""Seconds over which hit rates are computed: one second has too few prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,11 @@ class _Kept:
 
 
 class LiveFeed:
-    """On one event loop. `clock`: monotonic seconds. pause: waits for so many of them."""
+    """Live feed of one event loop.
+
+    clock: monotonic seconds.
+    pause: sleeps for a number of seconds.
+    """
 
     def __init__(
         self,
@@ -56,16 +60,16 @@ class LiveFeed:
 
     @property
     def is_sampling(self) -> bool:
-        """Whether somebody looks."""
+        """Whether the sampler is running."""
         return self._sampling is not None and not self._sampling.done()
 
     def cursor(self, event_id: str) -> int:
-        """The number in an event's id; 0, which is before all of them, if that says nothing here."""
+        """Return the sample number in an event id, or 0, before all samples, if the id is not of this feed."""
         name, _, number = event_id.rpartition(".")
         return int(number) if name == self._name and is_number(number) else 0
 
     async def follow(self, after: int = 0) -> AsyncGenerator[bytes, None]:
-        """Frames: what is kept of the samples behind number `after`, then each new one. Ends when the server stops."""
+        """Yield frames: the kept samples after number `after`, then each new one. Ends when the server stops."""
         sampling = self._begin()
         self._followers += 1
         try:
@@ -86,20 +90,20 @@ class LiveFeed:
                 self._rest()
 
     def stop(self) -> None:
-        """The server stops: followers are told so, and their streams end."""
+        """Stop the sampler for good. Followers get a farewell, and their streams end."""
         self._stopped = True
         if self._sampling is not None:
             self._sampling.cancel()
 
     def _begin(self) -> asyncio.Task[None]:
-        """The sampler, which works from now on if it did not."""
+        """Return the sampler, started if it was not running."""
         if self._sampling is not None and not self._sampling.done():
             return self._sampling
         self._readings.clear()
         self._forget(self._clock() - KEPT * SAMPLE_SECONDS)
         self._take()
         self._sampling = asyncio.create_task(self._sample(), name="live sampler")
-        # However it ends, nobody waits for it any longer.
+        # Wake the followers however the sampler ends.
         self._sampling.add_done_callback(lambda _: self._tell())
         if self._stopped:
             self._sampling.cancel()
@@ -108,19 +112,19 @@ class LiveFeed:
     def _rest(self) -> None:
         if self._sampling is not None:
             self._sampling.cancel()
-            # It ends in a moment; who comes before that begins another one.
+            # The task ends in a moment. A follower that comes before that starts a new one.
             self._sampling = None
 
     async def _sample(self) -> None:
         due = self._clock()
         while True:
-            # Seconds in which the loop was late are left out, not made up for.
+            # Skip the seconds in which the loop was late: do not catch up.
             due = max(due + SAMPLE_SECONDS, self._clock())
             await self._pause(due - self._clock())
             self._take()
 
     def _take(self) -> None:
-        """One sample; none while there is no engine."""
+        """Take one sample; none while there is no engine."""
         engine = self._host.engine
         if engine is None:
             return

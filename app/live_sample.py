@@ -1,4 +1,4 @@
-"""One sample of the whole server: what is now, and rates, which are differences of two readings of one clock."""
+"""One sample of the whole server: current values, and rates as differences of two readings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,13 @@ from engine.stats import EngineStats
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was counted since the start, at `at` seconds of a monotonic clock.
+    """Totals since the start, read at one moment.
 
-    prompts: tokens by where their KV came from; "computed" ones count as they are computed, the others when their
-    request ends. batched: requests in all steps together.
+    at: seconds of a monotonic clock.
+    prompts: tokens by the source of their KV. "computed" tokens count as they are computed, others when their request
+        ends.
+    steps: number of steps.
+    batched: sum of the batch sizes of all steps.
     """
 
     at: float
@@ -27,7 +30,7 @@ class Reading:
 
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":
-        """The engine's histograms go on counting; this does not."""
+        """Copy the totals, since the engine's histograms keep counting."""
         prompts = {
             "device": stats.device_tokens,
             "cpu": stats.cpu_tokens,
@@ -39,10 +42,13 @@ class Reading:
 
 
 def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> dict[str, Any]:
-    """As the stream tells it; a tier that is off has its state only.
+    """Return one sample for the stream. A tier that is off has only its state.
 
-    now: of `stats`. Rates are since `before` and hit rates since `earlier`: None where no time has passed, or nothing
-    was asked.
+    now: the reading of `stats`.
+    before: the reading from which rates are computed.
+    earlier: the reading from which hit rates are computed.
+
+    Rates are None if no time has passed, and ratios None if nothing was counted.
     """
     seconds = now.at - before.at
     words = tier_words(engine, stats)
@@ -75,7 +81,7 @@ def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: 
 
 
 def _rate(now: int, before: int, seconds: float) -> float | None:
-    # A Redis that was started anew counts from zero again.
+    # The counters of a restarted Redis begin at zero again.
     return round(max(0, now - before) / seconds, 2) if seconds > 0 else None
 
 

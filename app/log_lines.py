@@ -1,4 +1,4 @@
-"""How the lines of the log look: text for people, JSON for whoever collects them. Secrets are in neither."""
+"""Formats of log lines: text for people, JSON for log collectors. Secrets are masked in both."""
 
 import json
 import logging
@@ -15,21 +15,21 @@ from engine.errors import OutageError
 LogFormat = Literal["text", "json"]
 
 SECRETS = (
-    # User and password of a URL; the password may hold anything but what ends it.
+    # User and password of a URL. The password may contain anything except the characters that end it.
     (re.compile(r"://[^\s/'\"]*@"), "://***@"),
     (re.compile(r"\b(bearer|basic) +[\w.~+/=-]+", re.IGNORECASE), r"\1 ***"),
     (re.compile(r"\bsk-[\w-]{8,}"), "sk-***"),
 )
-"""What must not be read in a log, whoever wrote it there: what it looks like, and what stands in its place."""
+"""Patterns of secrets, which no log line may contain, and their replacements."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BARE = re.compile(r"[^\s\"=\\]+")
 
 
 def write_log(log_format: LogFormat) -> None:
-    """Write all records from INFO on to standard error, repeated ones once a minute.
+    """Log all records of level INFO and above to standard error, repeated ones once a minute.
 
-    Requests have their line from `app.request_log`, not from uvicorn.
+    `app.request_log` logs the requests, not uvicorn.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(RepeatFilter())
@@ -39,12 +39,14 @@ def write_log(log_format: LogFormat) -> None:
 
 
 class TextLines(logging.Formatter):
-    """`2026-01-02 03:04:05,678 INFO ebb.requests: request method=GET ... request_id=req_1`; a traceback follows
-    on lines of its own."""
+    """Formatter of text lines. Tracebacks follow on lines of their own.
+
+    2026-01-02 03:04:05,678 INFO ebb.requests: request method=GET ... request_id=req_1
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
-        # What a client sent cannot begin a line: that would be a forged one.
+        """Format a record (logging.Formatter)."""
+        # Escape control characters, so that a client's text cannot forge a line.
         words = [_CONTROL.sub(_escaped, _message_of(record))]
         words += [f"{name}={_bare(value)}" for name, value in _facts_of(record).items()]
         line = f"{self.formatTime(record)} {record.levelname} {record.name}: {' '.join(words)}"
@@ -53,10 +55,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object per line: time (UTC), level, logger, message, the facts, and traceback where there is one."""
+    """Formatter of one JSON object per line: time (UTC), level, logger, message, facts, and the traceback if any."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
+        """Format a record (logging.Formatter)."""
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, Fact] = {
             "time": f"{seconds}.{int(record.msecs):03d}Z",
@@ -89,7 +91,7 @@ def _message_of(record: logging.LogRecord) -> str:
 
 
 def _outage_of(record: logging.LogRecord) -> OutageError | None:
-    """Return the error of a record whose one sentence says all that a traceback would."""
+    """Return the error of a record whose message makes a traceback unnecessary."""
     error = record.exc_info[1] if record.exc_info else None
     return error if isinstance(error, OutageError) else None
 
@@ -117,6 +119,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _bare(value: Fact) -> str:
-    """As it is if it is one plain word, else quoted."""
+    """Return a single plain word as it is, and any other value quoted."""
     text = "-" if value is None else str(value)
     return text if _BARE.fullmatch(text) else json.dumps(text)

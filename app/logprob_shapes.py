@@ -1,4 +1,4 @@
-"""Log probabilities of tokens in the two forms of OpenAI's API."""
+"""Log probabilities of tokens in the two formats of OpenAI's API."""
 
 import codecs
 from collections.abc import Sequence
@@ -9,23 +9,23 @@ from engine.outputs import RequestOutput, TokenLogprobs
 
 
 def shown_logprobs(output: RequestOutput, *, ends_with_stop_token: bool) -> tuple[TokenLogprobs, ...]:
-    """Of the tokens that are in the answer: the one that ended it is not, unless the client wants to see it."""
+    """Return the log probabilities of the answer's tokens, without the stop token unless the client wants to see it."""
     ended_by_token = output.finish_reason == "stop" and output.stop_string is None
     return output.logprobs[:-1] if ended_by_token and not ends_with_stop_token else output.logprobs
 
 
 class TokenNames:
-    """What clients are told of a token: control tokens go by their names."""
+    """Names of tokens as clients see them. Control tokens have their own names."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self._tokenizer = tokenizer
 
     def bytes_of(self, token_id: int) -> bytes:
-        """Maybe a part of a character."""
+        """Return the bytes of a token, possibly part of a character."""
         return self._tokenizer.token_bytes(token_id) or self._tokenizer.describe([token_id]).encode()
 
     def name(self, token_id: int) -> str:
-        """A text; OpenAI's way to write a part of a character is "bytes:\\xe2\\x82"."""
+        """Return the text of a token. OpenAI writes part of a character as "bytes:\\xe2\\x82"."""
         raw = self.bytes_of(token_id)
         try:
             return raw.decode()
@@ -34,13 +34,13 @@ class TokenNames:
 
 
 class ChatLogprobs:
-    """`choices[].logprobs` of chat completions."""
+    """Serializer of `choices[].logprobs` for chat completions."""
 
     def __init__(self, names: TokenNames) -> None:
         self._names = names
 
     def content(self, logprobs: Sequence[TokenLogprobs]) -> dict[str, Any]:
-        """Of some tokens of an answer, thoughts among them."""
+        """Return the log probabilities of consecutive tokens of an answer, including its reasoning."""
         return {"content": [self._token(each) for each in logprobs], "refusal": None}
 
     def _token(self, told: TokenLogprobs) -> dict[str, Any]:
@@ -52,7 +52,10 @@ class ChatLogprobs:
 
 
 class TextLogprobs:
-    """`choices[].logprobs` of one completion, piece after piece. An offset counts the characters before a token."""
+    """Serializer of `choices[].logprobs` for one completion, piece by piece.
+
+    A `text_offset` counts the characters before a token.
+    """
 
     def __init__(self, names: TokenNames) -> None:
         self._names = names
@@ -60,7 +63,11 @@ class TextLogprobs:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def of_prompt(self, first_id: int, logprobs: Sequence[TokenLogprobs], *, first_is_shown: bool) -> dict[str, Any]:
-        """first_id: of the prompt, which nothing is known of. first_is_shown: whether it is a part of the text."""
+        """Return the log probabilities of an echoed prompt.
+
+        first_id: the first token of the prompt, which has no log probability.
+        first_is_shown: whether that token is part of the text.
+        """
         before: dict[str, list[Any]] = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
         if first_is_shown:
             before = {
@@ -72,7 +79,7 @@ class TextLogprobs:
         return joined_logprobs(before, self.of_answer(logprobs))
 
     def of_answer(self, logprobs: Sequence[TokenLogprobs]) -> dict[str, Any]:
-        """Of the tokens that come next. Beside the likeliest ones each names the token itself."""
+        """Return the log probabilities of the next tokens. `top_logprobs` always includes the token itself."""
         return {
             "tokens": [self._names.name(each.token_id) for each in logprobs],
             "token_logprobs": [each.logprob for each in logprobs],
@@ -90,5 +97,5 @@ class TextLogprobs:
 
 
 def joined_logprobs(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Lists of the first, then those of the second."""
+    """Concatenate the lists of `first` and `second`."""
     return {name: first[name] + second[name] for name in second}

@@ -1,4 +1,4 @@
-"""How much memory a server with these settings will take, before it is started."""
+"""Estimate of the memory that a server with given settings will take, before it is started."""
 
 from dataclasses import dataclass
 from math import prod
@@ -15,12 +15,15 @@ from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
 
 STAGING_BYTES = 64 << 20
-"""What the CPU tier keeps when it is off but Redis is on: blocks pass through it."""
+"""Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """In bytes. weights, device_pool and cpu_pool are taken at the start; redis grows up to its number."""
+    """Memory of a server, in bytes.
+
+    Weights and pools are allocated at the start, while Redis grows up to `redis`.
+    """
 
     weights: int
     device_pool: int
@@ -29,23 +32,24 @@ class MemoryPlan:
 
     @property
     def at_start(self) -> int:
-        """Taken by the server itself, from the first minute on."""
+        """Bytes that the server itself allocates at its start."""
         return self.weights + self.device_pool + self.cpu_pool
 
     @property
     def total(self) -> int:
-        """With the companion Redis full."""
+        """Bytes in use once the companion Redis is full."""
         return self.at_start + self.redis
 
 
 def plan_memory(
     settings: Settings, model_folder: Path | None, *, free: int, host_free: int | None = None
 ) -> MemoryPlan:
-    """The plan for `settings` on a device with `free` bytes; without a model, what depends on it counts nothing.
+    """Plan the memory for `settings` on a device with `free` bytes.
 
-    host_free: bytes of the host; it matters where the device has memory of its own.
+    model_folder: None counts the parts that depend on the model as 0.
+    host_free: free bytes of the host, for a device with memory of its own.
 
-    Raises ModelNotFoundError for a folder without weights, UnsupportedModelError for a configuration that is unknown.
+    Raises ModelNotFoundError for a folder without weights, UnsupportedModelError for an unknown configuration.
     """
     tiers = not settings.no_prefix_cache
     staging = STAGING_BYTES if settings.redis_url != "off" else 0
@@ -69,14 +73,17 @@ def plan_memory(
 
 
 def window_bytes(model_folder: Path, settings: Settings) -> int:
-    """KV of one sequence as long as the window."""
+    """Return the KV size, in bytes, of one sequence that fills the context window."""
     model = PanguConfig.from_json(ModelFolder(model_folder).config())
     window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
     return BlockLayout(model.num_layers, model.num_kv_heads, window, model.head_dim, _itemsize(settings.dtype)).nbytes
 
 
 def weight_bytes(model_folder: Path, dtype: str) -> int:
-    """Bytes of the model's weights once loaded as `dtype` ("bfloat16" or "float32"); only headers are read."""
+    """Return the size of the loaded weights, in bytes. Reads only the headers of the files.
+
+    dtype: the type that they are loaded as, "bfloat16" or "float32".
+    """
     parameters = 0
     for file in ModelFolder(model_folder).weight_files():
         with safe_open(file, framework="pt") as tensors:

@@ -1,4 +1,4 @@
-"""Prometheus metrics: the engine's own counts, read when they are asked for, and what only HTTP knows."""
+"""Prometheus metrics: the engine's own counters, read on each scrape, and counters of the HTTP side."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -17,14 +17,14 @@ from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-"""Bounds; an answer that is a stream takes as long as the stream."""
+"""Histogram bounds. The duration of a streamed answer is that of its stream."""
 
 LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5)
-"""Bounds of how late the event loop is; beyond 50 ms people notice."""
+"""Histogram bounds of the event loop's lag. People notice more than 50 ms."""
 
 
 class Metrics:
-    """A registry of its own, so that two servers in one process do not meet."""
+    """Metrics in a registry of their own, so that two servers in one process do not collide."""
 
     def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
@@ -61,7 +61,10 @@ class Metrics:
         )
 
     async def text(self) -> bytes:
-        """The exposition format of Prometheus, 0.0.4. Written in a thread: a thousand lines take a while."""
+        """Return the metrics in the Prometheus text format 0.0.4.
+
+        Written in a thread: a thousand lines take a while.
+        """
         self._engine.look()
         return await asyncio.to_thread(generate_latest, self._registry)
 
@@ -73,15 +76,15 @@ class _EngineCollector(Collector):
         self._seen: list[Metric] = []
 
     def look(self) -> None:
-        """One snapshot of the engine, which belongs to the event loop."""
+        """Take a snapshot of the engine. Call on the event loop, which owns the engine."""
         self._seen = list(self._now())
 
     def describe(self) -> list[Metric]:
-        """Nothing: names are known when they are collected."""
+        """Describe no metrics: their names are known only when they are collected."""
         return []
 
     def collect(self) -> list[Metric]:
-        """The newest snapshot. From any thread."""
+        """Return the newest snapshot. Any thread may call this."""
         return self._seen
 
     def _now(self) -> Iterator[Metric]:
@@ -164,7 +167,7 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
 
 
 def _tiers(stats: EngineStats) -> Iterator[Metric]:
-    """Occupancy, hits and times of each tier that there is; a tier's hit rate is rate(found) / rate(asked)."""
+    """Yield the usage, hits and timings of each tier that is on. A tier's hit rate is rate(found) / rate(asked)."""
     by_tier = ["tier"]
     used = GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=by_tier)
     capacity = GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=by_tier)

@@ -1,10 +1,11 @@
-"""The next prompt begins otherwise than the last answer ended, where that was thought about: history has no thoughts.
+"""Prefill of the next prompt's prefix, where reasoning makes it diverge from the cached KV.
 
-So once such an answer has ended and nobody else asks for anything, the beginning of the next prompt is computed, and
-stays in the tiers like that of any request: the next turn finds all but its question.
+Reasoning is dropped from history, so the prompt after an answer with reasoning diverges from the KV of that answer.
+Once such an answer has ended and the engine is idle, the prefix of the next prompt is computed. The tiers keep it like
+that of any request, and the next turn computes only its question.
 
-answer ends -> wait until the engine has nothing to do -> compute -> kept
-                    ^----- somebody came: give up ----------'
+answer ends -> wait until the engine is idle -> compute -> kept
+                    ^------ a request came: abort ------'
 """
 
 import asyncio
@@ -30,12 +31,12 @@ PATIENCE_SECONDS = 60.0
 
 
 class NextPrefixes:
-    """Owner of a task for each answer whose next prompt is to be begun; one of them computes at a time."""
+    """Owner of one task per answer whose next prompt is prefilled. One of them computes at a time."""
 
     def __init__(
         self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
     ) -> None:
-        """poll_seconds: between two looks whether the engine has something to do."""
+        """Make an empty set of tasks. poll_seconds: time between two checks whether the engine is busy."""
         self._host = host
         self._store = store
         self._turns = turns
@@ -46,9 +47,10 @@ class NextPrefixes:
         )
 
     def after(self, run: Run, instructions: str | None = None, tools: Sequence[ChatMessage] = ()) -> None:
-        """When `run` has ended: begin what follows it, if it was thought about.
+        """Prefill the next prompt once `run` has ended, if its answer has reasoning.
 
-        instructions: in place of the conversation's system prompt. They and the tools are mostly said again.
+        instructions: replaces the conversation's system prompt; None keeps it.
+        tools: tools of the request. The next request usually repeats both.
         """
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
@@ -56,11 +58,11 @@ class NextPrefixes:
         self._tasks.begin(self._begin(run, instructions, tools))
 
     async def settled(self) -> None:
-        """Wait until nothing is to be computed any more."""
+        """Wait until all tasks have ended."""
         await self._tasks.settled()
 
     async def stop(self) -> None:
-        """What has not been computed will be with its question."""
+        """Cancel the tasks. The next turn computes what they did not."""
         await self._tasks.stop()
 
     async def _begin(self, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> None:
@@ -72,18 +74,18 @@ class NextPrefixes:
         await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools))
 
     async def _compute(self, engine: Backend, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> bool:
-        """False: somebody else asks, or came meanwhile."""
+        """Try to prefill the next prompt. Returns False if the engine was busy or became busy."""
         if is_busy(engine):
             return False
         store = self._store.of(run.tenant)
         conversation = await store.conversations.get(run.answer.conversation_id)
         if await store.messages.first_answer(run.answer.id) is not None:
-            return True  # It has gone on already.
+            return True  # The conversation has continued already.
         if instructions is not None:
             conversation = replace(conversation, system_prompt=instructions)
         path = await store.messages.path(run.answer.id)
         ids = await self._turns.next_prefix_of(conversation, path, tools)
-        # A token has to be drawn for a prompt to be computed; nobody looks at it.
+        # Sampling one token makes the engine compute the prompt. The token is discarded.
         params = SamplingParams(temperature=0.0, max_tokens=1)
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
         if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
@@ -97,7 +99,7 @@ class NextPrefixes:
         finally:
             engine.abort(stream.request_id)
         if await store.messages.find(run.answer.id) is None:
-            # Its KV was erased while this was computed.
+            # The answer's KV was erased while this prefix was computed.
             self._erasure.begin([TokenNode(run.answer.id, None, "assistant", kept)], run.tenant)
             return True
         return any(whole)

@@ -1,4 +1,4 @@
-"""Whether an NPU can be used, and what is in the way. Imports no torch: a half-installed CANN breaks that import."""
+"""Checks whether an NPU can be used. Imports no torch, since a half-installed CANN breaks that import."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ LIBRARIES: Final = (
     *("libascendcl.so", "libhccl.so", "libacl_op_compiler.so", "libge_runner.so", "libgraph.so"),
     "libacl_tdt_channel.so",
 )
-"""Of CANN, to which torch_npu is linked."""
+"""Libraries of CANN that torch_npu is linked to."""
 SET_ENV: Final = (
     Path("/usr/local/Ascend/ascend-toolkit/set_env.sh"),
     Path("/usr/local/Ascend/cann/set_env.sh"),
@@ -30,10 +30,14 @@ CONTAINER_FLAGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NpuMachine:
-    """What lies on a machine. files: the driver's, one per NPU; unreadable: those of them that this user may not open.
+    """NPU software and device files of a machine.
 
-    torch_npu: its version; empty if it is not installed. missing: libraries of CANN that cannot be loaded. set_env: the
-    scripts that say where CANN is, as far as they are there.
+    files: the driver's device files, one per NPU.
+    unreadable: device files that this user may not open.
+    torch: version of torch; empty if it is not installed.
+    torch_npu: version of torch_npu; empty if it is not installed.
+    missing: libraries of CANN that cannot be loaded.
+    set_env: existing scripts that set CANN's paths.
     """
 
     files: Sequence[Path]
@@ -45,12 +49,12 @@ class NpuMachine:
 
     @property
     def breaks_torch(self) -> bool:
-        """Whether torch cannot be imported while it loads the extensions that are installed."""
+        """Whether importing torch fails because it loads the installed extensions."""
         return bool(self.torch_npu and self.missing)
 
 
 def look_for_npu() -> NpuMachine:
-    """This machine. CANN is only looked for where torch_npu is installed."""
+    """Examine this machine. CANN is only looked for if torch_npu is installed."""
     files, torch_npu = npu_files(), _version("torch_npu")
     return NpuMachine(
         files=files,
@@ -63,12 +67,15 @@ def look_for_npu() -> NpuMachine:
 
 
 def check_npu(settings: Settings) -> Finding:
-    """The NPU of this machine."""
+    """Check the NPU of this machine."""
     return judge_npu(settings.device, look_for_npu())
 
 
 def judge_npu(device: str, machine: NpuMachine) -> Finding:
-    """device: what the settings want. It is a failure only where an NPU would be used, or torch cannot be imported."""
+    """Judge `machine` for the setting `device`.
+
+    A problem is a failure only if an NPU would be used, else a warning.
+    """
     wanted = device == "npu" or (device == "auto" and bool(machine.files and machine.torch_npu))
     trouble = _trouble(machine)
     if trouble is None:
@@ -80,7 +87,7 @@ def judge_npu(device: str, machine: NpuMachine) -> Finding:
 
 
 def _trouble(machine: NpuMachine) -> tuple[str, str] | None:
-    """What is wrong, and what to do, for the first thing that is."""
+    """Return the first problem and its remedy; None if there is none."""
     if not machine.torch_npu:
         found = f"{len(machine.files)} found, but" if machine.files else "no /dev/davinci*, and"
         return f"{found} torch_npu is not installed", "run `make setup DEVICE=npu`"

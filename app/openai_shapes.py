@@ -1,4 +1,4 @@
-"""The two answer formats of OpenAI's API, as chunks of a stream and as a whole."""
+"""Serializers for the two answer formats of OpenAI's API, as chunks of a stream and as one body."""
 
 import time
 from abc import ABC, abstractmethod
@@ -17,9 +17,10 @@ from engine.outputs import FinishReason, RequestOutput
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all chunks of all answers to one request begin with.
+    """Fields that begin every chunk of all answers to one request.
 
-    include_usage: whether a stream ends with usage. num_drawn: answers that are made to each prompt.
+    include_usage: whether a stream ends with usage.
+    num_drawn: number of answers generated for each prompt.
     """
 
     answer_id: str
@@ -31,11 +32,11 @@ class Head:
 
     @classmethod
     def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False, num_drawn: int = 1) -> "Head":
-        """kind: what its id begins with."""
+        """Make the fields for a new answer. `kind` is the prefix of its id."""
         return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn)
 
     def fields(self, object_name: str) -> dict[str, Any]:
-        """The first ones of a chunk or a body."""
+        """Return the first fields of a chunk or a body."""
         return {
             "id": self.answer_id,
             "object": object_name,
@@ -46,7 +47,7 @@ class Head:
 
 
 class OpenAIShape(ABC):
-    """One answer. Everything of a chunk but its text is encoded once.
+    """Serializer of one answer. The constant parts of a text chunk are encoded once.
 
     ends_with_stop_token: whether a token that ends the answer is shown.
     """
@@ -64,10 +65,10 @@ class OpenAIShape(ABC):
 
     @abstractmethod
     def opening(self) -> bytes:
-        """What comes before the first text; may be empty."""
+        """Return the frames that precede the first text; may be empty."""
 
     def step(self, output: RequestOutput) -> bytes:
-        """A chunk of thoughts, a chunk of text, or both, or nothing."""
+        """Return a chunk of reasoning, a chunk of text, both, or nothing."""
         frame = b""
         if output.reasoning:
             frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
@@ -78,36 +79,42 @@ class OpenAIShape(ABC):
         return frame
 
     def ending(self, last: RequestOutput) -> bytes:
-        """The reason, the usage if it was asked for, and OpenAI's mark of the end."""
+        """Return the finish reason, the usage if it was asked for, and the [DONE] frame."""
         return self.reason(last) + self.closing([last])
 
     def reason(self, last: RequestOutput) -> bytes:
-        """Why this answer ended."""
+        """Return the chunk with the finish reason of this answer."""
         return self._chunk([self._choice(self._no_content(), last.finish_reason)])
 
     def closing(self, lasts: Sequence[RequestOutput]) -> bytes:
-        """Behind the last answer: the usage of all if it was asked for, and OpenAI's mark of the end. lasts: the last
-        output of each answer, those to one prompt beside each other."""
+        """Return the end of the stream: the usage of all answers if it was asked for, and the [DONE] frame.
+
+        lasts: the last output of each answer, with the answers to one prompt adjacent.
+        """
         if not self._head.include_usage:
             return DONE_FRAME
         head = self._head.fields(self.chunk_name)
         return data_frame({**head, "choices": [], "usage": self._usage(lasts)}) + DONE_FRAME
 
     def failure(self, error: EbbError) -> bytes:
-        """What OpenAI's clients raise as an error."""
+        """Return the error event, which OpenAI's clients raise."""
         return data_frame({"error": error_body(error)})
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
-        """The body."""
+        """Return the response body."""
         return self.body([self.choice(answer)], [answer])
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
-        """The answer in a body."""
+        """Return the choice of an answer in a response body."""
         message = self._message(answer.text, answer.reasoning)
         return self._choice(message, answer.finish_reason, self._told(answer))
 
     def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
-        """Of the choices that are told, and all answers that were made, in the order that `closing` wants."""
+        """Return the response body.
+
+        choices: the choices to show.
+        answers: all answers that were generated, in the order of `closing`.
+        """
         return {**self._head.fields(self.object_name), "choices": choices, "usage": self._usage(answers)}
 
     def _usage(self, lasts: Sequence[RequestOutput]) -> dict[str, Any]:
@@ -117,7 +124,7 @@ class OpenAIShape(ABC):
         return openai_usage(combined_usage(of_prompts))
 
     def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
-        # OpenAI sends a null usage with every chunk of a stream that will end with one.
+        # OpenAI sends a null usage with every chunk of a stream that ends with usage.
         usage = {"usage": None} if self._head.include_usage else {}
         return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage})
 
@@ -126,35 +133,35 @@ class OpenAIShape(ABC):
     ) -> dict[str, Any]:
         choice = {"index": self._index, **content, "logprobs": told, "finish_reason": reason}
         if reason == "timeout":
-            # OpenAI's clients know a closed set of reasons: this, too, is an answer cut by a limit.
+            # OpenAI's clients know a closed set of reasons. A timeout, too, is a limit that cut the answer.
             choice |= {"finish_reason": "length", "stop_reason": "timeout"}
         return choice
 
     @abstractmethod
     def _told(self, output: RequestOutput) -> dict[str, Any] | None:
-        """How likely its tokens were, if that was asked for and there is any."""
+        """Return the log probabilities of the output; None if they were not asked for or there are none."""
 
     @abstractmethod
     def _content(self, text: str) -> dict[str, Any]:
-        """A choice's text in a chunk."""
+        """Return the fields of a text chunk."""
 
     @abstractmethod
     def _thought(self, text: str) -> dict[str, Any]:
-        """What was thought, in a chunk."""
+        """Return the fields of a reasoning chunk."""
 
     @abstractmethod
     def _no_content(self) -> dict[str, Any]:
-        """The same in the chunk that says why the answer ended."""
+        """Return the fields of the chunk with the finish reason."""
 
     @abstractmethod
     def _message(self, text: str, reasoning: str) -> dict[str, Any]:
-        """A choice's text in the body."""
+        """Return the fields of an answer in a response body."""
 
 
 class ChatShape(OpenAIShape):
-    """chat.completion and chat.completion.chunk.
+    """Serializer of chat.completion and chat.completion.chunk.
 
-    Thoughts come as `reasoning_content`, where DeepSeek has them; an answer without any has no such field.
+    Reasoning is sent as `reasoning_content`, as in DeepSeek's API. An answer without any lacks the field.
     """
 
     object_name = "chat.completion"
@@ -163,12 +170,12 @@ class ChatShape(OpenAIShape):
     def __init__(
         self, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0, ends_with_stop_token: bool = False
     ) -> None:
-        """logprobs: how to tell them, if they are wanted."""
+        """Make the serializer. `logprobs` serializes log probabilities; None leaves them out."""
         self._logprobs = logprobs
         super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
 
     def opening(self) -> bytes:
-        """Tells the role."""
+        """Return the chunk with the role."""
         return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
 
     def _told(self, output: RequestOutput) -> dict[str, Any] | None:
@@ -193,7 +200,7 @@ class ChatShape(OpenAIShape):
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The prompt that a completion begins with. first_is_shown: whether its first token is a part of the text."""
+    """The prompt that a completion repeats. first_is_shown: whether its first token is part of the text."""
 
     text: str
     first_id: int
@@ -201,7 +208,7 @@ class Echo:
 
 
 class TextShape(OpenAIShape):
-    """text_completion, whose chunks bear the same name. Thoughts are text like any other here."""
+    """Serializer of text_completion, also the name of its chunks. Reasoning is text like any other here."""
 
     object_name = "text_completion"
     chunk_name = "text_completion"
@@ -215,21 +222,21 @@ class TextShape(OpenAIShape):
         echo: Echo | None = None,
         ends_with_stop_token: bool = False,
     ) -> None:
-        """logprobs: how to tell them, if they are wanted; of this completion alone."""
+        """Make the serializer. `logprobs` serializes this completion's log probabilities; None leaves them out."""
         self._logprobs = logprobs
         self._echo = echo
         self._echo_is_due = echo is not None
         super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
 
     def opening(self) -> bytes:
-        """The prompt, if it is wanted; with logprobs it comes with the first of them."""
+        """Return the echoed prompt. With logprobs it is sent along with the first of them."""
         if self._echo is None or self._logprobs is not None:
             return b""
         self._echo_is_due = False
         return self._chunk([self._choice(self._content(self._echo.text), None)])
 
     def step(self, output: RequestOutput) -> bytes:
-        """See OpenAIShape."""
+        """Return the chunks of a step, the first along with an echoed prompt."""
         if self._echo_is_due and self._echo is not None:
             told = self._told(output)
             return self._chunk([self._choice(self._content(self._echo.text + output.text), None, told)])

@@ -1,11 +1,11 @@
-"""GET /openapi.json: what the routes take, as an OpenAPI document made of the schemas that check it.
+"""GET /openapi.json: an OpenAPI document of the routes, generated from the schemas that validate requests.
 
-Paths, methods and what they do come from the routes themselves; the table below says what no route tells of itself. A
-test holds it against the routes.
+Paths, methods and summaries come from the routes themselves. The table below adds the rest, and a test compares it with
+the routes.
 
     python -m app.openapi
 
-prints the document, which the page's types are made of.
+prints the document, from which the page's types are generated.
 """
 
 import asyncio
@@ -88,9 +88,13 @@ _ERROR: Final[Schema] = {"type": "object", "properties": {"error": {"$ref": _REF
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """body: its schema, if any. query, headers: optional parameters. answers: kinds of content, sent with `status`.
+    """One operation of the API.
 
-    answer: of the JSON, where it is described. events: the data of each kind of event.
+    body: schema of the request body; None without one.
+    query, headers: optional parameters.
+    answers: content types of the response, sent with `status`.
+    answer: schema of the JSON response; None leaves it undescribed.
+    events: data of each kind of event in a stream.
     """
 
     body: type[RequestModel] | None = None
@@ -187,7 +191,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
 
 @cache
 def openapi_document() -> Schema:
-    """OpenAPI 3.1."""
+    """Generate the OpenAPI 3.1 document."""
     endpoints = _endpoints(ROUTES)
     operations = {name: OPERATIONS.get(name, Operation()) for name in endpoints}
     models = {model for operation in operations.values() for model in _models(operation)}
@@ -214,7 +218,7 @@ def _models(operation: Operation) -> Iterator[type[BaseModel]]:
 
 
 def _endpoints(routes: Sequence[BaseRoute]) -> dict[str, tuple[str, str]]:
-    """The path, as the document writes it, and the summary of every "METHOD /path", as the table writes it."""
+    """Return path and summary by "METHOD /path". The path is in the document's notation, the key in the table's."""
     found = {}
     for route in routes:
         if not isinstance(route, Route):
@@ -243,7 +247,7 @@ def _described(path: str, operation: Operation) -> Schema:
 
 
 def _content(operation: Operation, kind: str) -> Schema:
-    """Of a stream: each of its events, as a client has parsed it."""
+    """Describe one content type. For a stream, describe each event as a client has parsed it."""
     if kind == EVENTS and operation.events:
         return {"schema": {"oneOf": [_event(name, data) for name, data in operation.events.items()]}}
     return {"schema": _reference(operation.answer)} if kind == JSON and operation.answer is not None else {}
@@ -266,7 +270,7 @@ def _parameter(name: str, place: str, schema: Schema, *, required: bool = False)
 
 
 async def _openapi(request: Request) -> Response:  # noqa: ARG001
-    """This document."""
+    """Return this document."""
     return JSONResponse(await asyncio.to_thread(openapi_document))
 
 

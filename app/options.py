@@ -1,4 +1,4 @@
-"""What a user can say, one name at a time: how it is written, parsed and explained, and what is wrong with it."""
+"""Options of the command line, the environment and TOML files: names, parsers, help and errors."""
 
 import difflib
 from collections.abc import Callable, Iterable
@@ -12,16 +12,17 @@ ENV_PREFIX = "EBB_"
 
 
 class SettingsError(EbbError):
-    """A setting is unknown or its value is not usable; the message names it the way the user wrote it."""
+    """A setting is unknown or its value is invalid. The message names the setting as the user wrote it."""
 
     code = "invalid_setting"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One flag `--name`; of a setting also the variable EBB_NAME and the TOML key `name`.
+    """One flag `--name`. A setting also has the variable EBB_NAME and the TOML key `name`.
 
-    `parse` raises ValueError with what is wrong. metavar: empty for a switch, which takes no value.
+    parse: parses the text of the value. Raises ValueError with the reason.
+    metavar: placeholder in the help; empty for a switch, which takes no value.
     """
 
     name: str
@@ -31,17 +32,17 @@ class Option:
 
     @property
     def field_name(self) -> str:
-        """Where its value is kept."""
+        """Name of the dataclass field that holds the value."""
         return self.name.replace("-", "_")
 
     @property
     def variable(self) -> str:
-        """Its environment variable."""
+        """Name of the environment variable."""
         return ENV_PREFIX + self.name.replace("-", "_").upper()
 
 
 def parse_option(option: Option, text: str, where: str) -> tuple[str, object]:
-    """(field, value) of what was written `where`. Raises SettingsError, which repeats where."""
+    """Parse an option's text and return (field name, value). `where` locates the text in a SettingsError."""
     try:
         return option.field_name, option.parse(text)
     except ValueError as error:
@@ -49,25 +50,25 @@ def parse_option(option: Option, text: str, where: str) -> tuple[str, object]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean X?` for the known name nearest to `name`, or nothing."""
+    """Return `; did you mean X?` for the known name closest to `name`, or an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def any_text(text: str) -> str:
-    """Any text but none."""
+    """Return `text`. Raises ValueError if it is empty."""
     if not text:
         raise ValueError("is empty")
     return text
 
 
 def any_path(text: str) -> Path:
-    """A path, from here or from a home directory."""
+    """Parse a path, relative to the working directory or a home directory, into an absolute one."""
     return Path(any_text(text)).expanduser().absolute()
 
 
 def integer(low: int, high: int) -> Callable[[str], int]:
-    """From `low` to `high`."""
+    """Make a parser of whole numbers from `low` to `high`."""
 
     def parse(text: str) -> int:
         try:
@@ -82,7 +83,7 @@ def integer(low: int, high: int) -> Callable[[str], int]:
 
 
 def size_from(low: int) -> Callable[[str], int]:
-    """A size such as 2GiB, in bytes, at least `low`."""
+    """Make a parser of sizes such as 2GiB. The parser returns bytes, at least `low`."""
 
     def parse(text: str) -> int:
         value = parse_size(text)
@@ -94,7 +95,7 @@ def size_from(low: int) -> Callable[[str], int]:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """One of these words."""
+    """Make a parser that accepts only `choices`."""
 
     def parse(text: str) -> str:
         if text not in choices:
@@ -105,7 +106,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def switch(text: str) -> bool:
-    """True or false, in the words that people use."""
+    """Parse true or false, in any of their common spellings. Raises ValueError."""
     if text.lower() in ("1", "true", "yes", "on"):
         return True
     if text.lower() in ("0", "false", "no", "off"):

@@ -1,4 +1,4 @@
-"""Who asks, as `app.authentication` found out."""
+"""Authenticated caller of a request, as determined by `app.authentication`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,12 +8,12 @@ from starlette.requests import Request
 from app.tenant_name import LOCAL
 
 Scope = Literal["user", "admin"]
-"""What a key may do: what its tenant may, or also look after the server."""
+"""Permissions of a key: "user" grants its tenant's data, "admin" also the administration of the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """key_id: None where nobody has to show a key."""
+    """Authenticated caller. key_id: None on a server that requires no key."""
 
     tenant: str
     scope: Scope
@@ -21,11 +21,11 @@ class Principal:
 
 
 ANYBODY = Principal(LOCAL, "admin")
-"""Whoever asks a server that demands no keys."""
+"""Principal of every caller of a server that requires no key."""
 
 
 def principal_of(request: Request) -> Principal:
-    """Who sent `request`, on a route that is not open."""
+    """Return the caller of `request`. Not for routes that need no authentication."""
     principal = request.state.principal
     assert isinstance(principal, Principal)
     return principal

@@ -1,4 +1,4 @@
-"""`ebb profile`: an engine of its own under a synthetic load; its steps as a Chrome trace, and a table of them."""
+"""`ebb profile`: run a private engine under a synthetic load; write its steps as a Chrome trace and a table."""
 
 import asyncio
 import random
@@ -29,13 +29,13 @@ from models.errors import ModelError
 
 PROBE_SECONDS = 0.005
 LATE_SECONDS = 0.002
-"""Timers have a resolution of a millisecond: less than two is not late."""
+"""Timers have a resolution of one millisecond, so a delay of less than two is not counted."""
 
 
 def profile(settings: Settings, plan: ProfilePlan) -> int:
-    """Record, write, print; the exit status. A running server and its state directory are left alone.
+    """Record the steps, write the trace, print the table and return the exit status.
 
-    Raises EbbError.
+    A running server and its state directory are not touched. Raises EbbError.
     """
     if not plan.output.parent.is_dir():
         raise SettingsError(f"--output {plan.output}: there is no such folder", param="output")
@@ -61,7 +61,7 @@ def profile(settings: Settings, plan: ProfilePlan) -> int:
 async def _record(engine: Backend, plan: ProfilePlan, recorder: Recorder) -> list[Span]:
     await engine.start()
     try:
-        # The first request also pays for what libraries do once in a process.
+        # The first request also pays for one-time initialization in libraries.
         async for _ in _answer(engine, _tokens(engine, 8, random.Random(0)), 8):
             pass
         recorder.take()
@@ -82,13 +82,13 @@ async def _recorded(engine: Backend, plan: ProfilePlan, recorder: Recorder) -> l
         task.cancel()
     await asyncio.wait([recorded, *tasks])
     for task in done:
-        # None of the others ends by itself: if one did, this raises why.
+        # The other tasks do not end by themselves. If one did, this raises its error.
         task.result()
     return spans
 
 
 async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Recorder, enough: asyncio.Event) -> None:
-    """Turn after turn of one conversation, and a new one when the window is full, until somebody cancels it."""
+    """Send one turn of a conversation after another, and start over when the window is full, until cancelled."""
     source = random.Random(seed)
     history: list[int] = []
     while True:
@@ -102,7 +102,7 @@ async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Rec
 
 
 async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncIterator[tuple[int, ...]]:
-    """Ids as they come. Raises EngineError if the engine cannot go on."""
+    """Yield generated ids. Raises EngineError if the engine fails."""
     params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
     async for output in engine.generate(prompt, params, tenant=LOCAL):
         if output.error is not None:
@@ -111,13 +111,13 @@ async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncItera
 
 
 def _tokens(engine: Backend, count: int, source: random.Random) -> list[int]:
-    """Ids of made-up words."""
+    """Return `count` ids of made-up words."""
     words = ("".join(source.choices(ascii_lowercase, k=5)) for _ in range(count))
     return engine.tokenizer.encode(" ".join(words), special=False)[:count]
 
 
 async def _probe_loop(trace: Trace) -> None:
-    """Note how late a timer is: by as much as somebody kept the loop."""
+    """Record how late a timer fires, which is the time for which the loop was blocked."""
     while True:
         due = time.perf_counter() + PROBE_SECONDS
         await asyncio.sleep(PROBE_SECONDS)

@@ -1,4 +1,4 @@
-"""What `ebb profile` can be told."""
+"""Parameters of `ebb profile`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +8,12 @@ from app.options import Option, any_path, integer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilePlan:
-    """The synthetic load, and where its trace goes.
+    """The synthetic load, and where its trace is written.
 
-    streams: conversations at the same time. prompt_tokens: new ones of each turn, behind the turns before.
-    output_tokens: of each answer. steps: forward passes to record.
+    streams: number of concurrent conversations.
+    prompt_tokens: new tokens in each turn, after the previous turns.
+    output_tokens: tokens in each answer.
+    steps: forward passes to record.
     """
 
     streams: int = 8

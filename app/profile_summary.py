@@ -1,4 +1,4 @@
-"""A profile in a table: where the time of a step went."""
+"""Summary of a profile: a table of where the time of a step went."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -9,7 +9,7 @@ from engine.tracing import Span, Track
 
 
 def summary(spans: Sequence[Span]) -> list[str]:
-    """The lines of the table. Shares are of the time from the first forward pass to the end of the last."""
+    """Return the lines of the table. Shares refer to the time from the first forward pass to the end of the last."""
     passes = _named(spans, Track.MODEL, FORWARD)
     if not passes:
         return ["no step was computed"]

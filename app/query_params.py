@@ -1,4 +1,4 @@
-"""What stands behind the `?` of an address, checked."""
+"""Validated query parameters."""
 
 from typing import get_args
 
@@ -11,7 +11,7 @@ SOURCES: tuple[ConversationSource, ...] = get_args(ConversationSource)
 
 
 def whole_number(request: Request, name: str, default: int, *, low: int, high: int) -> int:
-    """From `low` to `high`. Raises InvalidRequestError."""
+    """Return a whole number from `low` to `high`, or `default` if it is left out. Raises InvalidRequestError."""
     given = request.query_params.get(name)
     if given is None:
         return default
@@ -21,7 +21,7 @@ def whole_number(request: Request, name: str, default: int, *, low: int, high: i
 
 
 def source_of(request: Request) -> ConversationSource:
-    """Return which conversations `source` names: chats of the page if it is left out. Raises InvalidRequestError."""
+    """Return the kind of conversations that `source` names, by default the page's chats. Raises InvalidRequestError."""
     given = request.query_params.get("source", "chat")
     for source in SOURCES:
         if given == source:
@@ -30,7 +30,7 @@ def source_of(request: Request) -> ConversationSource:
 
 
 def flag(request: Request, name: str) -> bool:
-    """The words true and false; false if it is left out. Raises InvalidRequestError."""
+    """Return a parameter that is true or false, by default false. Raises InvalidRequestError."""
     given = request.query_params.get(name, "false")
     if given not in ("true", "false"):
         raise InvalidRequestError(f"{name} must be true or false", param=name)

@@ -1,4 +1,4 @@
-"""A conversation and its messages, as they are stored and as clients see them."""
+"""Conversations and messages, as they are stored and as clients see them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,15 +12,18 @@ MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "f
 TitleSource = Literal["first_message", "model", "user"]
 
 ConversationSource = Literal["chat", "api", "response"]
-"""Who made it: the page, a client of /v1/conversations, or a response that was to be in none."""
+"""Creator of a conversation: the page, a client of /v1/conversations, or a response that belongs to no conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A tree of messages. `head_id` is the leaf of the path that is shown; times are Unix seconds.
+    """A tree of messages. Times are Unix seconds.
 
-    metadata: what a client of the API attached to it. version: see `app.storage.versions`. title_source: whose words
-    the title is; None without a title.
+    title: None until there is one.
+    head_id: leaf of the path that is shown; None for an empty conversation.
+    metadata: key-value pairs that a client of the API attached.
+    title_source: origin of the title; None without a title.
+    version: see `app.storage.versions`.
     """
 
     id: str
@@ -38,7 +41,7 @@ class Conversation:
     version: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        """What clients see."""
+        """Return the fields that clients see."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -47,9 +50,12 @@ _OF_THE_SERVER = frozenset({"tokens", "tool_use"})
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One node of the tree; siblings are branches. reasoning: what the model thought before it answered.
+    """One node of the tree. Siblings are branches.
 
-    `tokens` is what the engine saw of it; clients do not see that. tool_use: None if there is nothing but text in it.
+    parent_id: the message before this one; None for the first.
+    reasoning: the model's reasoning before its answer; None if there is none.
+    tokens: token ids that the engine saw, hidden from clients.
+    tool_use: None if the message is text only.
     """
 
     id: str
@@ -71,9 +77,9 @@ class Message:
 
     @property
     def said(self) -> Parsed:
-        """The content apart from the calls in it, as far as both are sure."""
+        """Content apart from the tool calls in it, as far as both are certain."""
         return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
 
     def to_json(self) -> dict[str, Any]:
-        """What clients see."""
+        """Return the fields that clients see."""
         return {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_SERVER}

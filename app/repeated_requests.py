@@ -1,4 +1,4 @@
-"""A request that comes again, because its client did not hear the answer: the same message id leads to the same run."""
+"""Idempotent retries: a request that repeats a message id, because its client lost the response, gets the same run."""
 
 from app.records import Message
 from app.run_log import opening_event
@@ -8,14 +8,17 @@ from engine.errors import ConflictError
 
 
 class RepeatedRequests:
-    """Reads only. Each returns None if there is no message with that id, and raises ConflictError if it is another."""
+    """Look-up of repeated requests. Reads only.
+
+    Methods return None if no message has the id, and raise ConflictError if a different message has it.
+    """
 
     def __init__(self, store: Store, runs: RunRegistry) -> None:
         self._store = store
         self._runs = runs
 
     async def run_of_question(self, message_id: str | None, conversation_id: str, content: str) -> Run | None:
-        """What was started when this question was first asked."""
+        """Return the run that was started when this question was first sent."""
         asked = await self._store.messages.find(message_id) if message_id is not None else None
         if asked is None:
             return None
@@ -25,7 +28,10 @@ class RepeatedRequests:
         return await self._run_of(asked, answer)
 
     async def run_of_answer(self, message_id: str | None, answered: Message) -> Run | None:
-        """What was started when this answer was first wanted. answered: the question, or another answer to it."""
+        """Return the run that was started when this answer was first requested.
+
+        answered: the question, or another answer to it.
+        """
         answer = await self._store.messages.find(message_id) if message_id is not None else None
         if answer is None:
             return None

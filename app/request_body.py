@@ -1,4 +1,4 @@
-"""The body of a request, read with limits on its size and on its time."""
+"""Request bodies, read with limits on their size and time."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,21 +17,21 @@ Model = TypeVar("Model", bound=RequestModel)
 
 
 async def read_body(request: Request, model: type[Model]) -> Model:
-    """Read and check the JSON body.
+    """Read and validate the JSON body.
 
     Raises:
-        BodyTooLargeError: more than MAX_BODY_BYTES, told by Content-Length or by what came.
-        TooSlowError: it was not whole after BODY_SECONDS.
-        UnsupportedEncodingError: the body is compressed in a way other than gzip and deflate.
-        InvalidRequestError: the body is not what `model` says.
+        BodyTooLargeError: the body has more than MAX_BODY_BYTES, by its Content-Length or in fact.
+        TooSlowError: the body was not complete after BODY_SECONDS.
+        UnsupportedEncodingError: the body has a compression other than gzip and deflate.
+        InvalidRequestError: the body does not match `model`.
     """
     return parse_body(model, await read_bytes(request, MAX_BODY_BYTES))
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:
-    """Return all of the body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
+    """Return the whole body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
 
-    The limit is that of the compressed and of the decompressed body: a small one may become very large.
+    The limit applies to the compressed body and to the decompressed one, which may be much larger.
     """
     inflate = decompressor(request.headers.get("content-encoding", ""))
     stream = request.stream()
@@ -46,7 +46,7 @@ async def read_bytes(request: Request, limit: int) -> bytes:
 
 
 async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:
-    """All of it; None if it is too large."""
+    """Return the whole body; None if it is too large."""
     if not declared.isdigit() or int(declared) > limit:
         return None
     body = bytearray()
@@ -58,7 +58,10 @@ async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> byt
 
 
 async def _too_large(rest: AsyncIterator[bytes], limit: int) -> BodyTooLargeError:
-    """Lets the client finish, within bounds: an answer to one that still sends is lost when its connection closes."""
+    """Discard the rest of the body, within bounds, and return the error.
+
+    A client that is still sending when its connection closes would lose the response.
+    """
     discarded = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):

@@ -1,4 +1,4 @@
-"""What every request gets, whatever becomes of it: a name, a record for the log and the counts, safe headers."""
+"""Context of every request, whatever its outcome: a request id, a record for log and metrics, security headers."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from app.metrics import Metrics
 from app.request_log import CURRENT_REQUEST, RequestRecord, RequestTrace
 
 SECURITY_HEADERS = {
-    # Styles in the page's own attributes are what renders formulas and tables; scripts come from files only.
+    # Formulas and tables need the style attributes of their elements. Scripts come from files only.
     "Content-Security-Policy": (
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
         "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -22,37 +22,44 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # What people write stays out of the disks of browsers and proxies; files of the page say otherwise themselves.
+    # Keeps messages off the disks of browsers and proxies. The page's files override this.
     "Cache-Control": "no-store",
 }
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
 HOLD_KEYS = frozenset({"/api/login"})
-"""Paths whose bodies are in no log, whatever a setting says."""
+"""Paths whose bodies are never logged, regardless of the settings."""
 BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
 
 _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 class RequestContext:
-    """Names each request (the client's X-Request-Id if it is sane), counts and logs its end, adds the safe headers."""
+    """Middleware that names, counts and logs each request, and adds the security headers.
+
+    A client's X-Request-Id is used as the request id if it is valid.
+    """
 
     def __init__(
         self, app: ASGIApp, metrics: Metrics, *, log_messages: bool, begin_trace: BeginTrace | None = None
     ) -> None:
-        """log_messages: the line of a request also has its body. begin_trace: None without tracing."""
+        """Wrap `app`.
+
+        log_messages: log the bodies of requests too.
+        begin_trace: begins a request's trace; None without tracing.
+        """
         self._app = app
         self._metrics = metrics
         self._log_messages = log_messages
         self._begin_trace = begin_trace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Run the application in the request's context (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # A label must not take any value that a client sends.
+        # Metric labels must not take arbitrary values from clients.
         method = scope["method"] if scope["method"] in METHODS else "other"
         logs_body = self._log_messages and scope["path"] not in HOLD_KEYS
         record = RequestRecord(_request_id(scope), method, body=bytearray() if logs_body else None)

@@ -1,7 +1,8 @@
-"""What the log says of requests: one line for each that ends, with numbers; what people wrote only if a setting asks.
+"""Log of requests: one line of figures for each request when it ends. Message texts are logged only by a setting.
 
-A line is a short message with facts beside it, `extra=said(...)`; `app.log_lines` writes them. While a request is
-served its record is found in the context, which tasks inherit, so that whatever is logged on its behalf has its name.
+A line is a short message with facts attached, `extra=said(...)`, which `app.log_lines` formats. While a request is
+served, its record is in a context variable. Tasks inherit it, so that every line logged on behalf of the request has
+its id.
 """
 
 import logging
@@ -16,14 +17,15 @@ from engine.outputs import RequestOutput
 Fact = str | int | float | None
 
 CURRENT_REQUEST: ContextVar["RequestRecord | None"] = ContextVar("current_request", default=None)
-"""The request on whose behalf the running code works, if any; for the log alone. A run goes on under the name of the
-request that began it."""
+"""The request on whose behalf the code is running, for the log only; None outside of requests. A run keeps the request
+that started it.
+"""
 
 CLIENT_LEFT = 499
-"""The status in the log of a request whose client left before its answer began; nothing is sent with it."""
+"""Logged status of a request whose client left before the response began. Never sent."""
 
 PROBES = frozenset({"/health", "/ready", "/metrics"})
-"""Routes that are asked every few seconds; they are worth a line only when they fail."""
+"""Routes that are polled every few seconds. They are logged at INFO level only when they fail."""
 
 MAX_LOGGED_BODY = 64 << 10
 
@@ -31,19 +33,24 @@ logger = logging.getLogger("ebb.requests")
 
 
 class RequestTrace(Protocol):
-    """One request in a trace; what it began may end after it."""
+    """One request in a trace. Generations that the request started may end after it."""
 
     def end(self, record: "RequestRecord") -> None:
-        """The answer's last byte was sent, or the client left."""
+        """End the request: the last byte was sent, or the client left."""
 
     def generation(self, name: str, output: RequestOutput) -> None:
-        """A generation that the request began has ended; `name` is its id."""
+        """Record a generation of this request that has ended. `name` is its id."""
 
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One HTTP request, from its head to the end of its answer. route: the pattern that its path matched, or "-".
-    trace: None without tracing."""
+    """One HTTP request, from its head to the end of its response.
+
+    route: the pattern that the path matched, or "-".
+    facts: figures that its log line adds.
+    body: bytes of the request to log; None leaves the body out.
+    trace: None without tracing.
+    """
 
     request_id: str
     method: str
@@ -56,16 +63,16 @@ class RequestRecord:
 
     @property
     def seconds(self) -> float:
-        """Since its head was read."""
+        """Seconds since the head was read."""
         return time.perf_counter() - self.started
 
     def keep_body(self, piece: bytes) -> None:
-        """For the log, up to MAX_LOGGED_BODY; nothing unless `body` was set."""
+        """Keep a piece of the body for the log, up to MAX_LOGGED_BODY in all. Does nothing if `body` is None."""
         if self.body is not None:
             self.body += piece[: MAX_LOGGED_BODY - len(self.body)]
 
     def end(self) -> None:
-        """Its one line in the log, and the end of its span."""
+        """Log the request and end its span."""
         if self.trace is not None:
             self.trace.end(self)
         level = logging.DEBUG if self.route in PROBES and self.status < 400 else logging.INFO
@@ -83,13 +90,16 @@ class RequestRecord:
 
 
 def said(facts: Mapping[str, Fact]) -> dict[str, Mapping[str, Fact]]:
-    """The `extra` of a line that has facts."""
+    """Return the `extra` argument for a log line with facts."""
     return {"facts": facts}
 
 
 def log_finished(name: str, output: RequestOutput) -> None:
-    """A generation has ended. `name`: the id of the request, whose line then tells it, or of the run, which has its own
-    line: its connections come and go."""
+    """Log a generation that has ended.
+
+    name: id of the request, which logs the figures in its own line, or id of a run. A run gets a line of its own, since
+        its connections come and go.
+    """
     facts = _facts(output)
     record = CURRENT_REQUEST.get()
     if record is not None and record.trace is not None:

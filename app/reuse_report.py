@@ -1,8 +1,8 @@
-"""How much of a run's prompt could have been reused, how much was, and why not more.
+"""Report of how much of a run's prompt could have been reused, how much was, and why no more.
 
-Two memories tell what was computed before: the engine's, of what it did lately in whichever conversation, and the run's
-own conversation, which outlives the server. Both belong to one tenant. Whether another tenant has computed the same
-text is nobody's business: it is reported as never seen.
+Two sources record the prompts computed before: the engine, for its recent requests in any conversation, and the run's
+own conversation, which outlives the server. Both are limited to one tenant. Text that only another tenant has computed
+is reported as never seen, so that tenants cannot learn about each other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from cache_tiers.store import REDIS_TTL_SECONDS
 from engine.outputs import Reuse
 
 CONTEXT = 8
-"""Tokens shown before, and from, the place where two prompts part."""
+"""Number of tokens shown on either side of the point where two prompts diverge."""
 
 COMPLETE = "Everything was reused but the last token, which is always computed."
 NEVER_SEEN = "What follows had not been computed before, as far as this server can tell."
@@ -37,7 +37,11 @@ LOST = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why reuse ended. gone_from: tiers that had the next block and have it no more."""
+    """Reason why reuse ended.
+
+    cause: None if the reason is unknown.
+    gone_from: tiers that once had the next block and no longer do.
+    """
 
     cause: str | None
     explanation: str
@@ -46,9 +50,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a verdict follows from. until, reusable, most: tokens that were reused, were known, and could be known at
-    all. end: what the engine said of the first block that did not come. unused_seconds: since the reusable ones were
-    last used, as far as that is known."""
+    """Facts that a verdict is based on.
+
+    until: tokens that were reused.
+    reusable: tokens that had been computed before.
+    most: tokens that could be reused at most.
+    end: the engine's record of the first block that was not reused; None if there is none.
+    unused_seconds: time since the reusable tokens were last used; 0 if unknown.
+    """
 
     until: int
     reusable: int
@@ -59,7 +68,10 @@ class _Case:
 
 
 def stored_reuse(reuse: Reuse) -> dict[str, Any]:
-    """What a message keeps of it. Not how others went on: text of one conversation does not go into another one."""
+    """Return the reuse record that is stored with a message.
+
+    The continuation of the other prompt is left out: text of one conversation must not enter another.
+    """
     end = reuse.end
     return {
         "until": reuse.until,
@@ -76,7 +88,11 @@ def reuse_report(
     *,
     block_size: int,
 ) -> dict[str, Any]:
-    """The body. continuation: how the one went on whose beginning the engine remembered; None: not known any more."""
+    """Return the report as JSON.
+
+    earlier: the comparison with earlier turns of the conversation.
+    continuation: tokens that followed in the prompt that the engine remembered; None if they are no longer known.
+    """
     usage = answer.usage
     head = {"run_id": answer.run_id, "message_id": answer.id, "status": answer.status}
     if usage is None:
@@ -118,7 +134,7 @@ def _body(usage: Mapping[str, Any] | None, until: int, verdict: Verdict) -> dict
 
 
 def _longer(stored: Known, remembered: int, continuation: tuple[int, ...] | None) -> Known:
-    """What the conversation knows, or what the engine remembered, whichever is more."""
+    """Return the longer of the prefixes that the conversation and the engine remember."""
     if stored.num_computed > remembered or (stored.num_computed == remembered and stored.continuation is not None):
         return stored
     return Known(remembered, remembered, continuation)
@@ -146,7 +162,10 @@ def _lost(case: _Case) -> Verdict:
 
 
 def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> dict[str, Any] | None:
-    """Where the prompt parts from the one that shares most with it; None if it does not, or nobody can tell."""
+    """Return where the prompt diverges from the earlier prompt with the longest common prefix.
+
+    Returns None if it does not diverge, or if the point is unknown.
+    """
     at = known.num_equal
     if prompt is None or at >= len(prompt) or (at == 0 and not known.continuation):
         return None
@@ -159,7 +178,7 @@ def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTok
 
 
 def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> dict[str, Any]:
-    """token: None if it ended there. text: of that token; following: of those after it."""
+    """Describe one side of a divergence. token: None if that prompt ended there."""
     return {
         "token": ids[0] if ids else None,
         "text": tokenizer.describe(ids[:1]),

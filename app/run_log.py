@@ -1,9 +1,11 @@
-"""The numbered events of one run, and any number of cursors on them.
+"""Log of one run's numbered events, and any number of cursors on it.
 
-Event 1 opens the run. A delta's number is one more than the tokens that the answer has with it, so that it says the
-same however the deltas were cut, also after another process went on with the run. The last event ends it. The log keeps
-the text of every delta and nothing per cursor, so a follower that reads slowly costs nobody anything: when it comes
-back, what it missed is sent as one event under the last number. Nothing here touches a socket or the engine.
+Event 1 opens the run. The number of a delta is the answer's token count including that delta, plus one. A number
+therefore means the same however the text is cut into deltas, even after another process resumed the run. The last event
+ends the run.
+
+The log keeps the text of every delta and no state per cursor, so slow followers cost nothing. A follower that returns
+gets the text it missed as one event under the last number. This module touches neither sockets nor the engine.
 """
 
 import asyncio
@@ -23,13 +25,13 @@ OPENING = 1
 MAX_DIGITS = 15
 
 MOST_NEWS = 256
-"""Deltas that a cursor gets at once."""
+"""Maximum number of deltas that a cursor gets at once."""
 
 
 class RunLog:
-    """Written as the engine speaks, read by cursors, all on one event loop.
+    """Events of one run, written by the engine's listener and read by cursors, all on one event loop.
 
-    Invariant: `_numbers` grow, and the event with `_numbers[i]` says piece i of `_said`.
+    Invariant: `_numbers` increase, and the event with `_numbers[i]` carries piece i of `_said`.
     """
 
     def __init__(
@@ -41,14 +43,16 @@ class RunLog:
         epoch: int = 0,
         deltas: Sequence[Delta] = (),
     ) -> None:
-        """message: the answer, in progress. opening: the data of event 1.
+        """Make the log of an answer in progress (`message`).
 
-        epoch: how many processes worked on the run before; deltas: what they said.
+        opening: the data of event 1.
+        epoch: number of processes that worked on the run before.
+        deltas: deltas that those processes stored.
         """
         self.run_id = run_id
         self._message = message
         self._epoch = epoch
-        # As bytes: the objects are ten times as large.
+        # Kept as bytes, since the objects take ten times the memory.
         self._opening_frame = self._frame("run", opening, OPENING)
         self._numbers = array("I")
         self._said = _Pieces()
@@ -64,7 +68,7 @@ class RunLog:
 
     @property
     def last_event(self) -> int:
-        """The number of the newest event."""
+        """Number of the newest event."""
         return self._last_number if self._closing is not None else self._last_delta
 
     @property
@@ -78,49 +82,49 @@ class RunLog:
 
     @property
     def refusal(self) -> dict[str, Any] | None:
-        """The error with which the run ended; None while it is open, and if it ended with an answer."""
+        """Error with which the run ended; None while it is open, or if it ended with an answer."""
         return self._closing[1].get("error") if self._closing is not None else None
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """Text of the answer so far."""
         return self._said.of(0, len(self._numbers), thoughts=False)
 
     @property
     def reasoning(self) -> str | None:
-        """The thoughts so far; None if there are none."""
+        """Reasoning so far; None if there is none."""
         return self._said.of(0, len(self._numbers), thoughts=True) or None
 
     def deltas_from(self, index: int, most: int = sys.maxsize) -> list[Delta]:
-        """Return up to `most` deltas behind the first `index`."""
+        """Return up to `most` deltas after the first `index`."""
         return [self._delta_at(at) for at in range(index, min(len(self._numbers), index + most))]
 
     def open(self, opening: dict[str, Any]) -> None:
-        """The data of event 1, where it was not known when the log was made; before anybody follows."""
+        """Set the data of event 1 if it was unknown when the log was made. Call before any cursor follows."""
         self._opening_frame = self._frame("run", opening, OPENING)
 
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
-        """One more delta, with which the answer has `num_tokens` tokens. (Text that was held back comes without.)"""
+        """Append a delta. `num_tokens` is the answer's token count including it; held-back text may add no token."""
         self._numbers.append(max(num_tokens, self._last_delta) + 1)
         self._said.add(text, is_thought=is_thought)
         if self._waiting:
             self._tell()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
-        """The event that ends the run, "done" or "error", when the answer has `num_tokens` tokens."""
+        """Append the event that ends the run, "done" or "error", of an answer with `num_tokens` tokens."""
         self._closing = (kind, data)
         self._last_number = max(num_tokens + 1, self._last_delta) + 1
         self._tell()
 
     def interrupt(self) -> None:
-        """The server stops before the run has ended: followers get a farewell, and may come back later."""
+        """End the streams because the server stops before the run ends. Followers get a farewell and may return."""
         self._interrupted = True
         self._tell()
 
     def cursor(self, event_id: str) -> int | None:
-        """The number in "<run_id>:<epoch>.<n>"; None if that says nothing here, so that a snapshot is due.
+        """Parse an event id "<run_id>:<epoch>.<n>" and return n; None if it is invalid here, so that a snapshot is due.
 
-        What another process said after it had last been stored may be said again in other words.
+        Events that another process sent after its last save are invalid: this process may generate other text for them.
         """
         name, _, number = event_id.rpartition(".")
         prefix, _, epoch = name.rpartition(":")
@@ -130,7 +134,7 @@ class RunLog:
         return int(number) if is_known else None
 
     async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
-        """Yield all deltas after number `after`, as they come, MOST_NEWS at a time. End when nothing more comes."""
+        """Yield the deltas after number `after` as they come, at most MOST_NEWS at a time, until the run ends."""
         index = bisect_right(self._numbers, after)
         while True:
             if index < len(self._numbers):
@@ -138,7 +142,7 @@ class RunLog:
                 index += len(fresh)
                 yield fresh
                 if len(fresh) == MOST_NEWS:
-                    # A log may be long, and a connection may take all of it at once.
+                    # A log may be long, and a connection may take all of it without ever blocking.
                     await asyncio.sleep(0)
             elif self._closing is not None or self._interrupted:
                 return
@@ -146,8 +150,11 @@ class RunLog:
                 await self._change()
 
     async def follow(self, after: int | None, writer: DirectWriter | None = None) -> AsyncGenerator[bytes, None]:
-        """Frames of all events after number `after`, as they come; None (or no event's number) begins with a snapshot
-        of the text so far. Deltas that come while this waits, and `writer` is ready, are not yielded but written."""
+        """Yield the frames of all events after number `after` as they come.
+
+        Begins with a snapshot of the text so far if `after` is None or not an event's number. Deltas that come while
+        this generator waits and `writer` is ready are written to `writer` instead of yielded.
+        """
         if after is None or not self._is_event(after):
             seen = self._last_delta
             so_far = {"content": self.text, "reasoning": self.reasoning}
@@ -178,7 +185,7 @@ class RunLog:
         return index < len(self._numbers) and self._numbers[index] == number
 
     def _delta_after(self, seen: int) -> tuple[int, bytes]:
-        """Everything after `seen` as one event. The common case, one new delta, is encoded once for all cursors."""
+        """Encode everything after `seen` as one event. The usual single new delta is encoded once for all cursors."""
         first, last = bisect_right(self._numbers, seen), self._last_delta
         if first < len(self._numbers) - 1:
             return last, self._delta(first, last)
@@ -187,12 +194,12 @@ class RunLog:
         return self._newest_frame
 
     def _delta(self, first: int, number: int) -> bytes:
-        """Thoughts have a field of their own, where there are any."""
+        """Encode the pieces from index `first` as one delta. Reasoning has a field of its own."""
         end = len(self._numbers)
         said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
         if reasoning := self._said.of(first, end, thoughts=True):
             said += f',"reasoning":{encode_json(reasoning)}'
-        # Written out, for this is done for every token of every run.
+        # Formatted by hand, since this runs for every token of every run.
         data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
         return event_frame("delta", data, self._event_id(number))
 
@@ -208,19 +215,21 @@ class RunLog:
         return f"{self.run_id}:{self._epoch}.{number}"
 
     async def _change(self, seen: int = 0, writer: DirectWriter | None = None) -> int:
-        """Wait for what cannot be written to `writer`. Returns the last number that its reader has then: `seen`, or
-        more. Who calls this has looked since it last awaited anything, so nothing can be missed."""
+        """Wait for a change that cannot be written to `writer`. Returns the last number that its reader has by then.
+
+        No change is missed, because callers have looked at the log since they last awaited.
+        """
         follower = _Follower(seen, writer)
         self._waiting.append(follower)
         await follower.change
         return follower.seen
 
     def _tell(self) -> None:
-        """There is news. What is a delta goes straight to whoever's connection takes it; all others wake."""
+        """Notify the waiting followers: write a delta to those whose connection is ready, and wake the others."""
         is_delta = self._closing is None and not self._interrupted
         waiting, self._waiting = self._waiting, []
         for follower in waiting:
-            # It is done if its cursor was cancelled.
+            # Done if the cursor was cancelled.
             if follower.change.done():
                 continue
             if is_delta and follower.writer is not None and follower.writer.ready:
@@ -232,7 +241,7 @@ class RunLog:
 
 
 class _Follower:
-    """Somebody who has seen all events up to number `seen` and waits for the next."""
+    """A cursor that has read all events up to number `seen` and waits for the next."""
 
     __slots__ = ("change", "seen", "writer")
 
@@ -243,8 +252,10 @@ class _Follower:
 
 
 class _Pieces:
-    """Pieces of text and of thoughts, end to end: UTF-8, where each ends, and the numbers of those with which one
-    follows the other, text being first. (A string for each token would be four times as large as what it says.)"""
+    """Text and reasoning in pieces, as UTF-8 in one buffer. A string per token would take four times the memory.
+
+    `_turns` holds the indices of the pieces at which text and reasoning alternate. Text comes first.
+    """
 
     def __init__(self) -> None:
         self._said = bytearray()
@@ -252,18 +263,18 @@ class _Pieces:
         self._turns = array("I")
 
     def add(self, text: str, *, is_thought: bool) -> None:
-        """One more."""
+        """Append a piece."""
         if len(self._turns) % 2 != is_thought:
             self._turns.append(len(self._ends))
         self._said += text.encode()
         self._ends.append(len(self._said))
 
     def is_thought(self, at: int) -> bool:
-        """Of the one with this index."""
+        """Return whether the piece at index `at` is reasoning."""
         return bisect_right(self._turns, at) % 2 == 1
 
     def of(self, first: int, last: int, *, thoughts: bool) -> str:
-        """Those from index `first` to before `last` that are thoughts, or those that are none."""
+        """Join the pieces from index `first` to before `last` that are reasoning, or those that are text."""
         if not self._turns:
             return "" if thoughts else self._between(first, last)
         spans = list(pairwise((0, *self._turns, last)))[thoughts::2]
@@ -276,7 +287,7 @@ class _Pieces:
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:
-    """The data of event 1: what the turn has made."""
+    """Return the data of event 1: the records that the turn created."""
     return {
         "conversation": conversation.to_json(),
         "user_message": question.to_json(),
@@ -285,5 +296,5 @@ def opening_event(conversation: Conversation, question: Message, answer: Message
 
 
 def is_number(text: str) -> bool:
-    """Whether it is a number that an event may have."""
+    """Return whether `text` is a number that an event may have."""
     return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS

@@ -1,4 +1,4 @@
-"""The sampling parameters of an answer, as its message keeps them and clients see them."""
+"""JSON of an answer's sampling parameters, as its message stores them and clients see them."""
 
 from dataclasses import fields
 from typing import Any, Final
@@ -7,16 +7,16 @@ from engine.grammar.form import AnswerForm
 from engine.sampling_params import SamplingParams
 
 ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos"})
-"""The others are left out where they change nothing."""
+"""Parameters that are always included. Others are left out at their default."""
 RESOLVED: Final = frozenset({"bad_word_ids", "eos_token_ids"})
-"""They follow from the others, and are the model's."""
+"""Parameters that the engine derives from the others and the model."""
 
 _DEFAULTS: Final = SamplingParams()
 _NAMES: Final = tuple(field.name for field in fields(SamplingParams) if field.name not in RESOLVED)
 
 
 def params_to_json(params: SamplingParams) -> dict[str, Any]:
-    """What the engine really uses."""
+    """Serialize the parameters that the engine resolved."""
     values = {name: getattr(params, name) for name in _NAMES}
     return {
         name: _as_json(value) for name, value in values.items() if name in ALWAYS or value != getattr(_DEFAULTS, name)
@@ -24,7 +24,7 @@ def params_to_json(params: SamplingParams) -> dict[str, Any]:
 
 
 def params_from_json(stored: dict[str, Any]) -> SamplingParams:
-    """The same again; what is no parameter is left out."""
+    """Parse serialized parameters. Other keys are ignored."""
     return SamplingParams(**{name: _from_json(stored[name]) for name in _NAMES if name in stored})
 
 

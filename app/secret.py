@@ -1,4 +1,4 @@
-"""The secret that tenant salts derive from: one file, made on the first start; who shares a Redis shares it."""
+"""Secret that tenants' salts are derived from: one file, created on the first start. Servers on one Redis share it."""
 
 import os
 import secrets
@@ -11,15 +11,16 @@ SECRET_BYTES = 32
 
 
 class SecretError(EbbError):
-    """The secret file cannot be read, cannot be made, or holds too little."""
+    """The secret file cannot be read, cannot be created, or is too short."""
 
     code = "secret_unusable"
 
 
 def load_secret(path: Path) -> bytes:
-    """The bytes of `path`; a missing file is made, mode 0600, with 32 random bytes. Raises SecretError.
+    """Return the bytes of `path`. A missing file is created with 32 random bytes and mode 0600.
 
-    Two processes that start at once agree: the file appears whole, under its name, once.
+    Processes that start at the same time agree, since the complete file is linked to its name only once. Raises
+    SecretError.
     """
     try:
         if not path.exists():
@@ -44,7 +45,7 @@ def _create(path: Path) -> None:
             file.write(secrets.token_bytes(SECRET_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        # A link, unlike a rename, fails when another process was first; then that one's secret counts.
+        # Unlike a rename, a link fails if another process was first. The secret of that process is used then.
         try:
             os.link(draft, path)
         except FileExistsError:

@@ -1,6 +1,6 @@
-"""What `ebb doctor --security` looks at: who can reach what, under these settings. It changes nothing.
+"""Checks of `ebb doctor --security`: who can reach what under these settings. They change nothing.
 
-Each check is OK, or a WARNING that says what to do. Nothing here shows a secret.
+Each check is OK, or a WARNING with advice. No check prints a secret.
 """
 
 import os
@@ -24,7 +24,7 @@ WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_address(settings: Settings) -> Finding:
-    """Who reaches the port."""
+    """Check who can reach the port."""
     where = f"{settings.host}:{settings.port}"
     if is_loopback(settings.host):
         return Finding("ok", "address", f"{where}: this machine only")
@@ -35,7 +35,7 @@ def check_address(settings: Settings) -> Finding:
 
 
 def check_keys(settings: Settings) -> Finding:
-    """What whoever reaches the port may do."""
+    """Check what clients that reach the port may do."""
     if keys_required(settings):
         valid = count_keys(settings.database).valid
         if not valid:
@@ -57,7 +57,7 @@ def check_keys(settings: Settings) -> Finding:
 
 
 def check_cors(settings: Settings) -> Finding:
-    """Which pages may use the API through the browsers of those who visit them."""
+    """Check which pages may use the API through their visitors' browsers."""
     if not settings.cors_origins:
         return Finding("ok", "cors", "off: no page but Ebb's own")
     plain = [origin for origin in settings.cors_origins if origin.startswith("http://") and not _is_local(origin)]
@@ -68,17 +68,17 @@ def check_cors(settings: Settings) -> Finding:
 
 
 def check_state_dir(settings: Settings) -> Finding:
-    """Who reads the folder of chats and secret."""
+    """Check who can read the state directory."""
     return _private("state-dir", settings.state_dir, OTHERS, "0700")
 
 
 def check_secret(settings: Settings) -> Finding:
-    """Who reads what the keys of blocks derive from."""
+    """Check who can read the secret that block keys are derived from."""
     return _private("secret", settings.secret_file, OTHERS, "0600")
 
 
 def check_database(settings: Settings) -> Finding:
-    """Who reads the chats."""
+    """Check who can read the chats."""
     folder = settings.state_dir
     if settings.database.exists() and not _mode(folder) & OTHERS and _is_mine(folder):
         return Finding("ok", "database", f"{settings.database}: in a folder that is open to its owner alone")
@@ -86,13 +86,12 @@ def check_database(settings: Settings) -> Finding:
 
 
 def check_cache_dir(settings: Settings) -> Finding:
-    """Who may change models and compiled kernels, which the server runs."""
+    """Check who can change the models and compiled kernels, which the server executes."""
     return _private("cache-dir", settings.cache_dir, WRITE_BY_OTHERS, "0700")
 
 
 def check_redis(settings: Settings) -> Finding:
-    """Who reads what goes to Redis: KV blocks, from which prompts can be guessed. They carry a MAC, so nobody changes
-    them."""
+    """Check who can read the KV blocks in Redis, from which prompts can be guessed. A MAC protects them from change."""
     if settings.no_prefix_cache or settings.redis_url == "off":
         return Finding("ok", "redis", "off")
     if settings.redis_url == "auto":
@@ -121,14 +120,14 @@ def _redis_by_url(address: RedisAddress) -> Finding:
 
 
 def check_log(settings: Settings) -> Finding:
-    """What the log says of people."""
+    """Check whether the log contains messages of users."""
     if settings.log_messages:
         return Finding("warn", "log", "holds what people ask, word for word", "leave --log-messages away when done")
     return Finding("ok", "log", f"{settings.log_format}: numbers only, no messages, no keys, no passwords")
 
 
 def check_debug(_settings: Settings) -> Finding:
-    """Switches of Python that show more, or check less, than they should."""
+    """Check for Python options that reveal more, or check less, than they should."""
     if sys.flags.dev_mode:
         return Finding("warn", "debug", "Python's development mode is on", "start without -X dev and PYTHONDEVMODE")
     if sys.flags.inspect or sys.flags.interactive:
@@ -137,7 +136,7 @@ def check_debug(_settings: Settings) -> Finding:
 
 
 def check_user(_settings: Settings) -> Finding:
-    """Who the server is."""
+    """Check the user that the server runs as."""
     if os.geteuid() == 0:
         return Finding(
             "warn", "user", "root: a fault in the server is one in the machine", "run it as a user of its own"

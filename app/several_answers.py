@@ -1,4 +1,4 @@
-"""Several answers to one request: each is a request to the engine, and all of them go with their client."""
+"""Several answers to one request. Each is an engine request of its own, and all are aborted if the client leaves."""
 
 import asyncio
 import logging
@@ -37,19 +37,20 @@ async def answer_several(
     num_drawn: int = 1,
     remember: Remember | None = None,
 ) -> Response:
-    """Queue `num_drawn` answers to each prompt and tell them in one stream or one body, each in its shape: those to one
-    prompt beside each other, the best ones where there are fewer shapes than answers; then nothing is streamed.
+    """Queue `num_drawn` answers to each prompt and respond with one stream or one body.
 
-    remember: as of `app.serving.answer`, of each answer.
+    shapes: a serializer for each answer to show, with those of one prompt adjacent. If there are fewer shapes than
+        answers, the likeliest answers to each prompt are shown; such requests are not streamed.
+    remember: as in `app.serving.answer`, called for each answer.
 
-    Raises what the engine or the tenant's limits refuse one of them with, and what `failure_of` says if one of them has
-    no answer; none goes on then.
+    Raises the engine's or the tenant's refusal of one of the requests, or the error of `failure_of` for one of the
+    answers. The others are aborted then.
     """
     request_id: str = request.state.request_id
     gate = gate_of(request)
     streams: list[GenerationStream] = []
     try:
-        # One after the other, so that those are known that were queued before one is refused.
+        # Queued one after another, so that the requests before a refused one are known.
         for prompt in prompts:
             first = await generate(
                 gate,
@@ -78,7 +79,7 @@ async def answer_several(
 
 
 def _best(answers: Sequence[RequestOutput], num_drawn: int, num_told: int) -> list[RequestOutput]:
-    """So many of the answers to each prompt, the likeliest first if not all of them are told."""
+    """Return `num_told` answers to each prompt: all in order, or the likeliest first if there are more."""
     if num_told == num_drawn:
         return list(answers)
     of_prompts = [answers[at : at + num_drawn] for at in range(0, len(answers), num_drawn)]
@@ -96,7 +97,7 @@ def _streamed(
     shapes: Sequence[OpenAIShape],
     request_id: str,
 ) -> Response:
-    """Chunks of all answers as they come; each has the index of its own."""
+    """Stream the chunks of all answers as they come. Each chunk has the index of its answer."""
 
     async def frames() -> AsyncGenerator[bytes, None]:
         opened = [False] * len(streams)
@@ -125,7 +126,7 @@ def _streamed(
 
 
 async def _outputs_of_all(outputs: Sequence[Outputs]) -> AsyncGenerator[tuple[int, RequestOutput], None]:
-    """As they come, with their number. Whoever reads slowly finds what has merged meanwhile."""
+    """Yield the outputs of all answers as they come, with the answer's index. A slow reader gets merged outputs."""
     ready: asyncio.Queue[tuple[int, RequestOutput]] = asyncio.Queue(maxsize=1)
 
     async def forward(index: int, told: Outputs) -> None:

@@ -1,4 +1,4 @@
-"""A copy of the conversations' SQLite file that is whole, wherever it comes from and whoever writes meanwhile."""
+"""Consistent copies of the conversations' SQLite file, even while a server writes to it."""
 
 import fcntl
 import os
@@ -20,21 +20,21 @@ BUSY_SECONDS = 30.0
 
 
 class SnapshotError(EbbError):
-    """A file of conversations cannot be copied, or is not what it should be; the message says what to do."""
+    """A database cannot be copied, or is invalid. The message says what to do."""
 
     code = "snapshot_unusable"
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a whole file holds. schema: the number of migrations that made it."""
+    """Contents of a valid file. schema: the number of migrations applied to it."""
 
     schema: int
     conversations: int
     messages: int
 
     def __str__(self) -> str:
-        """For a person."""
+        """Describe the contents for a person."""
         return f"{self.conversations} conversations, {self.messages} messages, schema {self.schema}"
 
 
@@ -42,19 +42,21 @@ class Contents:
 def copied(source: Path, target: Path) -> Iterator[tuple[Path, Contents]]:
     """Yield a checked copy of the database `source`: a file of mode 0600 alongside `target`, to be renamed to it.
 
-    SQLite's online backup reads one state of the source; its writers neither wait nor end up in it by half. Pages of
-    deleted text are not in the copy. A copy that was not renamed is removed at the end, or by the next call if this
-    process is killed. Raises SnapshotError.
+    SQLite's online backup reads one state of the source. Writers do not wait, and none of their transactions is copied
+    in part. Pages of deleted text are not in the copy. A copy that was not renamed is removed at the end, or by the
+    next call if this process is killed.
+
+    Raises SnapshotError.
     """
     remove_drafts(target)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=_draft_prefix(target))
     draft = Path(name)
     try:
-        # Tells this copy from one that a killed process left behind.
+        # The lock distinguishes this copy from one that a killed process left behind.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         with closing(_open(source)) as original, closing(sqlite3.connect(draft)) as copy:
             original.backup(copy)
-            # One file: no journal beside it. And none of the pages that deleted text still lies in.
+            # Leave a single file without a journal, and without the free pages that still contain deleted text.
             copy.executescript("PRAGMA journal_mode = DELETE; VACUUM;")
         contents = inspect(draft)
         _sync(draft)
@@ -87,7 +89,7 @@ def _draft_prefix(target: Path) -> str:
 
 
 def inspect(file: Path) -> Contents:
-    """What is in it, if it is whole and from this version of Ebb or an earlier one. Raises SnapshotError."""
+    """Return the contents of a valid file, of this version of Ebb or an earlier one. Raises SnapshotError."""
     if not is_sqlite(file):
         raise SnapshotError(f"{file} is no file of conversations")
     try:
@@ -111,7 +113,7 @@ def inspect(file: Path) -> Contents:
 
 
 def quick_check(file: Path, seconds: float) -> list[str] | None:
-    """List what is damaged in a database, which a server may use; None if that takes longer than `seconds`.
+    """List the damage in a database, which a server may be using; None if that takes longer than `seconds`.
 
     Raises sqlite3.Error if the file cannot be read at all.
     """
@@ -120,8 +122,10 @@ def quick_check(file: Path, seconds: float) -> list[str] | None:
 
 
 def _names_of(version: int) -> set[str]:
-    """The tables, indexes, views and triggers of that schema. (The integrity check of a file with a virtual table does
-    not find what is missing.)"""
+    """Return the names of a schema's tables, indexes, views and triggers.
+
+    The integrity check of a file with a virtual table does not notice missing ones.
+    """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.create_function("segmented", 1, segmented, deterministic=True)
         for script in migrations()[:version]:
@@ -134,7 +138,7 @@ def _names(connection: sqlite3.Connection) -> set[str]:
 
 
 def is_sqlite(file: Path) -> bool:
-    """Whether it begins like a database. Raises SnapshotError if it cannot be read."""
+    """Return whether a file begins like a database. Raises SnapshotError if it cannot be read."""
     try:
         with file.open("rb") as opened:
             return opened.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
@@ -143,13 +147,13 @@ def is_sqlite(file: Path) -> bool:
 
 
 def put(draft: Path, target: Path) -> None:
-    """Rename `draft` to `target` for good: a file of that name is replaced in one step."""
+    """Rename `draft` to `target` durably. An existing file is replaced atomically."""
     os.replace(draft, target)
     sync_folder(target.parent)
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    # Not `ro`, though it only reads: whoever reads a write-ahead log needs an index file, which may have to be made.
+    # Not `ro`: reading a write-ahead log needs an index file, which may have to be created.
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""From settings to a running engine, while the port already answers."""
+"""Startup of the engine from the settings, while the port already answers."""
 
 import asyncio
 import gc
@@ -19,19 +19,19 @@ from models.errors import ModelError
 
 Report = Callable[[str], None]
 Build = Callable[[Report], tuple[Backend, str]]
-"""Makes the engine, and says what names its tokenizer and template. Blocks; tells its steps."""
+"""Makes the engine, and returns it with the identity of its tokenizer and template. Blocks, and reports its steps."""
 
 logger = logging.getLogger(__name__)
 
 
 def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
-    """Finds or fetches the model, loads it, opens the tiers."""
+    """Return a function that finds or downloads the model, loads it, and opens the tiers."""
 
     def build(report: Report) -> tuple[Backend, str]:
-        # Read by OpenMP when torch loads it: its threads sleep when they wait. Spinning gains 5 % on a quiet machine,
-        # and makes everything many times slower as soon as something else wants the cores.
+        # OpenMP reads this when torch loads it. Waiting threads sleep: spinning gains 5 % on a quiet machine, but makes
+        # everything many times slower as soon as another program wants the cores.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        # Imported here because the port shall answer before all that is there.
+        # Imported here, since the port must answer before these modules are loaded.
         from engine.build import build_engine
         from models.resolve import resolve_model
 
@@ -47,16 +47,17 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
 
 
 GC_THRESHOLDS = (20_000, 50, 50)
-"""Python's own (700, 10, 10) are for small programs. With a thousand streams the oldest generation is a search through
-all of their objects, 100 ms in which nobody gets a token; it is done rarely now."""
+"""Thresholds of the garbage collector. Python's own (700, 10, 10) are for small programs. With a thousand streams, a
+collection of the oldest generation takes 100 ms, in which no stream gets a token, so it must be rare.
+"""
 
 
 @contextmanager
 def objects_that_stay() -> Iterator[None]:
-    """What is made inside is never looked at by the garbage collector.
+    """Exclude all objects made inside from garbage collection.
 
-    Imports leave half a million objects behind that stay until the end. Searching them for garbage while they are made
-    is a quarter of the time that imports take, and would later stop every thread for a third of a second now and then.
+    Imports create half a million objects that live until the process ends. Collections during the imports take a
+    quarter of their time, and later ones would pause every thread for a third of a second now and then.
     """
     gc.disable()
     try:
@@ -68,7 +69,7 @@ def objects_that_stay() -> Iterator[None]:
 
 
 def model_name(setting: str) -> str:
-    """What clients call the model: an alias or hub id as it is, of a path its last part."""
+    """Return the name by which clients request the model: an alias or hub id as it is, or the last part of a path."""
     path = Path(setting).expanduser()
     if path.suffix.lower() == ".gguf":
         return path.stem
@@ -76,7 +77,7 @@ def model_name(setting: str) -> str:
 
 
 class Startup:
-    """One start of the engine: built in a thread, run on the event loop, told to `host`."""
+    """One start of the engine: built in a thread, run on the event loop, reported to `host`."""
 
     def __init__(self, build: Build, host: EngineHost, *, on_failure: Callable[[], None]) -> None:
         self._build = build
@@ -85,7 +86,7 @@ class Startup:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Start; returns at once."""
+        """Start in the background and return at once."""
         self._task = asyncio.create_task(self._run(), name="startup")
 
     async def _run(self) -> None:
@@ -118,11 +119,11 @@ class Startup:
                 built: tuple[Backend, str] | Exception = self._build(self._report)
             except Exception as exc:
                 built = exc
-            # The loop is closed if the server stopped meanwhile.
+            # The loop is closed if the server stopped while the engine was built.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, built)
 
-        # A daemon, because an executor's thread would keep the process alive until the model is there.
+        # A daemon thread: an executor's thread would keep the process alive until the model is loaded.
         threading.Thread(target=run, name="startup", daemon=True).start()
         return await result
 

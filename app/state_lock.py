@@ -1,4 +1,4 @@
-"""One process at a time works in a state directory."""
+"""Lock that lets one process at a time work in a state directory."""
 
 import fcntl
 import os
@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 def lock_state_dir(state_dir: Path) -> int | None:
-    """An exclusive lock, held until the returned descriptor is closed or the process ends; None if another has it."""
+    """Take the exclusive lock, and return its descriptor, or None if another process holds it.
+
+    The lock is held until the descriptor is closed or the process ends.
+    """
     descriptor = os.open(state_dir / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

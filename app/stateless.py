@@ -1,14 +1,14 @@
-"""Prompts of clients that send the whole conversation each time: as far as this server said it, by its exact ids.
+"""Prompts of clients that send the whole conversation each time, with the exact ids of remembered answers.
 
-An answer's text is often tokenised to other ids than those that were produced, and behind the first difference no KV is
-found again. So the ids of each answer are remembered under what was said up to its end, together with those that the
-prompt added since the answer before it. The next request's messages lead to them, one answer to the next:
+Tokenizing an answer's text often gives other ids than those generated, and KV is not found after the first difference.
+So the ids of each answer are remembered under the messages up to its end, along with the ids that the prompt added
+since the previous answer. The messages of the next request lead to them, one answer after another:
 
     messages    system  user  ANSWER  user  ANSWER  user
-    ids         [ first record     ] [ second     ] [ tokenised now ]
+    ids         [ first record     ] [ second     ] [ tokenized now ]
 
-An answer that nobody remembers (a client's own, or changed by it) is tokenised with what surrounds it, and the answer
-that follows it is remembered with all of that.
+An answer that is not remembered, because the client wrote or changed it, is tokenized with the messages around it. The
+next answer is remembered with all of them.
 """
 
 import asyncio
@@ -34,15 +34,20 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 Remember = Callable[[Sequence[int], str], Awaitable[None]]
-"""Told the ids that were produced for an answer, and its text; where it calls tools, as the model wrote that."""
+"""Called with the ids generated for an answer, and its text, including tool calls as the model wrote them."""
 
 MANY_IDS = 2048
-"""From which it takes more than a few milliseconds to compare them with a text."""
+"""Number of ids from which comparing them with a text takes more than a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of a conversation's ids. num_messages: which they cover, the last one an answer. tag: its name."""
+    """Remembered beginning of a conversation.
+
+    ids: token ids from the first on.
+    num_messages: number of messages that the ids cover, the last of them an answer.
+    tag: tag of that answer, or NO_TAG.
+    """
 
     ids: list[int]
     num_messages: int
@@ -54,7 +59,13 @@ NOTHING = History([], 0, NO_TAG)
 
 @dataclass(frozen=True, slots=True)
 class WholePrompt:
-    """ids: all of it. added: those behind the answer named by `tag`. dialogue: what was said."""
+    """Prompt of a client that sends the whole conversation.
+
+    ids: all token ids.
+    added: ids after the last remembered answer.
+    tag: tag of that answer, or NO_TAG.
+    dialogue: hash of the messages.
+    """
 
     ids: list[int]
     added: list[int]
@@ -63,12 +74,12 @@ class WholePrompt:
 
 
 def plain_answer(text: str) -> Message:
-    """One that calls nothing."""
+    """Make the message of an answer without tool calls."""
     return Message("assistant", text)
 
 
 class WholePrompts:
-    """Makes them, and remembers what was answered."""
+    """Maker of prompts that reuse remembered answers, and recorder of new answers."""
 
     def __init__(self, host: EngineHost, memory: AnswerMemory) -> None:
         self._host = host
@@ -83,10 +94,13 @@ class WholePrompts:
         param: str,
         thinking: ThinkingMode | None = None,
     ) -> WholePrompt:
-        """For the answer to `messages`; changes nothing. param: what clients call them. thinking: the answer's mode.
+        """Build the prompt for an answer to `messages`. Changes nothing.
+
+        param: the client's name of the messages.
+        thinking: the answer's thinking mode; None leaves it to the model.
 
         Raises:
-            InvalidRequestError: too long, or the template refuses the messages.
+            InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
         dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
         self._memory.owners.note(dialogue.owner, gate.tenant)
@@ -111,9 +125,9 @@ class WholePrompts:
         text: str,
         as_message: Callable[[str], Message] = plain_answer,
     ) -> None:
-        """What the client got as the answer to `prompt`, and the ids that were produced for it. Never fails.
+        """Remember the answer to `prompt`: the ids generated for it and the text that the client received. Never fails.
 
-        as_message: the text as the client will send it again.
+        as_message: converts the text to the message that the client will send back.
         """
         try:
             await self._remember(engine, prompt, produced, text, as_message)
@@ -135,15 +149,16 @@ class WholePrompts:
         seal = prompt.dialogue.followed_by(as_message(text)).seal
         there = (await self._memory.find([seal.name])).get(seal.name)
         known = seal.open(there) if there is not None else None
-        # The first one stays: conversations may have gone on from it.
+        # The first record stays, since conversations may have continued from it.
         if known is None or known.before != prompt.tag:
             self._memory.keep(seal.name, seal.close(prompt.tag, pack_ids(prompt.added + ids)))
 
 
 def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> History:
-    """Up to the last answer whose ids are known from the first token on.
+    """Return the history up to the last answer whose ids are known from the first token on.
 
-    seals: by the index of their messages, the first one first. found: sealed answers by their names.
+    seals: seals by message index, in order.
+    found: sealed answers by name.
     """
     known: dict[bytes, KnownAnswer] = {}
     num_messages, last = 0, NO_TAG
@@ -163,17 +178,18 @@ def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> 
 def _continued(
     chat_format: PromptFormat, history: History, messages: Sequence[Message], thinking: ThinkingMode | None
 ) -> tuple[History, list[int]]:
-    """What of `history` the prompt begins with, and the ids behind that."""
+    """Return the part of `history` that the prompt begins with, and the ids after it."""
     if history.num_messages:
         try:
             num_new = len(messages) - history.num_messages
             return history, chat_format.extend(history.ids, messages, num_new=num_new, thinking=thinking)
         except ModelError:
-            # Not every template can go on behind every answer. Then it writes all of the messages, or refuses them.
+            # Not every template can continue after every answer. If not, render all messages, or let the template
+            # refuse them.
             pass
     return NOTHING, chat_format.render(messages, thinking=thinking)
 
 
 async def _apart_if(is_long: bool, work: Callable[[], T]) -> T:
-    """In a thread what would hold up the event loop."""
+    """Run `work`, in a thread if it would block the event loop."""
     return await asyncio.to_thread(work) if is_long else work()

@@ -1,4 +1,4 @@
-"""Whose conversations, runs and KV a request is about."""
+"""Tenant that owns the conversations, runs and KV of a request."""
 
 from starlette.requests import Request
 
@@ -6,5 +6,5 @@ from app.principal import principal_of
 
 
 def tenant_of(request: Request) -> str:
-    """The tenant of who sent `request`: never a name from the request itself."""
+    """Return the tenant of the caller. Never taken from the contents of the request."""
     return principal_of(request).tenant

@@ -1,6 +1,6 @@
-"""The one way by which requests of people come to the engine: with their tenant's name, within its limits.
+"""Gate through which clients' requests reach the engine, under their tenant's name and within its limits.
 
-What the server does by itself (titles, answers that a restart interrupted) goes past it.
+Requests of the server itself (titles, answers that a restart interrupted) bypass the gate.
 """
 
 import math
@@ -23,22 +23,22 @@ from engine.sampling_params import SamplingParams
 from engine.urgency import NORMAL, Urgency
 
 VERY_LONG_TEXT = 1 << 17
-"""Characters from which tokenising takes so long that shorter texts do not wait for it."""
+"""Characters from which tokenizing takes so long that shorter texts should not wait for it."""
 
 BUSY_RETRY_SECONDS = 2
-"""Until one of a tenant's own answers may have ended."""
+"""Seconds after which one of the tenant's own answers may have ended."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Since the server started: requests that the tenant's limits let in, tokens of their prompts and answers."""
+    """Use since the server started: accepted requests, and tokens of their prompts and answers."""
 
     requests: int = 0
     tokens: int = 0
 
 
 class TenantGate:
-    """Of one tenant. Owns the counts of what it used."""
+    """Gate of one tenant. Owns the counts of its use."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TenantGate:
         long_texts: "LongTexts",
         former: OwedUse = NOTHING_OWED,
     ) -> None:
-        """Take up with what was owed when the server stopped (`former`)."""
+        """Make the gate. `former`: use that was owed when the server stopped."""
         self.tenant = tenant
         self._long_texts = long_texts
         self.used = Usage()
@@ -68,12 +68,12 @@ class TenantGate:
         produced: Sequence[int] = (),
         answers: int = 1,
     ) -> GenerationStream:
-        """Queue a request: `Backend.generate`. Raises what that does, and LimitReachedError before it.
+        """Queue a request, as `Backend.generate` does. Raises as that method does, and LimitReachedError before.
 
-        answers: how many there must be room for: this one, and those for which `fork` is called next.
+        answers: number of answers that must fit: this one, and those for which `fork` is called next.
         """
         self.check(engine, num_tokens=len(prompt_token_ids), answers=answers)
-        # Also one that the engine then refuses: to refuse costs, too.
+        # A request that the engine refuses counts, too: refusing it has a cost.
         self._count_request()
         stream = engine.generate(
             prompt_token_ids,
@@ -87,7 +87,7 @@ class TenantGate:
         return self._metered(stream)
 
     def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:
-        """Queue one more answer to its prompt, which has been counted: `Backend.fork`."""
+        """Queue one more answer to a prompt that was counted already, as `Backend.fork` does."""
         self._count_request()
         return self._metered(engine.fork(first.request_id, choice))
 
@@ -97,21 +97,21 @@ class TenantGate:
 
     @property
     def owed(self) -> OwedUse:
-        """Use that is not paid for yet, to be taken up after a restart."""
+        """Use that is not paid for yet, to be carried over a restart."""
         return OwedUse(self._requests.debt, self._tokens.debt)
 
     def live(self, engine: Backend) -> int:
-        """How many of its requests have not ended."""
-        # The engine knows which have ended, however they did.
+        """Return the number of the tenant's requests that have not ended."""
+        # The engine knows which requests have ended, for any reason.
         self._started.intersection_update(engine.requests_of(self.tenant))
         return len(self._started)
 
     def long_text(self, num_characters: int) -> AbstractAsyncContextManager[None]:
-        """Hold the place for tokenising a long text, in the tenant's turn. Raises OverloadedError if too many wait."""
+        """Hold the place for tokenizing a long text, in the tenant's turn. Raises OverloadedError if too many wait."""
         return self._long_texts.place(self.tenant, num_characters)
 
     def check(self, engine: Backend, *, num_tokens: int = 0, answers: int = 1) -> None:
-        """Raise LimitReachedError if a request is not let in now; before anything costly is done for it."""
+        """Raise LimitReachedError if a request is over a limit. Call before any costly work is done for it."""
         limits, live = self._limits_of(self.tenant), self.live(engine)
         most = limits.concurrent_runs
         if most is not None and answers > max(most, 1):
@@ -160,7 +160,7 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         return output
 
     def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """`GenerationStream.listen`."""
+        """Offer outputs to `hear` as `GenerationStream.listen` does, and count those it takes."""
 
         def hear_counted(output: RequestOutput) -> bool:
             is_taken = hear(output)
@@ -172,19 +172,19 @@ class MeteredStream(AsyncIterator[RequestOutput]):
 
 
 class LongTexts:
-    """Who may tokenise a long text: one very long and one long text at a time, in turns of their tenants."""
+    """Places for tokenizing long texts: one very long and one long text at a time, with tenants taking turns."""
 
     def __init__(self) -> None:
         self._long = FairPlaces(1)
         self._very_long = FairPlaces(1)
 
     def place(self, tenant: str, num_characters: int) -> AbstractAsyncContextManager[None]:
-        """Hold a place for a text of so many characters. Raises OverloadedError if too many of the tenant wait."""
+        """Hold a place for a text of `num_characters`. Raises OverloadedError if too many texts of the tenant wait."""
         return (self._very_long if num_characters >= VERY_LONG_TEXT else self._long).place(tenant)
 
 
 class TenantGates:
-    """Owner of the gates: one for each tenant that ever asked something, of which there are no more than keys."""
+    """Owner of the gates: one for each tenant that ever sent a request, at most as many as there are keys."""
 
     def __init__(
         self,
@@ -192,7 +192,11 @@ class TenantGates:
         clock: Callable[[], float],
         former: Mapping[str, OwedUse] = MappingProxyType({}),
     ) -> None:
-        """Take up with what tenants owed when the server stopped (`former`). clock: seconds."""
+        """Make the owner of the gates.
+
+        clock: seconds.
+        former: use that tenants owed when the server stopped.
+        """
         self._limits_of = limits_of
         self._clock = clock
         self._former = dict(former)
@@ -200,7 +204,7 @@ class TenantGates:
         self._gates: dict[str, TenantGate] = {}
 
     def of(self, tenant: str) -> TenantGate:
-        """Its gate."""
+        """Return the tenant's gate."""
         gate = self._gates.get(tenant)
         if gate is None:
             gate = self._gates[tenant] = TenantGate(
@@ -209,18 +213,18 @@ class TenantGates:
         return gate
 
     def owed(self) -> dict[str, OwedUse]:
-        """Collect what each tenant owes, for those that owe anything."""
+        """Return the use that each tenant owes, without tenants that owe nothing."""
         found = self._former | {tenant: gate.owed for tenant, gate in self._gates.items()}
         return {tenant: owed for tenant, owed in found.items() if owed}
 
     def used(self) -> Usage:
-        """Sum up what all tenants used since the server started."""
+        """Sum up the use of all tenants since the server started."""
         each = [gate.used for gate in self._gates.values()]
         return Usage(sum(used.requests for used in each), sum(used.tokens for used in each))
 
 
 def gate_of(request: Request) -> TenantGate:
-    """The gate of who sent `request`."""
+    """Return the gate of the tenant that sent `request`."""
     gates = request.app.state.gates
     assert isinstance(gates, TenantGates)
     return gates.of(tenant_of(request))

@@ -1,4 +1,4 @@
-"""What a tenant may use, and what it is told when that is used up."""
+"""Limits of a tenant, and the error once one is reached."""
 
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
@@ -17,17 +17,20 @@ LimitName = Literal[
 LIMIT_NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 MOST = 1 << 40
-"""Of any limit: what SQLite and a client's JSON can hold."""
+"""Maximum of any limit, within the range of SQLite's integers and of numbers in clients' JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits:
-    """None: no limit. 0: nothing at all.
+    """Limits of one tenant. None means no limit, 0 allows nothing.
 
-    requests_per_minute: requests for an answer. tokens_per_minute: of prompts and answers. concurrent_runs: answers
-    that wait or are generated. conversations: stored ones, those that responses made among them. open_requests:
-    requests of any kind that are being answered.
-    items_per_conversation: messages of all branches. stored_bytes: of all conversations and responses.
+    requests_per_minute: requests for an answer.
+    tokens_per_minute: tokens of prompts and answers.
+    concurrent_runs: answers that are waiting or being generated.
+    conversations: stored conversations, including those made by responses.
+    open_requests: requests of any kind in progress.
+    items_per_conversation: messages of all branches.
+    stored_bytes: bytes of all conversations and responses.
     """
 
     requests_per_minute: int | None = None
@@ -39,7 +42,7 @@ class TenantLimits:
     stored_bytes: int | None = None
 
     def to_json(self) -> dict[str, int | None]:
-        """What administrators see."""
+        """Return the limits as administrators see them."""
         return asdict(self)
 
 
@@ -47,7 +50,7 @@ NO_LIMITS = TenantLimits()
 
 
 class LimitReachedError(OverloadedError):
-    """429: a tenant has used what it may; the code names the limit."""
+    """429: a tenant has reached a limit. The code names the limit."""
 
     def __init__(self, limit: LimitName, message: str, *, retry_after: int) -> None:
         super().__init__(message, retry_after=retry_after, code=f"{limit}_limit")

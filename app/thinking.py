@@ -1,4 +1,4 @@
-"""How an answer is to be thought about: what a request may say of it, in the words of several APIs, to one mode."""
+"""Thinking mode of an answer, from the words that several APIs have for it."""
 
 from app.backend import Backend
 from engine.errors import InvalidRequestError
@@ -9,14 +9,14 @@ EFFORTS: dict[str, tuple[ThinkingMode, ...]] = {
     "minimal": ("off",),
     "low": ("auto", "slow"),
 }
-"""OpenAI's words to modes, the best first. Every other effort is to think."""
+"""Thinking modes for OpenAI's efforts, the best first. Every other effort means to think."""
 
 
 def required_mode(engine: Backend, mode: ThinkingMode | None, *, param: str) -> ThinkingMode | None:
-    """`mode`, as a client asked for it by name; None if there is nothing to tell the model.
+    """Validate a mode that a client named. Returns None if the prompt needs no mode.
 
     Raises:
-        InvalidRequestError: the model cannot do that.
+        InvalidRequestError: the model does not support the mode.
     """
     thinking = engine.chat_format.thinking
     if mode is None or (thinking is None and mode == "off"):
@@ -33,7 +33,10 @@ def required_mode(engine: Backend, mode: ThinkingMode | None, *, param: str) -> 
 
 
 def preferred_mode(engine: Backend, effort: str | None) -> ThinkingMode | None:
-    """What comes nearest to an effort, which is a hint: models that do not think, or only do, answer as they do."""
+    """Return the mode closest to `effort`; None leaves it to the model.
+
+    An effort is only a hint. Models that cannot think, or always do, ignore it.
+    """
     thinking = engine.chat_format.thinking
     if thinking is None or effort is None:
         return None

@@ -1,4 +1,4 @@
-"""The state of each tier, in words for a person. "ok" is said only where there is nothing to add."""
+"""State of each tier in words for people. A state is "ok" only if there is nothing to add."""
 
 from typing import Literal
 
@@ -8,18 +8,18 @@ from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
 
 LATE_SECONDS = 2.0
-"""Age of the oldest block that waits for Redis from which it is worth a word."""
+"""Age of the oldest block waiting for Redis from which Redis is reported as slow."""
 
 
 def device_words(stats: EngineStats) -> str:
-    """Of the device's block pool."""
+    """Describe the device's block pool."""
     if stats.blocks_used == stats.blocks_total:
         return "full: requests use every block; others wait, or are stopped for room"
     return "ok"
 
 
 def cpu_words(engine: Backend, stats: EngineStats) -> str:
-    """Of the CPU tier."""
+    """Describe the CPU tier."""
     tiers = engine.config.tiers
     if tiers is None:
         return "off: --no-prefix-cache"
@@ -32,7 +32,7 @@ def cpu_words(engine: Backend, stats: EngineStats) -> str:
 
 
 def redis_words(note: str, tiers: StoreStats | None) -> str:
-    """Of Redis. note: why it is off; empty if it is on."""
+    """Describe Redis. note: the reason why it is off; empty if it is on."""
     if note or tiers is None:
         return note or "off"
     if tiers.redis_state != "ok":
@@ -47,14 +47,14 @@ def redis_words(note: str, tiers: StoreStats | None) -> str:
 
 
 def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"]:
-    """Whether Redis is talked to. Half-open: a probe is under way."""
+    """Return the state of the circuit breaker before Redis. Half-open: a probe is in progress."""
     if tiers.redis_state == "ok":
         return "closed"
     return "open" if tiers.redis_retry_seconds else "half-open"
 
 
 def tier_words(engine: Backend, stats: EngineStats) -> dict[Tier, str]:
-    """Of all three, on or off."""
+    """Describe all three tiers, whether on or off."""
     return {
         "device": device_words(stats),
         "cpu": cpu_words(engine, stats),

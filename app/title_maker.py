@@ -1,10 +1,10 @@
-"""Titles by the model: asked for when nobody else asks for anything, and given up as soon as somebody does.
+"""Titles made by the model while the engine is idle. The request is aborted as soon as another request comes.
 
-answer ends -> wait until the engine has nothing to do -> ask -> keep the title
-                    ^----- somebody came: abort ------'
+answer ends -> wait until the engine is idle -> ask -> keep the title
+                    ^--- a request came: abort ---'
 
-The request stands behind the conversation's own tokens, so its prefix is there already, and it keeps no KV: what the
-next turn finds is what it would have found.
+The request follows the conversation's own tokens, so its prefix is cached. The request keeps no KV itself, so the next
+turn finds the cache unchanged.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ PATIENCE_SECONDS = 600.0
 
 
 class TitleMaker:
-    """Owner of a task for each conversation that waits for its title; one of them asks at a time."""
+    """Owner of one task per conversation that waits for its title. One of them asks the model at a time."""
 
     def __init__(self, host: EngineHost, store: Store, turns: Turns, *, poll_seconds: float = POLL_SECONDS) -> None:
-        """poll_seconds: between two looks whether the engine has something to do."""
+        """Make an empty set of tasks. poll_seconds: time between two checks whether the engine is busy."""
         self._host = host
         self._store = store
         self._turns = turns
@@ -37,27 +37,27 @@ class TitleMaker:
         self._tasks = IdleTasks("no title", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
 
     def after(self, run: Run) -> None:
-        """When `run` has ended: if it was the first answer, its conversation gets a title."""
+        """Title the conversation once `run` has ended, if it was the first answer."""
         self._tasks.begin(self._name(run))
 
     async def settled(self) -> None:
-        """Wait until no title is to be made any more."""
+        """Wait until all tasks have ended."""
         await self._tasks.settled()
 
     async def stop(self) -> None:
-        """Those that have no title yet keep the first message's."""
+        """Cancel the tasks. Conversations without a title from the model keep that of the first message."""
         await self._tasks.stop()
 
     async def _name(self, run: Run) -> None:
         await run.ended.wait()
         if run.answer.status not in ("complete", "incomplete") or not run.answer.content:
             return
-        # Whoever answers at once comes first.
+        # A user who replies at once goes first.
         await asyncio.sleep(self._poll_seconds)
         await self._tasks.succeed(run.id, partial(self._try, run))
 
     async def _try(self, run: Run) -> bool:
-        """False: again later."""
+        """Try to title the conversation. Returns False to try again later."""
         engine = self._host.require()
         if is_busy(engine):
             return False
@@ -76,7 +76,7 @@ class TitleMaker:
         return True
 
     async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:
-        """None if somebody else came meanwhile; empty if there is no end to it."""
+        """Ask the model for a title. Returns None if another request came, and "" if the title had no end."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
         stream = engine.generate(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)

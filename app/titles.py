@@ -1,4 +1,4 @@
-"""A title for a conversation to which no person gave one: from its first message at once, from the model later."""
+"""Titles of conversations that no person has named: from the first message at once, from the model later."""
 
 import re
 
@@ -7,7 +7,9 @@ MAX_WORDS = 8
 
 REQUEST = "Give this conversation a short title of at most six words. Answer with the title alone."
 BEGINNING, END = 'Title: "', '"'
-"""Of the answer, which the model only has to go on with: small ones would else talk about a title."""
+"""Start and end of the model's answer. The model only continues the start: without it, small models write about a
+title.
+"""
 
 _AROUND = " \t\"'`*_#“”„‘’«»「」『』《》"
 _HAN_OR_HANGUL = "\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -15,13 +17,13 @@ _STEM = re.compile(f"[{_HAN_OR_HANGUL}]|\\b[^\\W{_HAN_OR_HANGUL}]{{4}}")
 
 
 FILE = '<file name="'
-"""So a file begins that the page puts into a message, behind what was typed."""
+"""Start of a file that the page adds to a message, after the typed text."""
 
 
 def title_from(content: str) -> str:
-    """The beginning of the text on one line, at most MAX_LENGTH characters, cut between words if it can be.
+    """Return the beginning of the text on one line, at most MAX_LENGTH characters, cut between words if possible.
 
-    Of files inside the message only the name of the first one counts.
+    Only the name of the first file in the message is used.
     """
     typed, _, file = content.partition(FILE)
     name = file.partition('"')[0]
@@ -34,10 +36,10 @@ def title_from(content: str) -> str:
 
 
 def title_by_model(answer: str, question: str) -> str | None:
-    """The title in what a model said after BEGINNING: one line without quotes and marks around it.
+    """Extract the title from the model's answer after BEGINNING: one line, stripped of quotes and markup.
 
-    None if the first words of `question` are better: if this is a sentence and no title, or has no word in common with
-    what was asked.
+    Returns None if the first words of `question` make a better title: the answer is a sentence, or shares no word with
+    the question.
     """
     line = next(iter(answer.strip().splitlines()), "")
     title = " ".join(line.strip(_AROUND).removesuffix(".").split())
@@ -47,5 +49,5 @@ def title_by_model(answer: str, question: str) -> str | None:
 
 
 def _stems(text: str) -> set[str]:
-    """The first four letters of words that have as many, and characters that are words."""
+    """Return the first four letters of all words that are long enough, and each character that is a word of its own."""
     return set(_STEM.findall(text.casefold()))

@@ -1,15 +1,15 @@
-"""The exact token ids of a conversation: what the engine saw and produced, never tokenised a second time.
+"""Exact token ids of a conversation, as the engine saw and generated them. They are never tokenized a second time.
 
-A user message keeps the ids between the answer before it and the place where its own answer begins (end of turn, the
-message, generation prompt); an assistant message keeps the ids that were produced. So the ids of a path, joined, are
-the prompt, and the prompt of one turn is a prefix of the next one's: that is what lets its KV blocks be found again.
+A user message keeps the ids between the answer before it and the start of its own answer (end of turn, the message,
+generation prompt). An assistant message keeps the generated ids. The joined ids of a path are therefore the prompt, and
+the prompt of one turn is a prefix of the next turn's, so that its KV blocks are found again.
 
-A message without a key was never tokenised for itself: of several messages that were said at once, or left in a
-conversation until an answer was asked for, the last one has a key and the ids of all of them.
+A message without a key was never tokenized on its own. If several messages were sent at once, or waited in a
+conversation until an answer was requested, the last one has the key and the ids of all of them.
 
-Ids mean something under one tokenizer, template and system prompt only, which `prompt_key` names. Where it changes
-inside a path, the next user message holds the whole prompt rendered anew, marked by `starts_prompt`, and what is above
-it no longer counts.
+Ids are valid only under one tokenizer, template and system prompt, which `prompt_key` identifies. Where the key changes
+inside a path, the next user message has the ids of the whole prompt rendered again, marked by `starts_prompt`. Ids
+above it no longer count.
 """
 
 import hashlib
@@ -19,12 +19,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ID_BYTES = 4
-"""Of one id, packed."""
+"""Size of one packed id."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTokens:
-    """ids: uint32, little-endian, packed."""
+    """Token ids of one message.
+
+    ids: packed as little-endian uint32.
+    prompt_key: key under which the ids are valid; empty if the message was not tokenized on its own.
+    starts_prompt: whether the ids are those of the whole prompt.
+    """
 
     ids: bytes = b""
     prompt_key: str = ""
@@ -32,7 +37,7 @@ class MessageTokens:
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
-    """Token ids -> little-endian uint32."""
+    """Pack token ids as little-endian uint32."""
     packed = array("I", ids)
     if sys.byteorder == "big":
         packed.byteswap()
@@ -40,7 +45,7 @@ def pack_ids(ids: Iterable[int]) -> bytes:
 
 
 def unpack_ids(packed: bytes) -> list[int]:
-    """Little-endian uint32 -> token ids."""
+    """Unpack little-endian uint32 to token ids."""
     ids = array("I")
     ids.frombytes(packed)
     if sys.byteorder == "big":
@@ -49,14 +54,17 @@ def unpack_ids(packed: bytes) -> list[int]:
 
 
 def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "") -> str:
-    """Names what must be equal for stored ids to be used. `prompt_identity` stands for tokenizer and template; tools:
-    what the prompt tells of them."""
+    """Return the key that stored ids must have to be used.
+
+    prompt_identity: identity of the tokenizer and template.
+    tools: text of the tools in the prompt.
+    """
     told = f"\0{tools}" if tools else ""
     return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{told}".encode()).hexdigest()[:32]
 
 
 def num_common(one: bytes, other: bytes) -> int:
-    """How many of the first packed ids are equal."""
+    """Return the length of the common prefix of two packed id sequences, in ids."""
     low, high = 0, min(len(one), len(other))
     if one[:high] == other[:high]:
         return high // ID_BYTES
@@ -67,7 +75,7 @@ def num_common(one: bytes, other: bytes) -> int:
 
 
 def joined_ids(path: Sequence[MessageTokens], key: str) -> list[int] | None:
-    """The token ids of a path (root first) up to and including its last message; None if they cannot be used."""
+    """Return the ids of a path (root first) through its last message; None if stored ids cannot be used under `key`."""
     start = max((index for index, tokens in enumerate(path) if tokens.starts_prompt), default=None)
     if start is None or path[-1].prompt_key != key:
         return None

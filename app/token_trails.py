@@ -1,4 +1,4 @@
-"""The token ids of a whole conversation: every run of them that the engine was given, and where answers ended."""
+"""Token sequences of a whole conversation: every one that the engine computed, and where its answers ended."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from app.token_history import ID_BYTES, MessageTokens
 
 @dataclass(frozen=True, slots=True)
 class TokenNode:
-    """A message, as far as its tokens go."""
+    """Tokens of one message, and its place in the tree."""
 
     id: str
     parent_id: str | None
@@ -19,13 +19,17 @@ class TokenNode:
 
 @dataclass(frozen=True, slots=True)
 class TokenTrail:
-    """ids: packed. ends: how many of them had been computed when an answer ended."""
+    """One token sequence.
+
+    ids: packed.
+    ends: numbers of tokens whose KV was computed when each answer ended.
+    """
 
     ids: bytes = b""
     ends: tuple[int, ...] = ()
 
     def then(self, node: TokenNode) -> "TokenTrail":
-        """With what `node` adds, or only that if it starts a prompt anew."""
+        """Return this trail with the tokens of `node` added, or only those if `node` starts a prompt."""
         before = TokenTrail() if node.tokens.starts_prompt else self
         ids = before.ids + node.tokens.ids
         if node.role != "assistant" or not node.tokens.ids:
@@ -35,7 +39,7 @@ class TokenTrail:
 
 
 def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:
-    """Of all branches of one conversation; none is the beginning of another."""
+    """Return the trails of all branches of one conversation. None is a prefix of another."""
     below: defaultdict[str | None, list[TokenNode]] = defaultdict(list)
     for node in nodes:
         below[node.parent_id].append(node)

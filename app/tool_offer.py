@@ -1,5 +1,4 @@
-"""The tools that a request offers, by whichever API it came: what the model is told of them, and what its answer must
-be."""
+"""Tools that a request of any API offers: their description in the prompt, and the required format of the answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ WordOfChoice = Literal["none", "auto", "required"]
 
 @dataclass(frozen=True, slots=True)
 class NamedChoice:
-    """The one function that must be called. param: the client's name of the field that says it."""
+    """The one function that must be called. param: the client's name of the field that requires it."""
 
     name: str
     param: str
@@ -25,8 +24,12 @@ class NamedChoice:
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer:
-    """functions: `name`, and what there is of `description` and `parameters` (a JSON Schema). parallel: whether an
-    answer may call more than one; of an answer that does although it may not the first call counts."""
+    """Tools that an answer may call.
+
+    functions: `name`, and `description` and `parameters` (a JSON Schema) if given.
+    choice: whether the model may, must, or must not call a function, or the one that it must call.
+    parallel: whether an answer may call more than one function. If False, only the first call counts.
+    """
 
     functions: Sequence[Mapping[str, Any]] = ()
     choice: WordOfChoice | NamedChoice = "auto"
@@ -34,27 +37,27 @@ class ToolOffer:
 
     @property
     def is_made(self) -> bool:
-        """Whether the model is told of any."""
+        """Whether the prompt describes any tools."""
         return bool(self.functions) and self.choice != "none"
 
     @property
     def is_named(self) -> bool:
-        """Whether there is no choice which one is called."""
+        """Whether the request names the one function to call."""
         return isinstance(self.choice, NamedChoice)
 
     @property
     def messages(self) -> list[Message]:
-        """What the prompt begins with."""
+        """Messages that describe the tools at the beginning of the prompt."""
         if not self.is_made:
             return []
         tools = [{"type": "function", "function": dict(function)} for function in self.functions]
         return [Message("tools", json.dumps(tools, ensure_ascii=False))]
 
     def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
-        """`params`, with the form of an answer that must call a tool where it must.
+        """Return `params`, restricted to an answer that calls a tool if one is required.
 
         Raises:
-            InvalidRequestError: the tool that must be called is not there, or the answer is to have another form.
+            InvalidRequestError: the required tool is not offered, or the request demands another format.
         """
         form = self._form(how)
         if form is None:
@@ -66,7 +69,7 @@ class ToolOffer:
         return replace(params, form=form)
 
     def as_message(self, how: ToolFormat, text: str) -> Message:
-        """An answer as its client sends it again."""
+        """Convert an answer's text to the message that the client sends back."""
         parsed = how.parser(parallel=self.parallel).whole(text)
         return Message("assistant", parsed.text, parsed.calls)
 

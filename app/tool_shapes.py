@@ -1,4 +1,4 @@
-"""Answers of chat completions that may call tools."""
+"""Serializer for chat completions that may call tools."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,31 +13,31 @@ from models.tool_format import ToolFormat
 
 
 class ToolCallShape(ChatShape):
-    """As ChatShape, with the calls apart from the content. A call comes in one chunk, when it is whole."""
+    """ChatShape with tool calls apart from the content. A complete call is sent in one chunk."""
 
     def __init__(
         self, how: ToolFormat, offer: ToolOffer, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0
     ) -> None:
-        """offer: what the answer may call."""
+        """Make the serializer. `offer` has the tools that the answer may call."""
         self._parser = how.parser(parallel=offer.parallel)
-        # OpenAI says "stop" of a call that nobody had the choice not to make.
+        # OpenAI reports "stop" if the request named the function to call.
         self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
         super().__init__(head, logprobs, index=index)
 
     def step(self, output: RequestOutput) -> bytes:
-        """No text while it may be a call, or is part of one."""
+        """Return the chunks of a step. Text that is, or may become, part of a call is held back."""
         parsed = self._parser.push(output.text)
         return super().step(replace(output, text=parsed.text)) + self._call_chunks(parsed)
 
     def reason(self, last: RequestOutput) -> bytes:
-        """With what was held back before it."""
+        """Return the text that was held back, the calls, and the finish reason."""
         parsed = self._parser.finish()
         rest = RequestOutput(last.request_id, parsed.text, ())
         return super().step(rest) + self._call_chunks(parsed) + super().reason(last)
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
-        """The answer in a body."""
+        """Return the choice of an answer in a response body."""
         parsed = self._parser.whole(answer.text)
         self._num_calls = len(parsed.calls)
         calls = [_call(call) for call in parsed.calls]

@@ -1,4 +1,4 @@
-"""What a stored message has to do with tools."""
+"""Role of tools in a stored message."""
 
 import json
 from collections.abc import Mapping
@@ -10,21 +10,24 @@ from models.tool_calls import Parsed, ToolCall, ToolCallParser
 
 @dataclass(frozen=True, slots=True)
 class MayCall:
-    """An answer in whose text calls may stand, as the model wrote them. start, end: the marks around them. parallel: as
-    in `app.tool_offer.ToolOffer`."""
+    """An answer whose text may contain tool calls, as the model wrote them.
+
+    start, end: the marks around a call.
+    parallel: as in `app.tool_offer.ToolOffer`.
+    """
 
     start: str
     end: str
     parallel: bool
 
     def parser(self) -> ToolCallParser:
-        """To read the answer with."""
+        """Make a parser for the text of the answer."""
         return ToolCallParser(self.start, self.end, parallel=self.parallel)
 
 
 @dataclass(frozen=True, slots=True)
 class IsCall:
-    """A call that a client told of; the message has no text."""
+    """A call that a client sent. The message has no text."""
 
     call_id: str
     name: str
@@ -33,7 +36,7 @@ class IsCall:
 
 @dataclass(frozen=True, slots=True)
 class IsResult:
-    """What came of a call, which is the message's text."""
+    """The result of a call, which is the message's text."""
 
     call_id: str
 
@@ -45,24 +48,24 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def tool_use_json(tool_use: ToolUse) -> dict[str, Any]:
-    """Return the fields of `tool_use` and its kind, as an export holds them."""
+    """Return the fields of `tool_use` and its kind, as in an export."""
     return {"kind": _NAMES[type(tool_use)], **asdict(tool_use)}
 
 
 def tool_use_of(fields: Mapping[str, Any] | None) -> ToolUse | None:
-    """Return the tool use of which `tool_use_json` made `fields`."""
+    """Parse the output of `tool_use_json`."""
     if fields is None:
         return None
     return _KINDS[fields["kind"]](**{name: value for name, value in fields.items() if name != "kind"})
 
 
 def dump_tool_use(tool_use: ToolUse | None) -> str | None:
-    """As JSON, for the store."""
+    """Serialize a tool use for the store."""
     return None if tool_use is None else json.dumps([_NAMES[type(tool_use)], asdict(tool_use)], ensure_ascii=False)
 
 
 def load_tool_use(stored: str | None) -> ToolUse | None:
-    """The same again."""
+    """Parse the output of `dump_tool_use`."""
     if stored is None:
         return None
     name, fields = json.loads(stored)
@@ -70,7 +73,10 @@ def load_tool_use(stored: str | None) -> ToolUse | None:
 
 
 def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool) -> Parsed:
-    """A message's text apart from its calls. has_ended: what may still become a call is text then."""
+    """Split a message into its text and its calls.
+
+    has_ended: treat an incomplete call at the end as text.
+    """
     match tool_use:
         case MayCall():
             parser = tool_use.parser()

@@ -1,12 +1,12 @@
-"""OpenTelemetry traces of requests and generations, sent to a collector; an extra: `pip install 'ebb-chat[tracing]'`.
+"""OpenTelemetry traces of requests and generations, sent to a collector. An extra: `pip install 'ebb-chat[tracing]'`.
 
     POST /v1/chat/completions            the server's span, in the client's trace if it sent a `traceparent`
       chat smollm2-135m-instruct         one generation: tokens, tiers, finish reason
-        queue, lookup, load, prefill     the phases of the receipt, one after the other
+        queue, lookup, load, prefill     the phases of the receipt, one after another
         decode
 
-Spans hold numbers and names, never what people wrote. The SDK reads OTEL_EXPORTER_OTLP_HEADERS and its other variables
-itself. It sends from a thread of its own and drops spans when the collector is slow or gone.
+Spans contain numbers and names, never messages. The SDK reads OTEL_EXPORTER_OTLP_HEADERS and its other variables
+itself. A thread of its own sends the spans, and drops them if the collector is slow or unreachable.
 """
 
 import time
@@ -31,10 +31,14 @@ SERVER_ERROR = 500
 
 
 class Tracing:
-    """Makes the spans. Owns the exporter and its thread."""
+    """Maker of spans. Owns the exporter and its thread."""
 
     def __init__(self, endpoint: str, model: Callable[[], str]) -> None:
-        """endpoint: of a collector, such as http://localhost:4318/v1/traces. model: the name of the one that serves."""
+        """Start the exporter.
+
+        endpoint: URL of a collector, such as http://localhost:4318/v1/traces.
+        model: returns the name of the served model.
+        """
         self._provider = TracerProvider(
             resource=Resource.create({"service.name": "ebb", "service.version": VERSION}), shutdown_on_exit=False
         )
@@ -43,7 +47,7 @@ class Tracing:
         self._model = model
 
     def begin(self, scope: Scope, record: RequestRecord) -> "RequestSpan | None":
-        """A request has come; its span begins. None for what is asked every few seconds."""
+        """Begin the span of a request. Returns None for routes that are polled every few seconds."""
         if scope["path"] in PROBES:
             return None
         parent = TraceContextTextMapPropagator().extract(dict(Headers(scope=scope)), Context())
@@ -51,12 +55,12 @@ class Tracing:
         return RequestSpan(self._tracer, span, self._model)
 
     def close(self) -> None:
-        """Send what is left; waits a few seconds for a collector that does not answer. Blocks."""
+        """Send the remaining spans. Blocks for a few seconds if the collector does not answer."""
         self._provider.shutdown()
 
 
 class RequestSpan:
-    """The span of one request, which may end before the generations that it began."""
+    """Span of one request, which may end before the generations that it started."""
 
     def __init__(self, tracer: Tracer, span: Span, model: Callable[[], str]) -> None:
         self._tracer = tracer
@@ -64,7 +68,7 @@ class RequestSpan:
         self._model = model
 
     def end(self, record: RequestRecord) -> None:
-        """The answer's last byte was sent, or the client left."""
+        """End the span: the last byte was sent, or the client left."""
         self._span.update_name(f"{record.method} {record.route}")
         self._span.set_attributes(
             {
@@ -78,7 +82,7 @@ class RequestSpan:
         self._span.end()
 
     def generation(self, name: str, output: RequestOutput) -> None:
-        """One generation of this request has ended; `name` is its id."""
+        """Record a generation of this request that has ended. `name` is its id."""
         usage, model = output.usage, self._model()
         end = time.time_ns()
         start = end - int((usage.total_ms if usage is not None else 0) * NS_PER_MS)
@@ -123,5 +127,5 @@ class RequestSpan:
 
 
 def _inside(span: Span) -> Context:
-    """Of nothing but `span`: what else the current context holds belongs to whoever runs now."""
+    """Return a context with `span` alone. The current context may belong to other code."""
     return set_span_in_context(span, Context())

@@ -1,4 +1,4 @@
-"""The prompt of a turn, from the stored token ids of its path: history is never tokenised again while they hold."""
+"""Prompt of a turn, from the stored token ids of its path. History is not tokenized again while the ids are valid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,11 @@ from models.thinking import ThinkingMode
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """ids: all of it. tokens: what the message before the answer keeps of it."""
+    """Prompt of a turn.
+
+    ids: all token ids.
+    tokens: the part that is stored with the message before the answer.
+    """
 
     ids: list[int]
     tokens: MessageTokens
@@ -23,8 +27,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptMaker:
-    """prompt_identity: names the tokenizer and template. param: what clients call the new messages. tools: what the
-    prompt begins with, as in `app.tool_offer.ToolOffer.messages`."""
+    """Maker of prompts for one conversation.
+
+    prompt_identity: identity of the tokenizer and template.
+    system_prompt: None without one.
+    param: the client's name of the new messages.
+    tools: messages that the prompt begins with, as in `app.tool_offer.ToolOffer.messages`.
+    """
 
     gate: TenantGate
     engine: Backend
@@ -36,14 +45,15 @@ class PromptMaker:
     async def prompt(
         self, path: Sequence[Message], new: Sequence[ChatMessage] = (), *, thinking: ThinkingMode | None = None
     ) -> Prompt:
-        """For an answer to `new`, said after `path` (root first); without `new`, to the last message of `path`.
+        """Build the prompt for an answer to `new`, sent after `path` (root first), or to the last message of `path`.
+
+        Reasoning is no part of later prompts. After an answer with reasoning, the conversation is therefore rendered
+        again without it. The prompt before that answer stays the same, and its KV is found again.
 
         thinking: one of the model's modes; None leaves it to the model.
-        Thoughts are no part of later prompts. So where the last answer was thought about, the conversation is rendered
-        again without them: what was said before that answer stays the same, and is found again.
 
         Raises:
-            InvalidRequestError: too long, or the template refuses the messages.
+            InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
         key = prompt_key(self.prompt_identity, self.system_prompt, "".join(tools.content for tools in self.tools))
         tokenised = _tokenised(path)
@@ -65,7 +75,7 @@ class PromptMaker:
         return Prompt(ids + added, MessageTokens(pack_ids(added), key))
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
-        """What the prompt of the next turn begins with, whatever is asked. path: its last message is an answer."""
+        """Return the ids with which the prompt of the next turn begins. The last message of `path` is an answer."""
         messages = [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
         return await to_ids(
             self.gate,
@@ -85,13 +95,16 @@ class PromptMaker:
 
 
 def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
-    """Up to the last message whose ids are known: what follows was said since, and waits for an answer."""
+    """Return the path through the last message with known ids. Later messages are waiting for an answer."""
     known = (index for index in range(len(path), 0, -1) if path[index - 1].tokens.prompt_key)
     return path[: next(known, 0)]
 
 
 def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """What the template gets. Templates know one system message, at the beginning: those that come first are joined."""
+    """Build the messages for the template.
+
+    Templates accept one system message, at the beginning, so all system messages there are joined.
+    """
     messages = [ChatMessage("system", system_prompt), *turns] if system_prompt else list(turns)
     first = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
     if first < 2:
@@ -100,7 +113,7 @@ def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> li
 
 
 def turns_of(path: Sequence[Message]) -> list[ChatMessage]:
-    """Messages as the template gets them. To it a call that a client told of belongs to the answer before it."""
+    """Convert stored messages for the template. A call that a client sent is added to the answer before it."""
     turns: list[ChatMessage] = []
     for message in path:
         said, is_result = message.said, isinstance(message.tool_use, IsResult)

@@ -1,4 +1,4 @@
-"""Usage as JSON: the fields of an API, and the KV receipt beside them."""
+"""Usage as JSON: the fields of an API, along with the KV receipt."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,10 @@ from engine.outputs import KVReceipt, Usage
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
-    """Of all prompts of one request: counts and bytes are added up, of times the longest is told. At least one."""
+    """Combine the usage of all prompts of one request. Counts and bytes are summed, times are the longest.
+
+    usages: at least one.
+    """
     if len(usages) == 1:
         return usages[0]
     receipts = [usage.kv for usage in usages]
@@ -34,7 +37,7 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
 
 
 def usage_of_answers(usages: Sequence[Usage]) -> Usage:
-    """Of several answers to one prompt, the first one first: the prompt counts once, as it was for that one."""
+    """Combine the usage of several answers to one prompt. The prompt counts once, as for the first answer."""
     first = usages[0]
     return replace(
         first,
@@ -45,7 +48,7 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
-    """All counts in tokens. `cached_tokens` is what came from a tier."""
+    """Serialize usage for OpenAI's API, in tokens. `cached_tokens` are those reused from a tier."""
     thought = {"completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens}}
     return {
         "prompt_tokens": usage.prompt_tokens,
@@ -58,9 +61,9 @@ def openai_usage(usage: Usage) -> dict[str, Any]:
 
 
 def anthropic_usage(usage: Usage) -> dict[str, Any]:
-    """The same in Anthropic's words: `input_tokens` are those that did not come from a tier.
+    """Serialize usage for Anthropic's API. `input_tokens` exclude those reused from a tier.
 
-    Nothing is counted as cache creation, which with Anthropic is what somebody asked for, and pays for.
+    Cache creation is always 0: with Anthropic, clients request it and pay for it.
     """
     return {
         "input_tokens": usage.prompt_tokens - usage.kv.cached,
@@ -72,7 +75,7 @@ def anthropic_usage(usage: Usage) -> dict[str, Any]:
 
 
 def _receipt(kv: KVReceipt) -> dict[str, Any]:
-    """From which tier the prompt's tokens came, and what that cost and saved: see `engine.outputs.KVReceipt`."""
+    """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases
     return {
         "device": kv.device,
@@ -94,8 +97,10 @@ def _receipt(kv: KVReceipt) -> dict[str, Any]:
 
 
 def message_usage(usage: Usage) -> dict[str, Any]:
-    """OpenAI's, why not more was reused, and times: milliseconds since the request came; the speed counts from the
-    first token on."""
+    """Serialize usage for a stored message: OpenAI's fields, the reuse record, and times.
+
+    Times are milliseconds since the request arrived. `tokens_per_second` counts from the first token on.
+    """
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - usage.resumed_tokens - 1
     shown = openai_usage(usage)

@@ -1,4 +1,4 @@
-"""One streamed answer: its text, when each piece came, and what the server says that it cost."""
+"""One streamed answer: its text, when each piece came, and the cost that the server reports."""
 
 import json
 from collections.abc import Mapping
@@ -8,10 +8,13 @@ from typing import Any
 
 
 class RequestFailedError(Exception):
-    """The server refused the request, or failed in the middle of its stream. `status` is HTTP's, 200 for the latter."""
+    """The server refused the request, or failed in the middle of its stream.
+
+    `status` is the HTTP status, 200 for a failed stream.
+    """
 
     def __init__(self, status: int, detail: str) -> None:
-        """detail: the body of the response; what OpenAI's API would say in it is taken out."""
+        """Make the error. `detail`: the body of the response, from which OpenAI's error message is extracted."""
         super().__init__(f"HTTP {status}: {_sentence(detail)[:400]}")
         self.status = status
 
@@ -24,12 +27,15 @@ def _sentence(detail: str) -> str:
 
 
 class StreamBrokenError(Exception):
-    """The stream stalled, ended before a finish reason, or carried something that is not OpenAI's format."""
+    """The stream stalled, ended before a finish reason, or was not in OpenAI's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierTokens:
-    """Where the prompt's tokens came from, as an Ebb server reports it in `usage.kv`."""
+    """Prompt tokens by the source of their KV, as an Ebb server reports them in `usage.kv`.
+
+    restore_ms: milliseconds spent on restoring KV.
+    """
 
     device: int
     cpu: int
@@ -40,7 +46,7 @@ class TierTokens:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """The server's own count. `cached_tokens` and `kv` are None where the server does not report them."""
+    """The server's own token counts. `cached_tokens` and `kv` are None if the server does not report them."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -50,9 +56,12 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Times in seconds. `text_times` count from when the request was sent, one for each event that carried text.
+    """One complete answer. Times are in seconds.
 
-    sent: the clock (time.perf_counter) when the request was sent, so that streams can be laid over one another.
+    sent: reading of time.perf_counter() when the request was sent, so that streams can be aligned.
+    total: time from sending the request to the end of the answer.
+    text_times: time from sending the request to each event with text.
+    usage: None if the server does not report it.
     """
 
     text: str
@@ -64,33 +73,33 @@ class Answer:
 
     @property
     def ttft(self) -> float:
-        """Time to the first text; to the end where an answer has no text."""
+        """Time to the first text, or to the end of an answer without text."""
         return self.text_times[0] if self.text_times else self.total
 
     @property
     def gaps(self) -> tuple[float, ...]:
-        """Times between events that carried text: the ITL of servers that send an event for each token."""
+        """Times between events with text: the inter-token latencies of a server that sends an event per token."""
         return tuple(b - a for a, b in pairwise(self.text_times))
 
     @property
     def tokens(self) -> int:
-        """Tokens of the answer: the server's count, else the number of events that carried text."""
+        """Number of tokens: the server's count, or else the number of events with text."""
         return self.usage.completion_tokens if self.usage else len(self.text_times)
 
     @property
     def prompt_tokens(self) -> int:
-        """The server's count of the prompt; 0 where it does not say."""
+        """Number of prompt tokens by the server's count; 0 if it reports none."""
         return self.usage.prompt_tokens if self.usage else 0
 
     def tier_tokens(self) -> TierTokens:
-        """The receipt of a server with tiers. Raises StreamBrokenError where the server gave none."""
+        """Return the receipt of a server with tiers. Raises StreamBrokenError if there is none."""
         if self.usage is None or self.usage.kv is None:
             raise StreamBrokenError("the answer's usage has no receipt of KV tiers")
         return self.usage.kv
 
 
 class AnswerBuilder:
-    """Collects the chunks of one stream."""
+    """Collector of the chunks of one stream."""
 
     def __init__(self, sent: float) -> None:
         self._sent = sent
@@ -101,14 +110,13 @@ class AnswerBuilder:
         self._ended: float | None = None
 
     def add(self, chunk: Mapping[str, Any], now: float) -> None:
-        """Take one chunk. Raises RequestFailedError if it carries an error; fields it does not know it passes over."""
+        """Add one chunk. Raises RequestFailedError if it carries an error. Unknown fields are ignored."""
         if chunk.get("error"):
             raise RequestFailedError(200, str(chunk["error"]))
         if chunk.get("usage"):
             self._usage = parse_usage(chunk["usage"])
         for choice in chunk.get("choices") or ():
-            # Chat chunks carry delta.content, which may be null or missing, and thoughts beside it; completion chunks
-            # carry text.
+            # Chat chunks carry delta.content, which may be null or missing, or reasoning; completion chunks carry text.
             delta = choice.get("delta") or {}
             text = delta.get("reasoning_content") or delta.get("content") or choice.get("text") or ""
             if text:
@@ -117,11 +125,11 @@ class AnswerBuilder:
             self._finish_reason = choice.get("finish_reason") or self._finish_reason
 
     def end(self, now: float) -> None:
-        """The server said that nothing follows; what passes until the connection is free is no part of the answer."""
+        """Mark the end of the answer. The time until the connection closes is not part of it."""
         self._ended = now
 
     def finish(self, now: float) -> Answer:
-        """The whole answer. Raises StreamBrokenError if the stream ended without a finish reason."""
+        """Return the whole answer. Raises StreamBrokenError if the stream ended without a finish reason."""
         if self._finish_reason is None:
             raise StreamBrokenError(f"the stream ended early, after {len(self._texts)} pieces of text")
         return Answer(
@@ -135,7 +143,7 @@ class AnswerBuilder:
 
 
 def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """OpenAI's usage object, with Ebb's receipt where there is one."""
+    """Parse OpenAI's usage object, with Ebb's receipt if there is one."""
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens")
     kv = usage.get("kv")

@@ -1,4 +1,4 @@
-"""A load client for any server with OpenAI's streaming API. It knows nothing of what runs behind that API."""
+"""Load client for any server with OpenAI's streaming API. Uses nothing else of the server's."""
 
 import asyncio
 import json
@@ -18,14 +18,14 @@ from app.load.prometheus import parse_metrics
 from app.load.sse import SSEParser
 
 Message = Mapping[str, str]
-"""{"role": ..., "content": ...}"""
+"""A message: {"role": ..., "content": ...}"""
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How an answer is asked for. Greedy by default, and of a fixed length where the server knows `ignore_eos`.
+    """Parameters of an answer. Greedy by default, and of fixed length if the server supports `ignore_eos`.
 
-    extra: more fields of the request's body, sent as they are.
+    extra: more fields of the request body, sent as they are.
     """
 
     max_tokens: int
@@ -34,7 +34,7 @@ class Generation:
     extra: Mapping[str, object] = field(default_factory=dict)
 
     def body(self) -> dict[str, object]:
-        """The fields of the request's body; `ignore_eos` only when it is asked for, since strict servers refuse it."""
+        """Return the fields for the request body. `ignore_eos` is sent only if set, since strict servers refuse it."""
         fields: dict[str, object] = {"max_tokens": self.max_tokens, "temperature": self.temperature}
         if self.ignore_eos:
             fields["ignore_eos"] = True
@@ -42,20 +42,23 @@ class Generation:
 
 
 def fixed_length(tokens: int) -> Generation:
-    """Greedy and exactly `tokens` long, for servers that know `min_tokens`: an end of the answer is never sampled.
+    """Make greedy parameters for exactly `tokens` tokens, for servers with `min_tokens`: no stop token is sampled.
 
-    With `ignore_eos` the answer would go on behind its end, over special tokens that its text does not carry: then the
-    next turn's history is not what the server has computed, and reuse ends there for no fault of its own.
+    With `ignore_eos` the answer would continue past its end, with special tokens that its text does not contain. The
+    next turn's history would then differ from what the server computed, and reuse would end there.
     """
     return Generation(tokens, ignore_eos=False, extra={"min_tokens": tokens})
 
 
 class LoadClient:
-    """One server, at most `concurrency` requests in flight. Times count from when a request is sent, not queued.
+    """Client of one server, with at most `concurrency` requests in flight.
 
-    base_url: without /v1, such as "http://127.0.0.1:8000". model: None asks /v1/models and takes the first.
-    stall_seconds: a stream without an event for longer is broken; keep-alive comments do not count as events.
-    Every answer comes on a connection of its own; opening it counts as time to first token.
+    Times count from sending a request, not from queueing it. Every answer has a connection of its own, and opening it
+    counts towards the time to first token.
+
+    base_url: URL without /v1, such as "http://127.0.0.1:8000".
+    model: None takes the first model of /v1/models.
+    stall_seconds: time without an event after which a stream is broken. Keep-alive comments are no events.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class LoadClient:
         stall_seconds: float = 120.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Prepare to ask the server. tls: None trusts the system's authorities."""
+        """Prepare the client. tls: None trusts the system's authorities."""
         self.base_url = base_url.rstrip("/")
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -95,12 +98,12 @@ class LoadClient:
         return await self._measure("/v1/chat/completions", {"messages": list(messages)}, how)
 
     async def complete(self, prompt: str | Sequence[int], how: Generation) -> Answer:
-        """Stream one answer of /v1/completions for text or token ids. Raises as `chat` does."""
+        """Stream one answer of /v1/completions to text or token ids. Raises as `chat` does."""
         sent = prompt if isinstance(prompt, str) else list(prompt)
         return await self._measure("/v1/completions", {"prompt": sent}, how)
 
     async def model(self) -> str:
-        """The model that requests name. Raises RequestFailedError if the server lists none."""
+        """Return the name of the model to request. Raises RequestFailedError if the server lists none."""
         if self._model is None:
             async with self._get("/v1/models") as response:
                 listed: list[dict[str, Any]] = (await response.json())["data"]
@@ -110,7 +113,7 @@ class LoadClient:
         return self._model
 
     async def metrics(self) -> dict[str, float]:
-        """The samples of /metrics, summed over labels. Raises RequestFailedError where there are none."""
+        """Return the samples of /metrics, summed over labels. Raises RequestFailedError if there are none."""
         async with self._get("/metrics") as response:
             return parse_metrics(await response.text())
 
@@ -120,7 +123,7 @@ class LoadClient:
             return await self._stream(path, body | dict(content) | how.body())
 
     async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
-        """Nothing is parsed while the stream runs: that would delay the streams beside it, and the server."""
+        """Stream one answer, and parse it after its end: parsing earlier would delay other streams and the server."""
         sent = time.perf_counter()
         try:
             status, pieces = await post_stream(
@@ -148,7 +151,7 @@ class LoadClient:
 
 
 def _read(pieces: Sequence[Piece], sent: float, ended: float) -> Answer:
-    """The answer in a stream's pieces, each event at the time of its last byte. Raises as `LoadClient.chat` does."""
+    """Parse a stream's pieces. Each event has the time of its last byte. Raises as `LoadClient.chat` does."""
     answer, parser = AnswerBuilder(sent), SSEParser()
     for at, piece in pieces:
         for event in parser.feed(piece):

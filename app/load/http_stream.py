@@ -1,7 +1,7 @@
-"""One HTTP/1.1 request whose response is only stamped while it comes, and read when it has ended (RFC 9112).
+"""HTTP/1.1 POST request whose response is only timestamped on arrival, and parsed after its end (RFC 9112).
 
-A client on the machine under test takes its time from the server: a full HTTP client some 40 µs for each piece of a
-stream, which is felt at 2,000 tokens a second. Here a piece costs one read and one look at the clock.
+A client on the machine under test takes CPU time from the server. A full HTTP client takes some 40 µs per piece of a
+stream, which matters at 2,000 tokens a second. Here a piece costs one read and one reading of the clock.
 """
 
 import asyncio
@@ -13,13 +13,16 @@ from typing import cast
 from urllib.parse import urlsplit
 
 Piece = tuple[float, bytes]
-"""When it came (time.perf_counter), and bytes."""
+"""Time of arrival (time.perf_counter) and bytes."""
 
 _EVENT = b"data"
 
 
 class _Arrivals(asyncio.Protocol):
-    """Everything that comes on one connection. `last_event` is when something came that looks like an event."""
+    """Everything received on one connection.
+
+    last_event: time of the last data that looks like an event.
+    """
 
     def __init__(self, request: bytes) -> None:
         self.pieces: list[Piece] = []
@@ -52,11 +55,16 @@ async def post_stream(
     stall_seconds: float,
     tls: ssl.SSLContext | None = None,
 ) -> tuple[int, list[Piece]]:
-    """Read the status and the body's pieces, on a connection of its own that the server closes.
+    """Send `body` as JSON and return the status and the pieces of the response body.
 
-    tls: of https; None trusts the system's authorities.
-    Raises TimeoutError when no event comes for `stall_seconds` (comments are none), OSError if the connection fails,
-    and ValueError if what comes is not HTTP, or `url` names no host.
+    Uses a connection of its own, which the server closes.
+
+    tls: context for https; None trusts the system's authorities.
+
+    Raises:
+        TimeoutError: no event came for `stall_seconds`. Comments are no events.
+        OSError: the connection failed.
+        ValueError: the response is not HTTP, or `url` has no host.
     """
     parts = urlsplit(url)
     if parts.hostname is None:
@@ -80,7 +88,10 @@ async def post_stream(
 
 
 def read_response(pieces: Sequence[Piece]) -> tuple[int, list[Piece]]:
-    """The status, and the body with the times at which its parts were whole. Raises ValueError if it is not HTTP."""
+    """Parse the status, and the parts of the body with the times at which each was complete.
+
+    Raises ValueError if the response is not HTTP.
+    """
     reader = _Reader()
     body = [(at, part) for at, data in pieces if (part := reader.feed(data))]
     if reader.status == 0:
@@ -89,7 +100,7 @@ def read_response(pieces: Sequence[Piece]) -> tuple[int, list[Piece]]:
 
 
 class _Reader:
-    """Takes a response in pieces of any size, and gives its body: of a chunked one every chunk when it is whole."""
+    """Incremental parser of a response. Each chunk of a chunked body is returned once complete."""
 
     def __init__(self) -> None:
         self.status = 0

@@ -1,4 +1,4 @@
-"""An incremental reader of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+"""Incremental parser of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
 import codecs
 from dataclasses import dataclass
@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SSEEvent:
-    """One dispatched event. `data` joins its lines with newlines; `event` is "message" unless the server named it."""
+    """One dispatched event.
+
+    data: the event's data lines, joined with newlines.
+    event: "message" unless the server named the event.
+    """
 
     data: str
     event: str = "message"
@@ -14,11 +18,11 @@ class SSEEvent:
 
 
 class SSEParser:
-    """Feed bytes as they come, in pieces of any size; whole events come out.
+    """Parser that takes bytes in pieces of any size and returns complete events.
 
-    Takes CR, LF and CRLF as line ends, also when a CRLF or a UTF-8 character is torn between two pieces. Comments,
-    unknown fields and events without data are dropped, as the standard says, and so is an event at the end of the
-    stream that lacks its closing blank line.
+    Accepts CR, LF and CRLF as line ends, even if a CRLF or a UTF-8 character is split between two pieces. As the
+    standard says, comments, unknown fields and events without data are dropped, and so is a last event without its
+    blank line.
     """
 
     def __init__(self) -> None:
@@ -30,10 +34,10 @@ class SSEParser:
         self._id = ""
 
     def feed(self, piece: bytes) -> list[SSEEvent]:
-        """The events that `piece` completes, in order."""
+        """Return the events that `piece` completes, in order."""
         text = self._decode.decode(piece)
         if self._skip_newline and text:
-            # The CR that ended the last piece was a line end by itself already; its LF must not count as a blank line.
+            # The CR at the end of the last piece already ended the line, so a following LF is not a blank line.
             text = text.removeprefix("\n")
             self._skip_newline = False
         self._skip_newline = self._skip_newline or text.endswith("\r")

@@ -1,7 +1,7 @@
 """Sealed answers of clients that send whole conversations: the hot ones in memory, all of them in the store.
 
-Answers are written in the background, in batches. A server that is killed forgets the answers of its last moment, and
-the server recomputes them. The same holds for a store that fails.
+Answers are written in the background, in batches. A server that is killed loses the answers of its last moment, which
+then have to be computed again. A store that fails costs the same.
 
 Memory and store are divided among the tenants by weight. A tenant with many answers evicts its own, and may use space
 that other tenants leave free.
@@ -24,7 +24,7 @@ MAX_BYTES = 256 << 20
 """Maximum size of the answers in the store: 64 million tokens at 4 bytes each."""
 
 MAX_AGE_SECONDS = REDIS_TTL_SECONDS
-"""Seconds after its last use at which an answer expires. By then its KV has left every tier."""
+"""Seconds since its last use after which an answer expires. By then its KV has left every tier."""
 
 USE_SECONDS = 3600.0
 """Minimum seconds between two updates of an answer's time of last use."""

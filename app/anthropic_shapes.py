@@ -1,7 +1,7 @@
 """Serializer for Anthropic's answer format, as events of a stream and as one body.
 
 Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one text block. A thinking
-    block precedes it if the client asked for one, and a block for each tool call follows.
+block precedes it if the client asked for one, and a block for each tool call follows.
 """
 
 import json

@@ -56,7 +56,7 @@ def key_id_of(text: str) -> str | None:
 
 
 def digest_of(secret: str) -> bytes:
-    """Return the hash that is stored of a key or a login. A plain hash is enough: 2^256 secrets cannot be searched."""
+    """Return the hash stored for a key or a login. A plain hash is enough: 2^256 secrets cannot be searched."""
     return hashlib.sha256(secret.encode()).digest()
 
 

@@ -121,7 +121,7 @@ class PrefixTiers(Protocol):
         """Cancel the prefetch hint `name`."""
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
-        """Return, for each prefix, the lowest place that a prompt continuing it must read from.
+        """Return, for each prefix, the lowest tier that a prompt continuing it must read from.
 
         None means that the KV of the prefix's end is in no tier.
         """

@@ -1,4 +1,4 @@
-"""`ebb backup` and `ebb restore`: the conversations in one file, and back."""
+"""`ebb backup` and `ebb restore`: copy the conversations to a file, and put them back from one."""
 
 import os
 import sys

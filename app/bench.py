@@ -23,7 +23,7 @@ from app.tls import own_certificate
 from app.version import VERSION
 
 SAMPLE_WORDS = (16, 128)
-"""Lengths of two prompts whose tokens the server counts, to find the tokens per word and of the template."""
+"""Lengths of two prompts whose tokens the server counts, to derive the tokens per word and those of the template."""
 
 
 def bench(settings: Settings, plan: BenchPlan) -> int:
@@ -90,8 +90,8 @@ async def _measure(client: LoadClient, plan: BenchPlan, words: int) -> AsyncIter
             prompts = [_prompt(words, f"{run}/{streams}/{number}/{stream}") for stream in range(streams)]
             where = f"{streams} streams, round {number + 1} of {plan.rounds}"
             # The first pass takes the first token of new prompts. The second takes whole answers to the same prompts,
-            # now cached, so that all decode at the same time. Behind new prompts, computed one after another, they
-            # would not.
+            # now cached, so that all decode at the same time. With new prompts, which are computed one after another,
+            # they would not.
             new = await _ask(progress, f"{where}: new prompts", client, prompts, 1)
             again = await _ask(progress, f"{where}: answers", client, prompts, plan.output_tokens)
             rounds.append((new, again))

@@ -19,8 +19,8 @@ class Level:
     """Measurements with one number of streams.
 
     rates: tokens per second in each round; None where all tokens came at once.
-    cold: times to the first token behind new prompts, in seconds.
-    cached: the same behind cached prompts.
+    cold: times to the first token for new prompts, in seconds.
+    cached: times to the first token for cached prompts, in seconds.
     gaps: times between two tokens, in seconds.
     """
 

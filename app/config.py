@@ -36,7 +36,7 @@ from engine.scheduling.queue.policy import QueuePolicy
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
-"""Addresses to listen on that a client cannot connect to."""
+"""Addresses that a server can listen on, but a client cannot connect to."""
 ATTENTIONS = ("auto", "npu", "torch", "reference", "placeholder")
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
@@ -53,7 +53,8 @@ class Settings:
     device: "auto" selects an NPU if there is one.
     attention: a backend by name; "auto" selects the first that can serve.
     tensor_parallel_size: number of processes that compute the model together and share kv_memory.
-    no_decode_graphs, check_operators: debugging aids, for an NPU or a GPU and for an NPU.
+    no_decode_graphs: for debugging, on an NPU or a GPU.
+    check_operators: for debugging, on an NPU.
     itl_target: milliseconds that a step with running streams may take. 0 means 50, or twice a step without prompts if
         that is more.
     max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: as in `EngineConfig`.

@@ -44,7 +44,7 @@ class EngineHost:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint for OpenAI's `system_fingerprint`: the same for as long as the tokenizer and template are."""
+        """Value of OpenAI's `system_fingerprint`, constant for as long as the model is the same."""
         return f"fp_{self.prompt_identity[:12]}"
 
     def report(self, sentence: str) -> None:

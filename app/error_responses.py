@@ -125,7 +125,7 @@ def on_http_error(request: Request, exc: Exception) -> Response:
 
 
 def unexpected_error_response(request_id: str) -> Response:
-    """Make the response to a defect. The log has the traceback, and the client gets the request id to search it for."""
+    """Make the response to a defect. The log has the traceback, and the client gets the request id to find it by."""
     return error_response(ServerError(f"The server made a mistake; its log says what happened to {request_id}"))
 
 

@@ -113,7 +113,7 @@ class _Watch:
             self._task.cancel()
 
     def took_back_its_cancelling(self) -> bool:
-        """Take back this object's own cancellation. Returns False if another party cancelled the task too."""
+        """Undo this object's own cancellation of the task. Returns False if another party cancelled it too."""
         return self._given_up and self._task.uncancel() == 0
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether clients must present a key: locally once a key has ever been made, from other machines always."""
+"""Rule for when clients must present a key: locally once one has ever been made, from other machines always."""
 
 from typing import Literal
 

@@ -62,7 +62,8 @@ class KeyRing:
     async def refresh(self, *, wait: bool = True) -> None:
         """Read the database again unless it was read within the last second.
 
-        If reading fails, the previous keys stay valid: a broken or slow disk is no reason to refuse a client.
+        If reading fails, the previous keys stay valid: a broken or slow disk is no reason to refuse a client that needs
+        none.
 
         wait: wait for the result, for up to WAIT_SECONDS. Probes do not wait.
         """

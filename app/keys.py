@@ -1,7 +1,7 @@
 """`ebb keys`: manage keys in the database itself, whether or not a server is running.
 
 Only the owner of the state directory's lock may change the schema, create the file or complete a restore. While a
-server runs, `ebb keys` uses the file only if its schema is the same.
+server runs, `ebb keys` uses the file only if its schema is that of this version.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ class KVErasure:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, deleted: Sequence[TokenNode], tenant: str) -> None:
-        """Erase the KV of a tenant's deleted messages. They must have left the store already."""
+        """Begin to erase the KV of a tenant's deleted messages, which must have left the store already."""
         task = asyncio.create_task(self._erase(deleted, tenant), name="erase-kv")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

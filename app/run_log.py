@@ -31,7 +31,7 @@ MOST_NEWS = 256
 class RunLog:
     """Events of one run, written by the engine's listener and read by cursors, all on one event loop.
 
-    Invariant: `_numbers` increase, and the event with `_numbers[i]` carries piece i of `_said`.
+    Invariant: `_numbers` is increasing, and the event with `_numbers[i]` carries piece i of `_said`.
     """
 
     def __init__(

@@ -173,7 +173,7 @@ class RunRegistry:
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
     def get(self, run_id: str | None, tenant: str) -> Run | None:
-        """Return the tenant's run, or None if it is neither live nor kept since it ended."""
+        """Return the tenant's run; None if it is unknown or ended too long ago."""
         run = self._runs.get(run_id) if run_id is not None else None
         return run if run is not None and run.tenant == tenant else None
 
@@ -230,7 +230,7 @@ class RunRegistry:
             run.reuse = None
 
     async def join(self) -> None:
-        """Wait until the engine works on no run and every end is stored. Does not itself end any run."""
+        """Wait until the engine has ended all runs and their ends are stored."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         if self._saver is not None:

@@ -213,7 +213,7 @@ def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
 
 
 async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
-    """Join all outputs of an answer."""
+    """Join all outputs of an answer. Raises EngineError if the last one has no finish_reason."""
     told = [output async for output in outputs]
     if told and told[-1].finished:
         return joined(told)

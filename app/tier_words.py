@@ -47,7 +47,7 @@ def redis_words(note: str, tiers: StoreStats | None) -> str:
 
 
 def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"]:
-    """Return the state of the circuit breaker before Redis. Half-open: a probe is in progress."""
+    """Return the state of the circuit breaker for Redis. Half-open: a probe is in progress."""
     if tiers.redis_state == "ok":
         return "closed"
     return "open" if tiers.redis_retry_seconds else "half-open"

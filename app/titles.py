@@ -7,8 +7,8 @@ MAX_WORDS = 8
 
 REQUEST = "Give this conversation a short title of at most six words. Answer with the title alone."
 BEGINNING, END = 'Title: "', '"'
-"""Start and end of the model's answer. The model only continues the start: without it, small models write about a
-title.
+"""Start and end of the model's answer. The start is part of the prompt: without it, small models write about titles
+instead of giving one.
 """
 
 _AROUND = " \t\"'`*_#“”„‘’«»「」『』《》"
@@ -38,8 +38,8 @@ def title_from(content: str) -> str:
 def title_by_model(answer: str, question: str) -> str | None:
     """Extract the title from the model's answer after BEGINNING: one line, stripped of quotes and markup.
 
-    Returns None if the first words of `question` make a better title: the answer is a sentence, or shares no word with
-    the question.
+    Returns None if the answer is a sentence, or shares no word with the question. The first words of `question` make a
+    better title then.
     """
     line = next(iter(answer.strip().splitlines()), "")
     title = " ".join(line.strip(_AROUND).removesuffix(".").split())

@@ -22,7 +22,7 @@ class TokenTrail:
     """One token sequence.
 
     ids: packed.
-    ends: numbers of tokens whose KV was computed when each answer ended.
+    ends: for each answer, the number of tokens whose KV was computed when the answer ended.
     """
 
     ids: bytes = b""

@@ -75,7 +75,10 @@ class PromptMaker:
         return Prompt(ids + added, MessageTokens(pack_ids(added), key))
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
-        """Return the ids with which the prompt of the next turn begins. The last message of `path` is an answer."""
+        """Return the ids with which the next turn's prompt begins, whatever its question is.
+
+        path: ends with an answer.
+        """
         messages = [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
         return await to_ids(
             self.gate,

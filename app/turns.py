@@ -246,13 +246,13 @@ class Turns:
 class TurnDraft:
     """A turn that the engine has not accepted yet. Fields that are not listed here are as in `Turn`.
 
-    question: the message that is answered.
+    question: the message before the answer.
     new: messages that are not stored yet. `question` is the last of them; empty if it is stored.
     is_kept: False stores nothing.
     thinking: the mode that the client chose; None leaves it to the model.
     answer_id: the id that the client chose for the answer; None draws one.
     remember: as in `Run`.
-    tool_use: tools offered to the model while it answers.
+    tool_use: the tools that the answer may call; None without tools.
     """
 
     conversation: Conversation

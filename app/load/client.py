@@ -1,4 +1,4 @@
-"""Load client for any server with OpenAI's streaming API. Uses nothing else of the server's."""
+"""Load client for any server with OpenAI's streaming API. Depends on no other feature of the server."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ class LoadClient:
 
     base_url: URL without /v1, such as "http://127.0.0.1:8000".
     model: None takes the first model of /v1/models.
-    stall_seconds: time without an event after which a stream is broken. Keep-alive comments are no events.
+    stall_seconds: time without an event after which a stream is broken. Keep-alive comments do not count as events.
     """
 
     def __init__(

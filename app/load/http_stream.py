@@ -62,7 +62,7 @@ async def post_stream(
     tls: context for https; None trusts the system's authorities.
 
     Raises:
-        TimeoutError: no event came for `stall_seconds`. Comments are no events.
+        TimeoutError: no event came for `stall_seconds`. Comments do not count as events.
         OSError: the connection failed.
         ValueError: the response is not HTTP, or `url` has no host.
     """

@@ -42,7 +42,10 @@ class ChatClient:
     """One conversation at a time with the server at `url`. Use as an async context manager."""
 
     def __init__(self, url: str, api_key: str | None = None, tls: ssl.SSLContext | None = None) -> None:
-        """Make a session for the server. tls: None trusts the system's authorities."""
+        """Make a session for the server.
+
+        tls: None trusts the system's authorities.
+        """
         self.url = url
         headers = {"Authorization": f"Bearer {api_key}"} if api_key is not None else {}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)

@@ -38,7 +38,10 @@ class Deletions:
     def __init__(
         self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, *, response_days: int = 0
     ) -> None:
-        """Prepare the deletions. response_days: age at which stored responses expire; 0 keeps them forever."""
+        """Prepare the deletions.
+
+        response_days: age at which stored responses expire; 0 keeps them forever.
+        """
         self._host = host
         self._store = store
         self._runs = runs
@@ -111,7 +114,10 @@ class Deletions:
             self._forget(removed)
 
     async def remove_due(self, elapsed: float) -> None:
-        """Remove everything that is due. `elapsed`: seconds of serving since the last call."""
+        """Remove everything that is due.
+
+        elapsed: seconds of serving since the last call.
+        """
         passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
         await self.remove(min(passed, time.time() - UNDO_SECONDS))
         await self.remove_expired(await self._responses_expire())

@@ -30,7 +30,7 @@ class IdleTasks:
     """Owner of tasks that wait until the engine is idle. One of them works at a time."""
 
     def __init__(self, failed: str, *, poll_seconds: float, patience_seconds: float) -> None:
-        """Make an empty set of tasks.
+        """Prepare to run tasks.
 
         failed: the log message for a task that failed.
         poll_seconds: time between two attempts.

@@ -36,7 +36,10 @@ class NextPrefixes:
     def __init__(
         self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
     ) -> None:
-        """Make an empty set of tasks. poll_seconds: time between two checks whether the engine is busy."""
+        """Prepare to run the tasks.
+
+        poll_seconds: time between two checks whether the engine is busy.
+        """
         self._host = host
         self._store = store
         self._turns = turns

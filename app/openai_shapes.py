@@ -200,7 +200,10 @@ class ChatShape(OpenAIShape):
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The prompt that a completion repeats. first_is_shown: whether its first token is part of the text."""
+    """The prompt that a completion repeats.
+
+    first_is_shown: whether its first token is part of the text.
+    """
 
     text: str
     first_id: int

@@ -13,7 +13,10 @@ Scope = Literal["user", "admin"]
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Authenticated caller. key_id: None on a server that requires no key."""
+    """Authenticated caller.
+
+    key_id: None on a server that requires no key.
+    """
 
     tenant: str
     scope: Scope

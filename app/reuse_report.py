@@ -178,7 +178,10 @@ def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTok
 
 
 def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> dict[str, Any]:
-    """Describe one side of a divergence. token: None if that prompt ended there."""
+    """Describe one side of a divergence.
+
+    token: None if that prompt ended there.
+    """
     return {
         "token": ids[0] if ids else None,
         "text": tokenizer.describe(ids[:1]),

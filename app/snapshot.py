@@ -27,7 +27,10 @@ class SnapshotError(EbbError):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Contents of a valid file. schema: the number of migrations applied to it."""
+    """Contents of a valid file.
+
+    schema: the number of migrations applied to it.
+    """
 
     schema: int
     conversations: int

@@ -25,7 +25,10 @@ def encode_json(value: Any) -> str:
 
 
 def event_frame(kind: str, data: str, event_id: str) -> bytes:
-    """Encode a named event that a client can resume after. data: JSON, as `encode_json` returns it."""
+    """Encode a named event that a client can resume after.
+
+    data: JSON, as `encode_json` returns it.
+    """
     return f"id: {event_id}\nevent: {kind}\ndata: {data}\n\n".encode()
 
 

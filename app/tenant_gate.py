@@ -48,7 +48,10 @@ class TenantGate:
         long_texts: "LongTexts",
         former: OwedUse = NOTHING_OWED,
     ) -> None:
-        """Make the gate. `former`: use that was owed when the server stopped."""
+        """Make the gate.
+
+        former: use that was owed when the server stopped.
+        """
         self.tenant = tenant
         self._long_texts = long_texts
         self.used = Usage()

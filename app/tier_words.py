@@ -32,7 +32,10 @@ def cpu_words(engine: Backend, stats: EngineStats) -> str:
 
 
 def redis_words(note: str, tiers: StoreStats | None) -> str:
-    """Describe Redis. note: the reason why it is off; empty if it is on."""
+    """Describe Redis.
+
+    note: the reason why it is off; empty if it is on.
+    """
     if note or tiers is None:
         return note or "off"
     if tiers.redis_state != "ok":

@@ -29,7 +29,10 @@ class TitleMaker:
     """Owner of one task per conversation that waits for its title. One of them asks the model at a time."""
 
     def __init__(self, host: EngineHost, store: Store, turns: Turns, *, poll_seconds: float = POLL_SECONDS) -> None:
-        """Make an empty set of tasks. poll_seconds: time between two checks whether the engine is busy."""
+        """Prepare to run the tasks.
+
+        poll_seconds: time between two checks whether the engine is busy.
+        """
         self._host = host
         self._store = store
         self._turns = turns

@@ -16,7 +16,10 @@ WordOfChoice = Literal["none", "auto", "required"]
 
 @dataclass(frozen=True, slots=True)
 class NamedChoice:
-    """The one function that must be called. param: the client's name of the field that requires it."""
+    """The one function that must be called.
+
+    param: the client's name of the field that requires it.
+    """
 
     name: str
     param: str

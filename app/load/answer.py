@@ -14,7 +14,10 @@ class RequestFailedError(Exception):
     """
 
     def __init__(self, status: int, detail: str) -> None:
-        """Make the error. `detail`: the body of the response, from which OpenAI's error message is extracted."""
+        """Make the error.
+
+        detail: the body of the response, from which OpenAI's error message is extracted.
+        """
         super().__init__(f"HTTP {status}: {_sentence(detail)[:400]}")
         self.status = status
 

@@ -71,7 +71,10 @@ class LoadClient:
         stall_seconds: float = 120.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Prepare the client. tls: None trusts the system's authorities."""
+        """Prepare the client.
+
+        tls: None trusts the system's authorities.
+        """
         self.base_url = base_url.rstrip("/")
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}

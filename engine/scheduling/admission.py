@@ -1,4 +1,4 @@
-"""What a request gets when its turn has come: the prefix that is known, and room for the rest."""
+"""Admission of a request when its turn has come: reuse its cached prefix and allocate blocks for the rest."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,10 @@ from engine.scheduling.tiering import Tiering
 
 
 class Admission:
-    """`tiering` is None when nothing lies below the device."""
+    """Admission of waiting requests to the batch.
+
+    tiering: None where the device is the only tier.
+    """
 
     def __init__(self, states: RequestStates, blocks: BlockManager, tiering: Tiering | None, room: Room) -> None:
         self._states = states
@@ -23,10 +26,16 @@ class Admission:
         self._copies: list[BlockCopy] = []
 
     def admit(self, request: Request, now: float, stoppable: Sequence[Request] = ()) -> bool:
-        """Give it its cached prefix and blocks for all of its known tokens; may turn it to LOADING or FOLLOWING.
+        """Reuse the cached prefix of `request` and allocate blocks for all of its known tokens.
 
-        Two prompts that counted on the same blocks would end with one of them preempted, so each takes all that it
-        needs when it begins. stoppable: running requests that may be stopped for it.
+        Return False, leaving its block table as it was, if there is no room. Return True with the status set to LOADING
+        or FOLLOWING if the rest of the prefix comes from the tiers or from another request. Otherwise the request is
+        ready to run.
+
+        All blocks are allocated up front: two prompts that counted on the same free blocks would end with one of them
+        preempted.
+
+        stoppable: running requests that may be preempted to make room.
         """
         if not request.blocks:
             if self._lacks_still(request, stoppable):
@@ -53,7 +62,7 @@ class Admission:
         return True
 
     def _fork(self, request: Request, source: Request, now: float, stoppable: Sequence[Request]) -> bool:
-        """Go on from the prompt of a sibling."""
+        """Continue from the prompt of the sibling `source`. Return False if there is no room."""
         take_prompt(request, source, self._blocks)
         if not self._find_room(request, now, stoppable):
             request.num_computed_tokens = request.num_confirmed_tokens = 0
@@ -70,26 +79,26 @@ class Admission:
         return bool(request.num_computed_tokens) and self._blocks.shares_last(request)
 
     def _refuse(self, request: Request) -> None:
-        """Take its prefix back, and remember what it lacked: until then its prompt is not looked up again."""
+        """Free the matched prefix, and record the shortage so that the prompt is not looked up again before it ends."""
         found, missing = len(request.blocks), self._blocks.num_missing(request)
         keys = request.block_keys[found : found + 1]
         self._blocks.free(request)
         request.lack = Lack(missing, keys[0] if keys else None)
 
     def _lacks_still(self, request: Request, stoppable: Sequence[Request]) -> bool:
-        """Tell, without looking at its prompt, whether it lacks what it lacked when it was last tried."""
+        """Tell, without a prefix lookup, whether the shortage of the last attempt still holds."""
         lack, pool = request.lack, self._blocks.pool
         if lack is None or (lack.next_key is not None and pool.has(lack.next_key)):
             return False
         return lack.num_blocks > pool.num_free + sum(len(each.blocks) for each in stoppable)
 
     def take_copies(self) -> tuple[BlockCopy, ...]:
-        """Copies within the device for the step that is being put together."""
+        """Remove and return the copies within the device that the next step has to make."""
         copies, self._copies = tuple(self._copies), []
         return copies
 
     def _settle(self, request: Request) -> None:
-        """There is room: go on in a partly filled block, if one is known, and take the blocks of the rest."""
+        """Reuse a partly filled block where one matches, and allocate the remaining blocks. There must be room."""
         if request.num_computed_tokens == len(request.blocks) * self._blocks.block_size:
             tokens, copy = self._blocks.claim_tail(request)
             request.num_computed_tokens += tokens
@@ -114,7 +123,7 @@ class Admission:
         return Reuse(request.num_computed_tokens, self._states.prefixes.longest(request), end)
 
     def _receipt(self, request: Request) -> KVReceipt:
-        """Of its first admission: what was not restored and need not be computed was on the device."""
+        """Make the receipt of the first admission: cached tokens that no load restored were on the device."""
         cached, restored = request.num_computed_tokens, request.restored or Restored(0, 0, 0.0)
         cpu = min(restored.cpu, cached)
         redis = min(restored.redis, cached - cpu)

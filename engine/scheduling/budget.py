@@ -1,15 +1,16 @@
-"""What one step may hold."""
+"""Limits of one step: tokens, sequences and prompt tokens."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class SchedulingBudget:
-    """Left in the step that is being put together. prompt_tokens: how many of the tokens may be parts of prompts."""
+    """Remaining capacity of the step that is being scheduled."""
 
     tokens: int
     sequences: int
     prompt_tokens: int
+    """Number of `tokens` that may belong to prompts."""
 
     @property
     def exhausted(self) -> bool:
@@ -17,7 +18,7 @@ class SchedulingBudget:
         return self.tokens <= 0 or self.sequences <= 0
 
     def take(self, num_tokens: int) -> None:
-        """One more sequence, with that many tokens; a single one is a decode."""
+        """Reserve `num_tokens` for one more sequence. A single token is a decode and costs no prompt tokens."""
         assert 0 < num_tokens <= self.tokens
         assert self.sequences > 0
         self.tokens -= num_tokens

@@ -1,4 +1,4 @@
-"""How large a piece of a prompt may be while others stream: a chunk lengthens the step that everybody waits for."""
+"""Size of a prompt chunk while answers are streaming: each chunk lengthens the step that all streams wait for."""
 
 from engine.request import Request
 from engine.scheduling.step_cost import StepCost
@@ -6,15 +6,20 @@ from engine.scheduling.step_cost import StepCost
 SMALLEST_CHUNK = 16
 LONGEST_TOLD_CHUNK = 64
 AUTO_STEP_SECONDS = 0.05
-"""A reader follows 20 pieces of text a second without noticing steps, and who arrives waits no longer than needed."""
+"""Default time of a step with running streams.
+
+At 20 pieces of text a second a reader does not notice the steps. A longer step would only delay arriving requests.
+"""
 AUTO_STRETCH = 2.0
 
 
 def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
-    """Return how many prompt tokens a step with so many decodes may hold, so that it takes at most `target_seconds`.
+    """Return how many prompt tokens fit in a step of `target_seconds` alongside `decodes` decodes.
 
-    target_seconds: 0 means `AUTO_STEP_SECONDS`, or twice a step of decodes alone where that is more. The result is
-    never less than SMALLEST_CHUNK, so that prompts go on, nor more than `room`. Until the costs are known, `room`.
+    The result is at most `room`, and at least `SMALLEST_CHUNK` where `room` allows, so that prompts make progress.
+    Without decodes, or until the costs are known, return `room`.
+
+    target_seconds: 0 means `AUTO_STEP_SECONDS`, or twice the time of a step of decodes alone where that is longer.
     """
     alone = cost.decode_seconds(decodes)
     if not decodes or alone is None or not cost.token_seconds:
@@ -24,6 +29,8 @@ def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, ro
 
 
 def longest_chunk(request: Request) -> int:
-    """How many tokens of it one step may hold, whatever the time: logits of a whole row are kept for each that is to be
-    told of, and a megabyte is soon full of them."""
+    """Return how many tokens of `request` one step may hold, whatever its time.
+
+    Prompt logprobs keep a full row of logits per token, and a few rows fill a megabyte.
+    """
     return LONGEST_TOLD_CHUNK if request.sampling.prompt_logprobs is not None else request.num_pending_tokens

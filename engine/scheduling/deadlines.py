@@ -1,4 +1,4 @@
-"""When requests must have begun, and when they must have ended."""
+"""Deadlines by which requests must start and finish."""
 
 from math import inf
 
@@ -8,7 +8,7 @@ from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 
 
 class Deadlines:
-    """Of unfinished requests that have any. Times are seconds on the scheduler's clock."""
+    """Deadlines of unfinished requests. Times are seconds on the scheduler's clock."""
 
     def __init__(self) -> None:
         self._ends = SortedRequests(_by_deadline)
@@ -16,31 +16,34 @@ class Deadlines:
 
     @property
     def next_at(self) -> float | None:
-        """The earliest; None if there is none."""
+        """The earliest deadline; None if no request has one."""
         end, start = self._ends.first, self._starts.first
         earliest = min(end.deadline if end else inf, start.start_by if start else inf)
         return earliest if earliest < inf else None
 
     def add(self, request: Request) -> None:
-        """It has come."""
+        """Track the deadlines of a new request, if it has any."""
         if request.deadline < inf:
             self._ends.add(request)
         if request.start_by < inf:
             self._starts.add(request)
 
     def begun(self, request: Request) -> None:
-        """It had its first turn."""
+        """Drop the start deadline of `request`, which has had its first turn."""
         if request in self._starts:
             self._starts.remove(request)
 
     def remove(self, request: Request) -> None:
-        """It has ended."""
+        """Drop all deadlines of `request`, which has finished."""
         self.begun(request)
         if request in self._ends:
             self._ends.remove(request)
 
     def due(self, now: float) -> tuple[Request, FinishReason] | None:
-        """A request whose time has come, and which time it was; the caller ends it and asks again."""
+        """Return one expired request and its finish reason; None if no deadline has passed.
+
+        The caller finishes the request and calls again.
+        """
         request = self._ends.first
         if request is not None and request.deadline <= now:
             return request, "timeout"

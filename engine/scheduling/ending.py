@@ -1,11 +1,14 @@
-"""Whether a token is a request's last."""
+"""Finish condition of a request, checked after each token."""
 
 from engine.outputs import FinishReason
 from engine.request import Request
 
 
 def reason_to_end(request: Request, token_id: int) -> FinishReason | None:
-    """Why `token_id`, the newest of its output, ends it; None if it goes on. Stop strings are not seen here."""
+    """Return why `request` finishes with `token_id`, its newest output token; None if it continues.
+
+    Stop strings are matched on text, in the output processor.
+    """
     sampling, produced = request.sampling, len(request.output_token_ids)
     if token_id in sampling.ending_ids and produced > sampling.min_tokens:
         return "stop"

@@ -1,6 +1,7 @@
-"""Requests that wait while another one computes the beginning that they share: it is computed once.
+"""Requests that wait while another request computes their common prefix, so that it is computed once.
 
-Nobody loses by it: alone, a follower would compute the same blocks in the same steps, with half the room each.
+Waiting delays no request: a follower that ran would compute the same blocks in the same steps, each request with half
+of the step.
 """
 
 from collections import Counter
@@ -14,24 +15,28 @@ from engine.scheduling.siblings import leader_of
 
 @dataclass(frozen=True, slots=True)
 class _Follower:
-    """num_blocks: of their common beginning, as far as the leader's prompt goes; None: they are siblings."""
+    """A request that waits for the prefix that its leader computes."""
 
     request: Request
     leader: Request
     num_blocks: int | None
+    """Full blocks of the common prefix, within the leader's prompt; None if the two are siblings."""
 
     @property
     def is_due(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """Whether the wait is over: the leader has the prefix, or no longer computes it."""
         leader = self.leader
         if self.num_blocks is None:
-            # What the tiers bring is for it too.
+            # A sibling shares what a load brings too, so it also waits while the leader is LOADING.
             return leader.has_prompt or leader.status not in (RequestStatus.RUNNING, RequestStatus.LOADING)
         return leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING
 
 
 class Followers:
-    """A follower holds no blocks: once the leader's are published it finds them as anybody would."""
+    """Followers and their leaders.
+
+    A follower holds no blocks. Once the leader's blocks are published, the follower finds them by key.
+    """
 
     def __init__(self, blocks: BlockManager) -> None:
         self._blocks = blocks
@@ -45,8 +50,11 @@ class Followers:
         return Counter(follower.request.tenant for follower in self._followers.values())
 
     def follow(self, request: Request, others: Iterable[Request]) -> bool:
-        """Let `request`, whose table holds what the device has of it, wait for a sibling that will have its prompt, or
-        for the one of `others` that will have most of it; False if none will have more than the device has."""
+        """Let `request` wait for a sibling that will have its prompt, or else for the best leader among `others`.
+
+        The best leader is the request that will have the longest part of the prompt. Return False if no request will
+        have more of it than the device has now, which is what the block table of `request` holds.
+        """
         if (sibling := leader_of(request, self._blocks.block_size)) is not None:
             self._followers[request.request_id] = _Follower(request, sibling, None)
             return True
@@ -61,22 +69,22 @@ class Followers:
         return leader is not None
 
     def drop(self, request: Request) -> None:
-        """It has ended."""
+        """Remove `request`, which has finished."""
         del self._followers[request.request_id]
 
     def take_due(self) -> list[Request]:
-        """Those who need not wait any longer."""
+        """Remove and return the followers whose wait is over."""
         due = [follower.request for follower in self._followers.values() if follower.is_due]
         for request in due:
             del self._followers[request.request_id]
         return due
 
     def _num_shared(self, request: Request, other: Request) -> int:
-        """Full blocks of the common beginning of two prompts, beyond what the device has; else 0."""
+        """Count the full blocks of the prefix that two prompts share; 0 unless the device has fewer of them."""
         mine = min(self._blocks.num_matchable(request), len(request.block_keys))
         most = min(mine, other.num_prompt_tokens // self._blocks.block_size)
         first = len(request.blocks)
-        # A key stands for all that lies before it: where one is equal, all before it are.
+        # A key is a hash chain over all blocks before it, so equal keys mean equal prefixes.
         if first >= most or request.block_keys[first] != other.block_keys[first]:
             return 0
         return next((i for i in range(first, most) if request.block_keys[i] != other.block_keys[i]), most)

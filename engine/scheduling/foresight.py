@@ -1,6 +1,7 @@
-"""Prefixes with which somebody is about to ask: they come up before the request does.
+"""Prefetch hints: prefixes of requests that are expected soon, loaded before the request arrives.
 
-From Redis they come into host memory, beside whoever runs; from there to the device while nobody asks for anything.
+Blocks move from Redis into host memory alongside running requests, and from there to the device while there is no
+request at all.
 """
 
 from collections import deque
@@ -17,39 +18,44 @@ from engine.request import Request
 from engine.scheduling.lifts import MOST_BLOCKS, Lifts, PrefixBlock
 
 LAPSE_SECONDS: Final = 30.0
-"""After which nobody is believed to be about to ask, unless it is said again."""
+"""Lifetime of a hint that is not renewed."""
 
 MOST_OF_TENANT: Final = 4
+"""Hints that one tenant may have at once; a new one replaces the oldest."""
 MOST_AT_ONCE: Final = 64
+"""Hints of all tenants that may be waiting for Redis at once."""
 
 
 @dataclass(slots=True)
 class _Foreseen:
-    """chain: the keys of its full blocks, of which there are `num_full`, and of its partly filled end. num_brought:
-    blocks that it may bring from Redis or, once it is forgotten, brought. below: those that are still to go to the
-    device; num_lifted: those that have gone. What was brought counts until it lapses."""
+    """A hint, and the blocks that were prefetched for it. They count against the limits until the hint lapses."""
 
     tenant: str
     began: float
+    """Time of the hint, in seconds on the clock."""
     chain: Sequence[BlockKey]
+    """Keys of the full blocks, then the key of the partly filled last block where one is known."""
     num_full: int
     num_brought: int
+    """Blocks that may come from Redis; once the hint is cancelled, the blocks that did."""
     below: deque[PrefixBlock]
+    """Blocks that are still to be copied to the device."""
     num_lifted: int = 0
+    """Blocks that were copied to the device, or are being copied."""
 
     @property
     def last(self) -> BlockKey:
-        """The key of its last full block."""
+        """Key of the last full block."""
         return self.chain[self.num_full - 1]
 
 
 class Foresight:
-    """A hint costs little and may be wrong: it is given up as soon as it is in the way of anything.
+    """Prefetch hints of all tenants. A hint may be wrong, so its prefetch yields to every other use of the machine.
 
-    Within `LAPSE_SECONDS` at most a quarter of a tier is brought there (of host memory what
-    `TierManager.most_blocks_ahead` says), and half of that for one tenant: whoever opens chat after chat does not push
-    out what others use. Of a tenant's prefixes the newest `MOST_OF_TENANT` count; while more than `MOST_AT_ONCE` in all
-    are on their way from Redis, none is begun.
+    Within `LAPSE_SECONDS`, hints fill at most a quarter of the device and `TierManager.most_blocks_ahead` blocks of
+    host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict blocks
+    that others use. A tenant keeps its newest `MOST_OF_TENANT` hints. No hint is accepted while `MOST_AT_ONCE` are
+    waiting for Redis.
     """
 
     def __init__(
@@ -66,8 +72,12 @@ class Foresight:
         self._lifted: _Foreseen | None = None
 
     def expect(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
-        """A prompt that begins with these tokens may come, whose full blocks have `keys`; returns whether anything is
-        brought for it. The same again changes nothing; another one under the same name takes its place."""
+        """Add the hint `name`: a prompt that begins with `token_ids` is expected. Return whether blocks will be loaded.
+
+        The same prefix again changes nothing. Another prefix under the same name replaces the former one.
+
+        keys: keys of the full blocks of `token_ids`.
+        """
         self.forget_lapsed()
         before = self._foreseen.get(name)
         if before is not None and keys and before.last == keys[-1]:
@@ -85,14 +95,14 @@ class Foresight:
         self._spent.append(foreseen)
         if missing:
             self._tiers.warm_ahead(name, missing)
-        # Room for the rest is made by what others left.
+        # Room for the rest comes from evicting other prefixes, not this one.
         self._pool.renew(foreseen.chain)
         return True
 
     def _foresee(
         self, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]
     ) -> tuple[_Foreseen, Sequence[BlockKey]]:
-        """With what is to come from Redis for it."""
+        """Plan the prefetch of a prefix. Return the hint and the keys to load from Redis."""
         prefix = self._prefix(keys, token_ids)
         chain = [block.key for block in prefix]
         above = next((index for index, key in enumerate(chain) if not self._pool.has(key)), len(chain))
@@ -106,7 +116,7 @@ class Foresight:
         return _Foreseen(tenant, self._clock(), chain, len(keys), len(missing), to_lift), missing
 
     def _prefix(self, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> list[PrefixBlock]:
-        """Its full blocks and, as far as it is known, its partly filled end."""
+        """List the full blocks, and the partly filled last block if it was stored and the device has less of it."""
         size = self._blocks.block_size
         prefix = [PrefixBlock(key, tuple(token_ids[at * size : (at + 1) * size])) for at, key in enumerate(keys)]
         rest = tuple(token_ids[len(keys) * size :])
@@ -118,13 +128,16 @@ class Foresight:
         return prefix
 
     def _room(self, tenant: str, most: int, spent: Callable[[_Foreseen], int]) -> int:
-        """Blocks that may be brought for it now, where all may bring `most` and each has `spent` so many."""
+        """Return how many blocks `tenant` may prefetch now.
+
+        most: limit of all tenants together. spent: how many blocks one hint has used of that limit.
+        """
         left = most - sum(spent(each) for each in self._spent)
         own = most // 2 - sum(spent(each) for each in self._spent if each.tenant == tenant)
         return max(0, min(left, own))
 
     def lift(self) -> None:
-        """Nobody asks for anything: bring the next blocks that lie in host memory to the device."""
+        """Start to copy the next blocks from host memory to the device. Call only while there is no request."""
         if self._lifts.is_busy:
             return
         for foreseen in self._foreseen.values():
@@ -145,27 +158,27 @@ class Foresight:
 
     @property
     def is_lifting(self) -> bool:
-        """Whether blocks are on their way to the device."""
+        """Whether blocks are being copied to the device."""
         return self._lifts.is_busy
 
     def lifted(self, outcome: LoadOutcome) -> None:
-        """The load of `Lifts` has ended."""
+        """Take the outcome of the load that `Lifts` started."""
         foreseen, self._lifted = self._lifted, None
         assert foreseen is not None
         if not self._lifts.end(outcome):
             foreseen.below.clear()
-        # A chain is given up from its end.
+        # Chains are evicted from their end, so the beginning must be the most recently used.
         self._pool.renew(foreseen.chain)
 
     def forget(self, name: str) -> None:
-        """Nobody is about to ask with it any more, or did."""
+        """Cancel the prefetch hint `name`, if there is one."""
         foreseen = self._foreseen.pop(name, None)
         if foreseen is not None:
             foreseen.num_brought = self._tiers.stop_warming_ahead(name)
             foreseen.below.clear()
 
     def forget_lapsed(self) -> None:
-        """Those that were said too long ago."""
+        """Cancel the hints that are older than `LAPSE_SECONDS`, and stop counting their blocks."""
         lapsed = self._clock() - LAPSE_SECONDS
         if self._spent and self._spent[0].began <= lapsed:
             for name in [name for name, foreseen in self._foreseen.items() if foreseen.began <= lapsed]:
@@ -173,19 +186,19 @@ class Foresight:
             self._spent = [foreseen for foreseen in self._spent if foreseen.began > lapsed]
 
     def arrived(self, request: Request) -> None:
-        """What was foreseen of it is its own to bring up from now on."""
+        """Cancel the hints that `request` fulfils: from now on the request loads its own prefix."""
         keys = request.block_keys
         for name, foreseen in list(self._foreseen.items()):
             if len(keys) >= foreseen.num_full and keys[foreseen.num_full - 1] == foreseen.last:
                 self.forget(name)
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Nobody shall find these any more."""
+        """Cancel every hint that contains one of `keys`, and publish none of these blocks on the device."""
         erased = set(keys)
         for name in [name for name, foreseen in self._foreseen.items() if not erased.isdisjoint(foreseen.chain)]:
             self.forget(name)
         self._lifts.erase(erased)
 
     def lose_device(self) -> None:
-        """What is being written there is lost."""
+        """Discard the blocks that are being copied to the device, whose contents are lost."""
         self._lifts.drop()

@@ -1,4 +1,4 @@
-"""Blocks that somebody may ask for soon go from host memory to the device, a few at a time."""
+"""Promotion of expected blocks from host memory to the device, a few at a time."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,24 @@ from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 
 LIFT_ID: Final = "ahead of its request"
-"""Of the one load that is under way."""
+"""Load id of the promotion; at most one is in flight."""
 
 MOST_BLOCKS: Final = 4
-"""At once: whoever comes meanwhile waits for them, as for those that go down at rest."""
+"""Blocks per promotion. A request that arrives during the copy waits for it, as it does for stores made while idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixBlock:
-    """A block of a prompt. tail_of: the key of the block before it, if it is filled with these tokens only partly."""
+    """A block of a prompt."""
 
     key: BlockKey
     token_ids: tuple[int, ...]
     tail_of: BlockKey | None = None
+    """Key of the block before it if `token_ids` fill this block only partly; None for a full block."""
 
 
 class Lifts:
-    """Owner of the device blocks that are being written; once they are, nobody uses them, and they can be found."""
+    """Owner of the device blocks that a promotion writes. Afterwards they are published and free, so evictable."""
 
     def __init__(self, tiers: TierManager, pool: BlockPool) -> None:
         self._tiers = tiers
@@ -37,27 +38,27 @@ class Lifts:
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is on its way; then nothing else begins."""
+        """Whether a promotion is in flight; no second one may begin."""
         return bool(self._blocks)
 
     def begin(self, run: Sequence[PrefixBlock]) -> None:
-        """Bring these, at most `MOST_BLOCKS`, into blocks that nobody uses."""
+        """Start to copy the blocks of `run`, at most `MOST_BLOCKS`, into newly allocated device blocks."""
         assert not self.is_busy
         self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]
         self._tiers.begin_load(LIFT_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
 
     def drop(self) -> None:
-        """Nobody shall find what is being brought."""
+        """Publish none of the blocks that are being copied."""
         self._unwanted = self.is_busy
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Nor these."""
+        """Publish none of the blocks that are being copied if `keys` contains one of them."""
         if not {block.key for block in self._run}.isdisjoint(keys):
             self.drop()
 
     def end(self, outcome: LoadOutcome) -> bool:
-        """Publish what came; whether all of it did."""
+        """Publish the blocks that arrived and release all. Return whether every block arrived."""
         arrived = 0 if self._unwanted else outcome.num_blocks
         for block, brought in zip(self._blocks[:arrived], self._run, strict=False):
             if brought.tail_of is None:

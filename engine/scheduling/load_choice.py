@@ -1,4 +1,4 @@
-"""Whether to wait for blocks from the tiers, to compute them, or to begin computing and ask meanwhile."""
+"""Choice between loading blocks from Redis, computing them, and computing while Redis is asked."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -9,31 +9,39 @@ _CHEAP_QUESTION_SHARE: Final = 0.03
 
 
 class FromRedis(Enum):
-    """What to do about the blocks that are not in host memory."""
+    """Ways to obtain the blocks that are not in host memory."""
 
     LOAD = auto()
-    """Wait for them."""
+    """Wait for Redis."""
     ASK = auto()
-    """Compute, and ask meanwhile: if they turn out to be there, what is left can still be loaded."""
+    """Compute while Redis is asked; if it has the blocks, the remaining ones can still be loaded."""
     LEAVE = auto()
-    """Compute: loading takes longer."""
+    """Compute, because loading takes longer."""
     NOTHING = auto()
-    """There is no Redis to ask."""
+    """Compute, because there is no Redis or it is not used for now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedisCost:
-    """Of some blocks. load_seconds: until they are here; answer_seconds: until it is known whether they exist. None:
-    not known yet. all_known: they should be there, nobody needs to ask."""
+    """Expected cost of loading a run of blocks from Redis. None means that no estimate exists yet."""
 
     load_seconds: float | None
+    """Seconds until the blocks are in host memory."""
     answer_seconds: float | None
+    """Seconds until Redis has said which blocks it has."""
     all_known: bool
+    """Whether Redis is known to have all of the blocks, so that no lookup is needed."""
 
 
 def choose(cost: RedisCost | None, compute_seconds: float | None) -> FromRedis:
-    """What is unknown is learned by loading. A question for what may not be there is asked at once where the answer
-    comes soon in comparison with computing, for it may be in vain."""
+    """Choose how to obtain blocks that are not in host memory.
+
+    Costs that are not known yet are learned by loading. Where Redis may not have the blocks, wait for its answer only
+    if the answer takes little time compared with computing, because the wait may be in vain.
+
+    cost: None if there is no Redis, or it is not used for now. compute_seconds: time to compute the blocks; None if
+    not known yet.
+    """
     if cost is None:
         return FromRedis.NOTHING
     if compute_seconds is None or cost.answer_seconds is None:

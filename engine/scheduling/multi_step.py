@@ -1,4 +1,4 @@
-"""How many forward passes a step makes before anybody looks at its tokens."""
+"""Multi-step decoding: the number of forward passes that a step makes before its tokens return to the scheduler."""
 
 from collections.abc import Iterable
 
@@ -6,25 +6,35 @@ from engine.kv.block_manager import BlockManager
 from engine.request import Request
 
 LONGEST_STEP_SECONDS = 0.05
-"""Of a step with several passes, where no target for the time between tokens is set: 20 pieces of text a second look
-like a steady stream, and who comes in meanwhile waits no longer than that."""
+"""Longest step with several passes where no target for the time between tokens is set.
+
+At 20 pieces of text a second a stream looks steady, and a request that arrives during the step waits no longer.
+"""
 
 FIRST_TOKENS = 4
-"""The first tokens of an answer come one by one: its text may begin with the second or third, which somebody awaits."""
+"""Tokens at the start of an answer that are decoded one per step.
+
+Text may begin only with the second or third token, and the user is waiting for it.
+"""
 
 
 def passes_within(most: int, pass_seconds: float | None, longest_seconds: float) -> int:
-    """At most `most`, and as many as `longest_seconds` hold, but at least 1. pass_seconds: None if not known yet."""
+    """Return how many passes fit in `longest_seconds`, at least 1 and at most `most`.
+
+    pass_seconds: seconds of one pass; None if not known yet, which gives 1.
+    """
     if pass_seconds is None:
         return 1
     return max(1, min(most, int(longest_seconds / pass_seconds))) if pass_seconds > 0 else most
 
 
 def passes_of_step(most: int, running: Iterable[Request], blocks: BlockManager) -> int:
-    """At most `most`; 1 unless all who run only decode, have begun, want that many tokens more, find room for them, and
-    can go on before they know them.
+    """Return how many passes the next step may make with the requests `running`, at most `most`.
 
-    To be asked when nobody waits: who comes in meanwhile waits for all passes.
+    The result is 1 unless every request only decodes, has produced `FIRST_TOKENS` tokens, still wants more than one
+    token, finds room for all of them, and can be sampled before the scheduler knows the tokens before it.
+
+    Call only while no request waits, since a request that arrives during the step waits for all passes.
     """
     passes, missing = most, 0
     for request in running:

@@ -1,4 +1,4 @@
-"""The two values that the scheduler side and the worker side exchange, and nothing else."""
+"""The two values that the scheduler and the worker exchange: one step of work, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,100 +10,112 @@ from engine.sampling_params import SamplingParams
 
 @dataclass(frozen=True, slots=True)
 class NewRequestData:
-    """A request that the worker does not know (first time, or again after preemption).
-
-    token_ids: all tokens known so far: the prompt, then what was produced before a preemption.
-    prompt_len: how many of them are the prompt.
-    block_ids: its block table so far; block i holds positions [i * block_size, (i + 1) * block_size).
-    num_computed_tokens: tokens whose KV is already in those blocks.
-    """
+    """A request that the worker does not know: scheduled for the first time, or again after a preemption."""
 
     request_id: str
     token_ids: tuple[int, ...]
+    """All known tokens: the prompt, then the tokens that were produced before a preemption."""
     prompt_len: int
+    """Number of `token_ids` that belong to the prompt."""
     block_ids: tuple[int, ...]
+    """Block table; block i holds positions [i * block_size, (i + 1) * block_size)."""
     num_computed_tokens: int
+    """Leading tokens whose KV is already in those blocks."""
     sampling: SamplingParams
 
 
 @dataclass(frozen=True, slots=True)
 class CachedRequestData:
-    """A request that the worker already holds: only what changed. new_token_ids: those behind its last one that
-    nobody had to sample."""
+    """Changes of a request that the worker already knows."""
 
     request_id: str
     new_block_ids: tuple[int, ...]
+    """Blocks appended to the block table."""
     num_computed_tokens: int
     new_token_ids: tuple[int, ...] = ()
+    """Tokens appended after the last sampled one without sampling, because a grammar forced them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerOutput:
     """One step of work.
 
-    num_scheduled_tokens: request id -> tokens to compute in this step (>= 1); its order is the batch's order.
-    dropped_request_ids: the worker forgets these before anything else (finished, aborted or preempted).
-    copies: within the device, done first; loads: host -> device, into blocks that no request in the step has; stores:
-    device -> host, of what this step computes too. Loads and stores may end after the step; one without tokens waits
-    for all that are under way.
-    passes: how often the forward pass is made, each over the tokens of the one before; more than once only where
-    everybody decodes.
-    masks: by request that samples in this step, which ids may come, in the words of `TokenMask`; the others are free.
-    is_awaited: the next step can only be put together when the tokens of this one are known.
-    drafts: by request that decodes, what may come behind its last token (`engine.speculation`): computed behind it, so
-    that its scheduled tokens are one more. Which of them stand is the worker's to say.
-    A request samples a token in this step when its computed tokens reach all of its known tokens.
+    A request samples a token in this step if the step computes the last of its known tokens. Loads and stores may end
+    after the step, but a step without tokens waits for all that are in flight.
     """
 
     step_id: int
     new_requests: tuple[NewRequestData, ...] = ()
     cached_requests: tuple[CachedRequestData, ...] = ()
     num_scheduled_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Tokens to compute in this step by request id, at least 1 each, in the order of the batch."""
     dropped_request_ids: tuple[str, ...] = ()
+    """Finished, aborted or preempted requests, which the worker drops before anything else."""
     copies: tuple[BlockCopy, ...] = ()
+    """Copies within the device, made before the forward pass."""
     loads: tuple[TransferJob, ...] = ()
+    """Copies from host to device, into blocks that no request of this step has."""
     stores: tuple[TransferJob, ...] = ()
+    """Copies from device to host, including blocks that this step completes."""
     passes: int = 1
+    """Forward passes, each over the tokens sampled by the one before; more than 1 only if every request decodes."""
     masks: Mapping[str, bytes] = field(default_factory=dict)
+    """Allowed token ids by id of a request that samples in this step, packed as by `TokenMask.words`.
+
+    Requests that are not listed may sample any id.
+    """
     is_awaited: bool = False
+    """Whether the next step cannot be scheduled before the tokens of this one are known."""
     drafts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Draft tokens by id of a decoding request (`engine.speculation`), computed after its last token.
+
+    The count in `num_scheduled_tokens` includes them. The worker decides how many are accepted.
+    """
 
     @property
     def total_tokens(self) -> int:
-        """Rows of a forward pass; 0 means that only blocks move."""
+        """Rows of one forward pass; 0 means that the step only moves blocks."""
         return sum(self.num_scheduled_tokens.values())
 
 
 @dataclass(frozen=True, slots=True)
 class PromptLogprobs:
-    """Of a chunk of a prompt: of the tokens behind position `start`, one after the other."""
+    """Log probabilities of a prompt chunk."""
 
     start: int
     tokens: tuple[TokenLogprobs, ...]
+    """Log probabilities of the tokens at positions `start` + 1, `start` + 2 and so on."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRunnerOutput:
-    """The result of one step. sampled_token_ids: a token of each pass, or what stands of a draft and the token
-    behind it; it lacks the requests that did not sample.
+    """The result of one step.
 
-    started, ended: of the forward passes and the sampling, without the transfers, in seconds on the worker's monotonic
-    clock, of which only differences mean anything; both 0 if nothing was computed. received, prepared, sent: when the
-    worker began with the step, when it had handed it to the model, and when the result was whole; on the same clock.
-    logprobs: of the sampled tokens, prompt_logprobs: of chunks; of the requests that want them. transfers: results that
-    no output before had, of this step and of earlier ones.
+    Times are seconds on the worker's monotonic clock, so only their differences are meaningful.
     """
 
     step_id: int
     sampled_token_ids: Mapping[str, tuple[int, ...]]
+    """Tokens by request id: one of each pass, or the accepted part of a draft and the token after it.
+
+    Requests that did not sample are not listed.
+    """
     transfers: tuple[TransferResult, ...] = ()
+    """Results of copies of this step and of earlier ones that no output has reported before."""
     started: float = 0.0
+    """Start of the forward passes and the sampling, without the transfers; 0 if nothing was computed."""
     ended: float = 0.0
+    """End of the same; 0 if nothing was computed."""
     received: float = 0.0
+    """Time at which the worker began the step."""
     prepared: float = 0.0
+    """Time at which the step had been handed to the model."""
     sent: float = 0.0
+    """Time at which the result was complete."""
     logprobs: Mapping[str, tuple[TokenLogprobs, ...]] = field(default_factory=dict)
+    """Log probabilities of the sampled tokens, by id of a request that asked for them."""
     prompt_logprobs: Mapping[str, PromptLogprobs] = field(default_factory=dict)
+    """Log probabilities of prompt chunks, by id of a request that asked for them."""
 
     @property
     def seconds(self) -> float:

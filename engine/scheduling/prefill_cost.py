@@ -1,4 +1,4 @@
-"""How long a piece of a prompt takes to compute, by its length and by what lies before it: learned from steps."""
+"""Time to compute a chunk of a prompt, by its length and its position. Learned from steps."""
 
 from typing import Final
 
@@ -9,8 +9,10 @@ _RIDGE: Final = 1e-3
 
 
 class PrefillCost:
-    """Least squares of `seconds = token * tokens + pair * pairs`, in which older steps fade; a pair is a token and one
-    that it attends to. A step's whole time counts for its prompts: beside streams they do take that long.
+    """Least-squares fit of `seconds = by_token * tokens + by_pair * pairs`, in which older steps fade.
+
+    A pair is a token and a token that it attends to. The whole time of a step is attributed to its prompts, because
+    alongside streams they do take that long.
     """
 
     def __init__(self) -> None:
@@ -18,7 +20,7 @@ class PrefillCost:
         self._tokens_seconds = self._pairs_seconds = 0.0
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
-        """`step` took that long."""
+        """Learn that `step` took `seconds`. Steps with few prompt tokens are ignored."""
         starts = {new.request_id: new.num_computed_tokens for new in step.new_requests}
         starts |= {cached.request_id: cached.num_computed_tokens for cached in step.cached_requests}
         tokens = pairs = 0.0
@@ -35,11 +37,11 @@ class PrefillCost:
         self._pairs_seconds = _FADE * self._pairs_seconds + pairs * seconds
 
     def seconds(self, start: int, stop: int) -> float | None:
-        """For positions [start, stop) of one prompt; None until the first prompt was computed."""
+        """Return the seconds to compute positions [start, stop) of one prompt; None until a prompt was computed."""
         if not self._tokens_tokens:
             return None
         tokens, pairs = float(stop - start), _pairs(start, stop)
-        # Where all steps were alike the two cannot be told apart: then it is the tokens.
+        # If all steps were alike, the two costs cannot be separated. The ridge then attributes the time to tokens.
         pairs_pairs = self._pairs_pairs * (1 + _RIDGE)
         determinant = self._tokens_tokens * pairs_pairs - self._tokens_pairs**2
         by_token = (self._tokens_seconds * pairs_pairs - self._pairs_seconds * self._tokens_pairs) / determinant
@@ -50,7 +52,7 @@ class PrefillCost:
 
 
 SMALLEST_LESSON: Final = 64
-"""Prompt tokens of a step from which something is learned."""
+"""Fewest prompt tokens of a step that is learned from."""
 
 
 def _pairs(start: int, stop: int) -> float:

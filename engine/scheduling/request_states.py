@@ -1,4 +1,4 @@
-"""Where every request stands, and each change of its state. Decides nothing."""
+"""State of every unfinished request and its transitions. Policy is elsewhere."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -18,10 +18,11 @@ from engine.timeline import Phase
 
 
 class RequestStates:
-    """Owner of all unfinished requests. Each of them is in the queue, following, loading, or running.
+    """Owner of all unfinished requests. Each of them is in the queue, following, loading or running.
 
-    running: by what the queue says that they are worth (`level`), then arrival: with one tenant, the order of rank.
-    dropped: whom the worker has yet to forget.
+    running: requests by the queue's `level`, then arrival, which with one tenant is the order of rank.
+    num_preemptions, num_reclaims: counts since the start of preempted requests, and of waiting requests whose restored
+    blocks were taken back.
     """
 
     def __init__(self, queue: RequestQueue, blocks: BlockManager, tiering: Tiering | None) -> None:
@@ -47,58 +48,58 @@ class RequestStates:
         return iter(self._requests.values())
 
     def get(self, request_id: str) -> Request | None:
-        """The request, unless it has ended."""
+        """Return the request; None if it is unknown or has finished."""
         return self._requests.get(request_id)
 
     def rank(self, request: Request) -> Key:
-        """Order requests of one tenant by worth, then arrival; `Shares.rank` orders those of several."""
+        """Return the sort key of a request: level, then arrival. `Shares.rank` also weighs tenants."""
         return (self.queue.level(request), request.order)
 
     @property
     def num_loading(self) -> int:
-        """Requests whose prefix is on its way."""
+        """Number of requests whose prefix is being loaded."""
         return len(self._loading)
 
     @property
     def num_holding(self) -> int:
-        """Requests that have, or will take, a place in the batch: running or loading.
+        """Number of requests that have or will take a place in the batch: the running and the loading ones.
 
-        A follower has none: it holds no blocks, and waits for its turn when it is released.
+        A follower does not count: it holds no blocks, and returns to the queue when it is released.
         """
         return len(self.running) + len(self._loading)
 
     def shares(self, num_places: int) -> Shares:
-        """Return what each tenant holds now: places in the batch, of which there are `num_places`, and blocks."""
+        """Return each tenant's current share of the blocks and of the `num_places` places in the batch."""
         others, num_blocks = (*self._loading.values(), *self._restored.values()), self._blocks.pool.num_blocks
         return Shares(self.running, others, self.queue, num_places=num_places, num_blocks=num_blocks)
 
     @property
     def has_dropped(self) -> bool:
-        """Whether the worker has somebody to forget."""
+        """Whether there are requests that the worker has yet to drop."""
         return bool(self._dropped)
 
     def take_dropped(self) -> tuple[str, ...]:
-        """For the step that is being put together."""
+        """Remove and return the ids of the requests that the worker drops in the next step."""
         dropped, self._dropped = tuple(self._dropped), []
         return dropped
 
     def drop_from_worker(self, request_ids: Iterable[str]) -> None:
-        """Have the worker forget these in the next step."""
+        """Have the worker drop these requests in the next step."""
         self._dropped += request_ids
 
     def add(self, request: Request) -> None:
-        """-> WAITING."""
+        """Add a new request: -> WAITING."""
         self._requests[request.request_id] = request
         request.order, request.wait_began = next(self._orders), request.arrival
         self.queue.add(request)
         self.deadlines.add(request)
 
     def start(self, request: Request, now: float) -> None:
-        """WAITING or PREEMPTED -> RUNNING, or LOADING or FOLLOWING if it was turned to that."""
+        """Start an admitted request: WAITING or PREEMPTED -> RUNNING, unless admission set LOADING or FOLLOWING."""
         self._restored.pop(request.request_id, None)
         request.lack = None
         if request.status is RequestStatus.FOLLOWING:
-            # It has not had its turn: it will stand where it stood.
+            # A follower has not had its turn, so it keeps its place for when it is released.
             self.queue.remove(request)
             return
         self.queue.start(request, now)
@@ -115,7 +116,7 @@ class RequestStates:
             self.running.add(request)
 
     def suspend(self, request: Request, now: float) -> None:
-        """RUNNING -> LOADING, with its blocks: more of them are on their way."""
+        """Suspend a request that keeps its blocks while more are loaded: RUNNING -> LOADING."""
         self.running.remove(request)
         self._forget_in_worker(request)
         request.status = RequestStatus.LOADING
@@ -123,20 +124,23 @@ class RequestStates:
         self._loading[request.request_id] = request
 
     def loaded(self, request: Request, now: float) -> None:
-        """LOADING -> WAITING, with the blocks that came."""
+        """Return a request to the queue with the blocks that were loaded: LOADING -> WAITING."""
         del self._loading[request.request_id]
         request.status = RequestStatus.WAITING
         self._restored[request.request_id] = request
         self._requeue(request, now)
 
     def release_followers(self) -> None:
-        """FOLLOWING -> WAITING, for those whose leader has what they waited for, or will not have it."""
+        """Release the followers whose leader has the common prefix or no longer computes it: FOLLOWING -> WAITING."""
         for request in self.followers.take_due():
             request.status = RequestStatus.WAITING
             self.queue.add(request)
 
     def preempt(self, request: Request, now: float) -> None:
-        """RUNNING -> PREEMPTED; its full blocks stay findable until somebody needs their room, and below."""
+        """Preempt a request and free its blocks: RUNNING -> PREEMPTED.
+
+        The published blocks stay in the prefix cache until they are evicted, and in the tiers below.
+        """
         self.running.remove(request)
         self._take_blocks(request)
         self._forget_in_worker(request)
@@ -146,10 +150,13 @@ class RequestStates:
         self.num_preemptions += 1
 
     def lose_device(self, now: float) -> None:
-        """RUNNING -> PREEMPTED for all, and nobody who waits has blocks. Who had not run yet does not ask the tiers a
-        second time, but computes. Loads end by themselves."""
+        """Preempt all running requests, and free the blocks of waiting ones, after the device's memory was lost.
+
+        A waiting request that was loaded before does not ask the tiers a second time: it computes its prompt. Loads in
+        flight end by themselves.
+        """
         for request in list(self.running):
-            # Nobody shall find a tail that it left.
+            # With no confirmed tokens, preemption leaves no partly filled block to be found.
             request.num_confirmed_tokens = 0
             self.preempt(request, now)
         for request in self._restored.values():
@@ -159,7 +166,11 @@ class RequestStates:
         self._restored.clear()
 
     def reclaim_restored(self, *, but: Request) -> bool:
-        """Take back what the last in rank waits with: nobody who waits may stop who runs. False if nobody has any."""
+        """Free the restored blocks of the waiting request of the lowest rank, other than `but`.
+
+        A waiting request must not keep blocks that a running one needs. Return False if no other waiting request has
+        restored blocks.
+        """
         others = [request for request in self._restored.values() if request is not but]
         if not others:
             return False
@@ -170,7 +181,10 @@ class RequestStates:
         return True
 
     def finish(self, request_id: str, reason: FinishReason) -> Request | None:
-        """Any state -> FINISHED; its blocks are free for the next step. None if it is not known."""
+        """Finish a request in any state, and free its blocks for the next step: -> FINISHED.
+
+        Return the request; None if it is unknown.
+        """
         request = self._requests.pop(request_id, None)
         if request is None:
             return None
@@ -178,7 +192,7 @@ class RequestStates:
             case RequestStatus.LOADING:
                 assert self._tiering is not None
                 del self._loading[request_id]
-                # Its blocks return once no copy can touch them.
+                # The blocks are freed once no copy can write to them any more.
                 self._tiering.abort(request)
             case RequestStatus.FOLLOWING:
                 self.followers.drop(request)
@@ -207,7 +221,10 @@ class RequestStates:
         return request
 
     def _bequeath_prompt(self, request: Request) -> None:
-        """It ends: a sibling that waits takes the prompt over, unless somebody needs the room."""
+        """Hand the prompt of `request`, which finishes, to a waiting sibling.
+
+        The sibling may lose it again, like all restored blocks of waiting requests.
+        """
         if request.siblings:
             self.release_followers()
         if (heir := heir_of(request)) is not None:

@@ -1,4 +1,7 @@
-"""Why reuse of a prefix ended where it did, from what the tiers said of the first block that did not come."""
+"""Reasons why reuse of a prefix ended, from the tiers' answer about the first block that was not loaded.
+
+`gone_from` lists the tiers that had that block and no longer have it.
+"""
 
 from cache_tiers.manager import LoadEnd
 from cache_tiers.store import Absence, Missing
@@ -6,14 +9,17 @@ from engine.outputs import ReuseEnd
 
 
 def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) -> ReuseEnd:
-    """Nobody asked Redis. redis: whether there is one; then it was left alone, `state` says why."""
+    """Explain a block that was not looked up in Redis.
+
+    redis: whether there is a Redis; if so, it was not used, and `state` says why.
+    """
     if redis:
         return ReuseEnd("breaker_open", f"Redis was not asked: {state}", gone_from)
     return ReuseEnd("evicted", "it had left every tier that there is", gone_from)
 
 
 def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> ReuseEnd:
-    """Loading was expected to take longer than computing."""
+    """Explain a block that was not loaded because computing was expected to be faster. None: not estimated."""
     figures = ""
     if load_seconds is not None and compute_seconds is not None:
         figures = f": about {load_seconds * 1e3:.0f} ms, against {compute_seconds * 1e3:.0f} ms"
@@ -23,7 +29,10 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
 
 
 def end_of_load(end: LoadEnd, missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
-    """A load ended before its last block. missing: what Redis did with the first block that did not come."""
+    """Explain a load that ended before its last block.
+
+    missing: Redis's answer about the first block that was not loaded.
+    """
     match end:
         case LoadEnd.TOO_SLOW:
             return ReuseEnd("not_worth_loading", "Redis took so long that computing the rest was faster", gone_from)
@@ -34,7 +43,7 @@ def end_of_load(end: LoadEnd, missing: Missing, gone_from: tuple[str, ...]) -> R
 
 
 def end_of_absence(missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
-    """Redis did not have a block, or gave none that could be used."""
+    """Explain a block that Redis did not have or could not supply."""
     absence, detail = missing.absence, missing.absence.value
     if missing.detail:
         detail += f": {missing.detail}"

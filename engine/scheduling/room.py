@@ -1,24 +1,25 @@
-"""Room for requests: block tables grow, and waiting requests begin, at the cost of others where no block is free.
+"""Block allocation for running and waiting requests, by preemption where no block is free.
 
-No request stands still for ever. Holders of blocks have a total order, their rank (`Shares.rank`): the level that the
-queue gives them, what their tenant holds ahead of them, then arrival. A running request that needs a block takes
-restored ones from waiting requests, then all blocks of a running request behind it in rank, and else stands still for
-this step.
+Progress guarantee: no request stalls for ever. Holders of blocks have a total order, their rank (`Shares.rank`, where
+the smallest tuple ranks highest): the queue's level, then the share that their tenant holds ahead of them, then
+arrival. A running request that needs a block takes restored blocks from waiting requests, then preempts a running
+request of a lower rank. If there is none, it stalls for this step.
 
-Consider the oldest running request (under "priority": the oldest of the smallest level). It is its tenant's oldest, so
-no other has a smaller rank, and no later arrival can get one: a later one is at best its own tenant's oldest, and then
-arrival decides. So it is never stopped, and stands still only while others compute in the same step. These need blocks
-too before long, find none behind them and stand still themselves, so that the oldest gets its blocks in the next step.
-It ends, and then another one is the oldest.
+Consider the oldest running request (under "priority": the oldest of the smallest level). No other request outranks it,
+because it is the oldest of its tenant. No later arrival can, because at best it is the oldest of its own tenant, and
+then arrival decides. So the oldest running request is never preempted, and stalls only while others compute in the same
+step. The others soon need blocks too, find none of a lower rank and stall, so the oldest gets its blocks in the next
+step. When it finishes, another request is the oldest.
 
-While any running request lacks a block, a waiting request begins only if it ranks before all that lack one: it comes
-from a tenant that holds less, and takes from tenants that hold more, never their oldest (`Shares.may_begin_before`).
-So it never delays the oldest running request. Each such stop is followed by the start of the request that it was made
-for, whose place the stopped one has no claim to, so requests do not stop each other in turns.
+While a running request lacks a block, a waiting request begins only if it outranks all requests that lack one. Such a
+request belongs to a tenant that holds less, and takes blocks from tenants that hold more. The oldest request of a
+tenant is never preempted for it (`Shares.may_begin_before`), so the oldest running request is never delayed. After each
+such preemption the request that it was made for starts. The preempted request has no claim to that place, so requests
+do not preempt each other in turns.
 
-A request in the queue comes to its turn: a tenant without one for the maximum wait is next, for every second turn at
-most, and within a tenant it is the same (`Line`). Candidates that rank behind an overdue one do not pass it, so
-running requests end until there is room for it.
+Every request in the queue gets its turn. A tenant without a turn for the maximum wait is next, for every second turn at
+most, and the same holds for the requests of one tenant (`Line`). Candidates of a lower rank do not overtake an overdue
+one, so running requests finish until there is room for it.
 """
 
 from collections import Counter
@@ -34,7 +35,10 @@ from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 
 
 class Room:
-    """`tiering` is None when nothing lies below the device. num_places: in the batch."""
+    """Allocator of blocks that preempts requests where needed.
+
+    tiering: None where the device is the only tier. num_places: places in the batch.
+    """
 
     def __init__(
         self, states: RequestStates, blocks: BlockManager, tiering: Tiering | None, *, num_places: int
@@ -45,9 +49,9 @@ class Room:
         self._num_places = num_places
 
     def grow(self, request: Request, num_tokens: int, draft: StepDraft) -> bool:
-        """Make room for positions [0, num_tokens) of a running request; return False if it has to stand still.
+        """Make room for positions [0, num_tokens) of a running request; return False if it stalls for this step.
 
-        Requests that are part of the step already are left alone.
+        Requests that are already part of the step are not preempted.
         """
         while self._blocks.grow(request, num_tokens) is None:
             if self._states.reclaim_restored(but=request):
@@ -67,9 +71,9 @@ class Room:
         return True
 
     def clear(self, num_blocks: int, stoppable: Sequence[Request], now: float) -> bool:
-        """Have `num_blocks` free, for which the running requests `stoppable` may be stopped.
+        """Free `num_blocks` blocks, preempting running requests of `stoppable` if needed.
 
-        If that would not be enough, none is stopped, and the answer is False.
+        Return False, without preempting any, if preempting all of them would not be enough.
         """
         pool = self._blocks.pool
         if num_blocks <= pool.num_free:
@@ -83,14 +87,14 @@ class Room:
         return True
 
     def stop_one(self, stoppable: Iterable[Request], num_blocks: int, now: float) -> None:
-        """Stop one of `stoppable` that still runs, the cheapest that frees `num_blocks`; there must be one."""
+        """Preempt the request of `stoppable` that `choose_victim` picks to free `num_blocks`; one must be running."""
         running = [request for request in stoppable if request in self._states.running]
         victim = choose_victim(self._candidates(running, self._states.shares(self._num_places)), num_blocks)
         assert victim is not None
         self._states.preempt(victim, now)
 
     def _num_freed(self, requests: Iterable[Request]) -> int:
-        """Count the blocks that nobody would use if these requests were stopped together."""
+        """Count the blocks that would be free if all of `requests` were preempted."""
         users = Counter(block for request in requests for block in request.blocks)
         return sum(block.ref_count == count for block, count in users.items())
 
@@ -107,5 +111,8 @@ class Room:
         ]
 
     def _num_kept(self, request: Request) -> int:
-        """Count the blocks of its beginning that it will find again: below, or on the device if nothing lies below."""
+        """Count the leading blocks that a preempted request can reuse later.
+
+        They are the ones that the tiers below have or, without tiers, the published ones on the device.
+        """
         return self._tiering.num_kept(request) if self._tiering is not None else request.num_published_blocks

@@ -1,8 +1,8 @@
-"""Weighted fair sharing between tenants: whoever was served least, for its weight, is next.
+"""Weighted fair queueing between tenants: the tenant that was served least for its weight is next.
 
-The virtual token counter of Sheng et al., "Fairness in Serving Large Language Models" (OSDI 2024), which is start-time
-fair queueing with tokens for time. What departs from it: tokens are counted when they are computed, so a prompt found
-in a cache costs its tenant nothing; a tenant has a maximum wait; inside a tenant, priorities hold.
+This is the virtual token counter of Sheng et al., "Fairness in Serving Large Language Models" (OSDI 2024): start-time
+fair queueing with tokens for time. There are three differences. Tokens are counted when they are computed, so a cached
+prompt costs its tenant nothing. A tenant has a maximum wait. Priorities order the requests of one tenant.
 """
 
 from collections import Counter
@@ -16,31 +16,34 @@ from engine.scheduling.queue.line import Line
 
 DEFAULT_WEIGHT = 1.0
 MOST_OVER_FULL = 2
+"""Limit of the queue's length for tenants within their share, as a multiple of `max_waiting`."""
 MOST_CANDIDATES = 16
-"""Tenants whose next request is tried in one step, if there is no room for those before it."""
+"""Tenants whose next request is tried in one step, if there is no room for the requests before it."""
 
 
 @dataclass(slots=True)
 class _TenantLine:
-    """A tenant that has somebody waiting. since: when it had its last turn, or began to wait."""
+    """A tenant with at least one waiting request."""
 
     tenant: str
     line: Line
     since: float
+    """Time of the tenant's last turn, or of the start of its wait if it has had none since."""
 
 
 class FairQueue:
     """A RequestQueue with one Line per tenant.
 
-    `_served[tenant]` is the virtual service: tokens computed for it over its weight, raised to the smallest of those
-    who wait when it comes to wait itself, so that idleness earns no credit. Between two tenants that both wait all the
-    time, it differs by no more than what one step and one tenant's running requests can compute.
+    `_served[tenant]` is the virtual service: tokens computed for the tenant, divided by its weight. When the tenant
+    starts to wait, the value is raised to the smallest one among waiting tenants, so that idleness earns no credit.
+    Between two tenants that always wait, it differs by at most the tokens that one step and one tenant's running
+    requests can compute.
 
-    A tenant without a turn for `max_wait` seconds is next; as in a Line, for every second turn at most. The tenant is
-    overdue and not its request: else a tenant that floods the queue would be overdue with all that it sent, and be
-    served before everybody. One tenant alone has the order of a Line, and with equal priorities that of arrival.
+    A tenant without a turn for `max_wait` seconds is next, as in a Line for every second turn at most. Tenants become
+    overdue, not requests. Otherwise all requests of a tenant that floods the queue would be overdue, and served before
+    every other tenant's. A single tenant has the order of a Line, which is arrival if all priorities are equal.
 
-    A request that comes back, loaded or preempted, waits in its tenant's line, at the place that it had there.
+    A request that returns, loaded or preempted, waits in its tenant's line at its former place.
     """
 
     def __init__(self, max_waiting: int, max_wait: float, weights: Mapping[str, float]) -> None:
@@ -57,7 +60,7 @@ class FairQueue:
         return self._length
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:
-        """Tell whether `tenant` is within its share of the queue: then it is let in although others filled it."""
+        """Tell whether `tenant` is within its share of the queue, which it may use although others filled the queue."""
         mine = self._lines.get(tenant)
         active = sum(self.weight_of(name) for name in self._lines) + (self.weight_of(tenant) if mine is None else 0.0)
         share = share_of_queue(self._max_waiting, self.weight_of(tenant), active)
@@ -65,7 +68,7 @@ class FairQueue:
         return waiting < share and self._length + following.total() < MOST_OVER_FULL * self._max_waiting
 
     def add(self, request: Request) -> None:
-        """Put it in its tenant's line, at the place that it had there if it comes back."""
+        """Add `request` to its tenant's line; if it returns, at its former place."""
         tenant = request.tenant
         mine = self._lines.get(tenant)
         if mine is None:
@@ -75,7 +78,7 @@ class FairQueue:
         self._length += 1
 
     def candidates(self, now: float) -> Sequence[Request]:
-        """Return the next request of each tenant: of the overdue one first, then of those that were served least."""
+        """Return the next request of each tenant: first the overdue tenant's, then by service, least first."""
         overdue = self._next_overdue(now)
         lines = nsmallest(MOST_CANDIDATES, self._lines.values(), key=lambda mine: self._served[mine.tenant])
         if overdue is not None:
@@ -83,12 +86,12 @@ class FairQueue:
         return [request for mine in lines if (request := mine.line.peek(now)) is not None]
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether its tenant is the one that has been without a turn for too long."""
+        """Tell whether the tenant of `request` is the overdue one that is next."""
         overdue = self._next_overdue(now)
         return overdue is not None and overdue.tenant == request.tenant
 
     def start(self, request: Request, now: float) -> None:
-        """Take it out: its tenant has its turn."""
+        """Remove `request`, which is the turn of its tenant."""
         self._length -= 1
         mine = self._lines[request.tenant]
         self._overdue_had_turn = mine is self._next_overdue(now)
@@ -97,26 +100,26 @@ class FairQueue:
         self._close_if_empty(mine)
 
     def remove(self, request: Request) -> None:
-        """Take it out without a turn."""
+        """Remove `request` without a turn."""
         self._length -= 1
         mine = self._lines[request.tenant]
         mine.line.remove(request)
         self._close_if_empty(mine)
 
     def charge(self, request: Request, num_tokens: int) -> None:
-        """On its tenant's account; computed again after a preemption counts again."""
+        """Charge `num_tokens` to the tenant. Tokens that are recomputed after a preemption are charged again."""
         self._served[request.tenant] += num_tokens / self.weight_of(request.tenant)
 
     def level(self, request: Request) -> float:  # noqa: ARG002
-        """All are equal: a priority is a word between a tenant's own requests, not against others'."""
+        """Return 0.0 for every request: a priority orders the requests of one tenant, not those of several."""
         return 0.0
 
     def urgency(self, request: Request) -> float:
-        """Return its priority, which counts between a tenant's own requests."""
+        """Return the priority, which orders the requests of one tenant."""
         return request.priority
 
     def tenant_of(self, request: Request) -> str:
-        """Return its tenant."""
+        """Return the tenant of `request`."""
         return request.tenant
 
     def weight_of(self, tenant: str) -> float:
@@ -124,7 +127,11 @@ class FairQueue:
         return self._weights.get(tenant, DEFAULT_WEIGHT)
 
     def _least_served(self) -> float:
-        """Of those who wait; when nobody does, of the last who did, who may be served still."""
+        """Return the smallest virtual service among waiting tenants.
+
+        If no tenant waits, return that of the last one that did, whose requests may still be running. If none ever did,
+        return 0.0.
+        """
         names = self._lines or ([self._last_left] if self._last_left is not None else [])
         return min((self._served[name] for name in names), default=0.0)
 
@@ -141,5 +148,8 @@ class FairQueue:
 
 
 def share_of_queue(max_waiting: int, weight: float, active_weight: float) -> int:
-    """Places for a tenant of `weight`, when those who wait, it included, weigh `active_weight`; at least one."""
+    """Return how many places of the queue a tenant of `weight` may fill, at least one.
+
+    active_weight: weight of all waiting tenants, including this one.
+    """
     return max(1, ceil(max_waiting * weight / active_weight))

@@ -8,7 +8,7 @@ from engine.scheduling.queue.sorted_requests import SortedRequests, by_arrival
 
 
 class FcfsQueue:
-    """A RequestQueue that knows nothing but the order of arrivals: who comes back stands before all who came later."""
+    """A RequestQueue in order of arrival. A request that returns is ahead of all that arrived after it."""
 
     def __init__(self, max_waiting: int) -> None:
         self._max_waiting = max_waiting
@@ -22,38 +22,38 @@ class FcfsQueue:
         return len(self._requests) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:
-        """Put it at the place that its arrival gives it."""
+        """Add `request` at the place that its arrival gives it."""
         self._requests.add(request)
 
     def candidates(self, now: float) -> Sequence[Request]:  # noqa: ARG002
-        """Return the oldest request alone: no other may begin before it."""
+        """Return only the oldest request: no other may begin before it."""
         return () if self._requests.first is None else (self._requests.first,)
 
     def is_overdue(self, request: Request, now: float) -> bool:  # noqa: ARG002
-        """Return False: no order but that of arrival is kept."""
+        """Return False: there is only the order of arrival."""
         return False
 
     def start(self, request: Request, now: float) -> None:  # noqa: ARG002
-        """It leaves."""
+        """Remove `request`, whose turn has come."""
         self._requests.remove(request)
 
     def remove(self, request: Request) -> None:
-        """It leaves."""
+        """Remove `request` without a turn."""
         self._requests.remove(request)
 
     def charge(self, request: Request, num_tokens: int) -> None:
-        """Nobody counts."""
+        """Do nothing: the order does not depend on service."""
 
     def level(self, request: Request) -> float:  # noqa: ARG002
-        """All are equal."""
+        """Return 0.0 for every request: no level ranks before another."""
         return 0.0
 
     def urgency(self, request: Request) -> float:
-        """Return the number of its arrival: earlier is more urgent."""
+        """Return the arrival number: earlier is more urgent."""
         return request.order
 
     def tenant_of(self, request: Request) -> str:  # noqa: ARG002
-        """Return one name for all: nothing is divided between tenants."""
+        """Return the same name for every request: tenants are not told apart."""
         return ""
 
     def weight_of(self, tenant: str) -> float:  # noqa: ARG002

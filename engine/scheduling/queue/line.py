@@ -1,15 +1,16 @@
-"""A line by priority in which nobody is overtaken for ever."""
+"""A priority queue without starvation."""
 
 from engine.request import Request
 from engine.scheduling.queue.sorted_requests import SortedRequests, by_priority, by_wait
 
 
 class Line:
-    """Smaller priorities first, first come first served inside one. Who waits for more than `max_wait` seconds is next.
+    """Requests by priority, smallest first, then by arrival.
 
-    That holds for every second turn at most. Under a load that makes everybody wait so long, all turns would else go by
-    arrival and a priority would mean nothing; so it means something in one half of them, and in the other half the line
-    of the overdue moves on: with n of them before it, an overdue request begins after at most 2 n + 2 turns.
+    A request that has waited longer than `max_wait` seconds is overdue, and next. Overdue requests get every
+    second turn at most. Otherwise, under a load that makes every request overdue, all turns would go by arrival and
+    priorities would have no effect. An overdue request with n overdue ones before it begins after at most 2 n + 2
+    turns.
     """
 
     def __init__(self, max_wait: float) -> None:
@@ -22,21 +23,21 @@ class Line:
         return len(self._by_priority)
 
     def add(self, request: Request) -> None:
-        """At its place, which is the one that it had if it comes back."""
+        """Add `request`; if it returns, at its former place."""
         self._by_priority.add(request)
         self._by_wait.add(request)
 
     def peek(self, now: float) -> Request | None:
-        """Whose turn it is."""
+        """Return the request whose turn it is; None if the line is empty."""
         return self._next_overdue(now) or self._by_priority.first
 
     def start(self, request: Request, now: float) -> None:
-        """It had its turn."""
+        """Remove `request`, whose turn has come."""
         self._overdue_had_turn = request is self._next_overdue(now)
         self.remove(request)
 
     def remove(self, request: Request) -> None:
-        """It leaves."""
+        """Remove `request` without a turn."""
         self._by_priority.remove(request)
         self._by_wait.remove(request)
 

@@ -1,4 +1,4 @@
-"""The queue for a policy's name."""
+"""Queue policies by name."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,7 +12,11 @@ QueuePolicy = Literal["fcfs", "priority", "fair"]
 
 
 def make_queue(policy: QueuePolicy, *, max_waiting: int, max_wait: float, weights: Mapping[str, float]) -> RequestQueue:
-    """max_waiting: requests. max_wait: seconds, which "fcfs" does not need. weights: of tenants, 1 if not named."""
+    """Make the queue of a policy.
+
+    max_waiting: requests that may wait. max_wait: seconds after which a request is next, unused by "fcfs". weights: by
+    tenant, used by "fair" only; a tenant that is not listed weighs 1.
+    """
     match policy:
         case "fcfs":
             return FcfsQueue(max_waiting)

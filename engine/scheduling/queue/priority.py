@@ -1,4 +1,4 @@
-"""By priority, as vLLM's requests carry it: smaller is sooner."""
+"""Priority queueing, with priorities as in vLLM: a smaller one is served sooner."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from engine.scheduling.queue.line import Line
 
 
 class PriorityQueue:
-    """A RequestQueue of one Line: a request that comes back keeps its place among those of its priority.
+    """A RequestQueue of one Line. A request that returns keeps its place among requests of its priority.
 
-    A request that had to wait longer than `max_wait` counts as more than any priority from then on: it is not preempted
-    for one that came later, so the requests that may still stop it are those that came before, and they come to an end.
+    A request that has waited longer than `max_wait` ranks above every priority from then on. Only requests that arrived
+    before it may still preempt it, and they finish eventually.
     """
 
     def __init__(self, max_waiting: int, max_wait: float) -> None:
@@ -28,39 +28,39 @@ class PriorityQueue:
         return len(self._line) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:
-        """Put it behind its priority's, or at the place that it had."""
+        """Add `request` after those of its priority; if it returns, at its former place."""
         self._line.add(request)
 
     def candidates(self, now: float) -> Sequence[Request]:
-        """Return the line's next request alone: no other may begin before it."""
+        """Return only the line's next request: no other may begin before it."""
         request = self._line.peek(now)
         return () if request is None else (request,)
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether `request` has waited longer than the maximum."""
+        """Tell whether `request` has waited longer than `max_wait`."""
         return now - request.wait_began > self._max_wait
 
     def start(self, request: Request, now: float) -> None:
-        """It leaves."""
+        """Remove `request`, whose turn has come."""
         self._line.start(request, now)
 
     def remove(self, request: Request) -> None:
-        """It leaves."""
+        """Remove `request` without a turn."""
         self._line.remove(request)
 
     def charge(self, request: Request, num_tokens: int) -> None:
-        """Nobody counts."""
+        """Do nothing: the order does not depend on service."""
 
     def level(self, request: Request) -> float:
-        """Its priority, or more than any once it was overdue."""
+        """Return the priority; minus infinity, which ranks first, for a request that became overdue in the queue."""
         return -inf if request.waited > self._max_wait else request.priority
 
     def urgency(self, request: Request) -> float:
-        """Return its level: smaller is more urgent."""
+        """Return the level: smaller is more urgent."""
         return self.level(request)
 
     def tenant_of(self, request: Request) -> str:  # noqa: ARG002
-        """Return one name for all: nothing is divided between tenants."""
+        """Return the same name for every request: tenants are not told apart."""
         return ""
 
     def weight_of(self, tenant: str) -> float:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Who is next: one interface, one small class per policy."""
+"""Interface of the queue of waiting requests, with one implementation per policy."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,49 +8,49 @@ from engine.request import Request
 
 
 class RequestQueue(Protocol):
-    """Requests that wait, and the rule that orders them. Times are seconds on the scheduler's clock.
+    """Waiting requests and their order. Times are seconds on the scheduler's clock.
 
-    A request's `order`, `priority` and `wait_began` do not change while it is in here.
+    A request's `order`, `priority` and `wait_began` must not change while it is in the queue.
     """
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return the number of waiting requests."""
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:
-        """Tell whether one more request of `tenant` may join; those that come back always may.
+        """Tell whether a new request of `tenant` may join. Requests that return always may.
 
-        following: by tenant, how many requests left the queue to wait for another one's computation.
+        following: by tenant, the number of requests that left the queue to wait for another request's prefix.
         """
 
     def add(self, request: Request) -> None:
-        """Let it wait for its turn; if it comes back, loaded or preempted, at the place that it had."""
+        """Add `request`; if it returns, loaded or preempted, at its former place."""
 
     def candidates(self, now: float) -> Sequence[Request]:
-        """Return the requests that may begin, the one whose turn it is first. Changes nothing.
+        """Return the requests that may begin, starting with the one whose turn it is. The queue does not change.
 
-        The others may begin if there is no room for those before them.
+        Each of the others may begin only if there is no room for the ones before it.
         """
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether a candidate has waited so long that candidates behind it in rank must not pass it."""
+        """Tell whether a candidate has waited so long that candidates of a lower rank must not overtake it."""
 
     def start(self, request: Request, now: float) -> None:
-        """It leaves because its turn has come."""
+        """Remove `request`, whose turn has come."""
 
     def remove(self, request: Request) -> None:
-        """It leaves without a turn."""
+        """Remove `request` without a turn."""
 
     def charge(self, request: Request, num_tokens: int) -> None:
-        """So many tokens are computed for it, whether they are its prompt's or its answer's."""
+        """Account for `num_tokens` that are computed for `request`, of its prompt or its answer."""
 
     def level(self, request: Request) -> float:
-        """What a request that has had its turn is worth against others; a smaller level may take blocks of a larger."""
+        """Return the level of a request: a running request may take blocks from requests of a larger level."""
 
     def urgency(self, request: Request) -> float:
-        """Return which of a tenant's prompts gets tokens first: the one with the smaller number."""
+        """Return a number that orders the prompts of one tenant in a step: the smallest gets tokens first."""
 
     def tenant_of(self, request: Request) -> str:
-        """Return the party with which `request` shares its part of the batch, the blocks and each step's tokens."""
+        """Return the tenant whose share of the batch, the blocks and each step's tokens `request` uses."""
 
     def weight_of(self, tenant: str) -> float:
-        """Return the weight of that part."""
+        """Return the weight of that share."""

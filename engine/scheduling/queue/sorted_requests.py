@@ -1,4 +1,4 @@
-"""Requests in an order that is kept as they come and go."""
+"""A sorted collection of requests."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ Key = tuple[float, ...]
 
 
 class SortedRequests:
-    """`key` gives each request a place of its own, which does not change while it is in here.
+    """Requests sorted by `key`, which must be unique and must not change while a request is in the collection.
 
-    A sorted list: at the lengths of a queue, moving pointers is cheaper than any tree, and the order can be read.
+    A sorted list: at the length of a request queue, moving pointers is cheaper than any tree, and iteration is ordered.
     """
 
     def __init__(self, key: Callable[[Request], Key]) -> None:
@@ -30,15 +30,15 @@ class SortedRequests:
 
     @property
     def first(self) -> Request | None:
-        """The one with the smallest key."""
+        """The request with the smallest key; None if there is none."""
         return self._requests[0] if self._requests else None
 
     def add(self, request: Request) -> None:
-        """Put it in its place."""
+        """Insert `request` at its place."""
         insort(self._requests, request, key=self._key)
 
     def remove(self, request: Request) -> None:
-        """Take it out; it must be in here."""
+        """Remove `request`, which must be in the collection."""
         assert request in self
         del self._requests[self._index(request)]
 
@@ -47,15 +47,15 @@ class SortedRequests:
 
 
 def by_arrival(request: Request) -> Key:
-    """First come, first served."""
+    """Order requests first come, first served."""
     return (request.order,)
 
 
 def by_priority(request: Request) -> Key:
-    """By priority; first come, first served inside one."""
+    """Order requests by priority, then first come, first served."""
     return (request.priority, request.order)
 
 
 def by_wait(request: Request) -> Key:
-    """Who has waited longest, without the time in which it was served."""
+    """Order requests by the time spent waiting, longest first. Time outside the queue does not count."""
     return (request.wait_began, request.order)

@@ -1,7 +1,7 @@
-"""Chooses the work of each step: decodes first, then prompts, among which what is left of the step is divided.
+"""Scheduler with continuous batching: each step holds decodes first, and prompts share the rest of it.
 
-`update` may receive the result of step N after step N + 1 was scheduled: `num_computed_tokens` counts scheduled steps,
-`num_confirmed_tokens` only those whose result came, and only confirmed blocks are published.
+`update` may receive the result of step N after step N + 1 was scheduled. `num_computed_tokens` counts all scheduled
+steps, `num_confirmed_tokens` only steps whose result was received. Only confirmed blocks are published.
 """
 
 import itertools
@@ -36,21 +36,21 @@ from engine.speculation.speculation import DraftPlan, Speculation
 
 @dataclass(frozen=True, slots=True)
 class SchedulerLimits:
-    """max_num_seqs: requests that hold blocks at once. max_num_batched_tokens: rows of one step.
-
-    itl_target: seconds that a step with running streams may take; 0 means what `prompt_tokens_beside` says.
-    decode_passes: most forward passes of one step while nobody waits.
-    """
+    """Limits of a step and of the batch."""
 
     max_num_seqs: int
+    """Requests that may hold blocks at once."""
     max_num_batched_tokens: int
+    """Rows of one step."""
     itl_target: float = 0.0
+    """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_beside`."""
     decode_passes: int = 1
+    """Most forward passes of one step, made while no request waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenUpdate:
-    """What a step did for one request: a token, its end, or both."""
+    """A change that a step made to one request: a token, the finish, or both."""
 
     request: Request
     token_id: int | None
@@ -60,18 +60,23 @@ class TokenUpdate:
 
 @dataclass(slots=True)
 class _Taken:
-    """The result of a step for one request, while it is taken. reason: why the answer has ended."""
+    """The result of a step for one request, while `update` processes it."""
 
     request: Request
     count: int
+    """Tokens scheduled in the step, without drafts."""
     token_ids: tuple[int, ...]
+    """Sampled tokens."""
     updates: list[TokenUpdate] = field(default_factory=list)
     reason: FinishReason | None = None
+    """Reason to finish; None if the request continues."""
 
 
 class Scheduler:
-    """Decides what each step holds. `tiering` is None when nothing lies below the device, `proposer` when nothing is
-    drafted."""
+    """Scheduler of all requests. `clock` gives seconds.
+
+    tiering: None where the device is the only tier. proposer: source of draft tokens; None turns speculation off.
+    """
 
     def __init__(
         self,
@@ -105,7 +110,7 @@ class Scheduler:
     # Requests come and go
 
     def add_request(self, request: Request) -> None:
-        """Queue it. Raises OverloadedError when there is no place for it."""
+        """Queue a new request. Raises OverloadedError if its tenant may not add to the queue now."""
         if not self._queue.accepts(request.tenant, self._states.followers.by_tenant()):
             raise OverloadedError(
                 f"{len(self._queue)} requests are already waiting; try again in a moment",
@@ -114,47 +119,50 @@ class Scheduler:
         self.readmit(request)
 
     def readmit(self, request: Request) -> None:
-        """Queue a request that was accepted before, by this scheduler's predecessor."""
+        """Queue a request that this scheduler's predecessor accepted."""
         self._states.add(request)
         self.step_time.arrived(request, self._clock())
         if self.tiering is not None and not request.is_fork:
             self.tiering.arrived(request)
 
     def drop_from_worker(self, request_ids: Iterable[str]) -> None:
-        """Make the worker forget, in the next step, requests that it knows from this scheduler's predecessor."""
+        """Have the worker drop, in the next step, requests that it knows from this scheduler's predecessor."""
         self._states.drop_from_worker(request_ids)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> Request | None:
-        """End it in whatever state it is; its blocks are free for the next step. None if it is not known."""
+        """Finish a request in any state and free its blocks for the next step. Return None if it is unknown."""
         return self._states.finish(request_id, reason)
 
     def get(self, request_id: str) -> Request | None:
-        """The request, unless it has ended."""
+        """Return the request; None if it is unknown or has finished."""
         return self._states.get(request_id)
 
     def ids_of_tenant(self, tenant: str) -> list[str]:
-        """Its requests that have not ended."""
+        """List the ids of the tenant's unfinished requests."""
         return [request.request_id for request in self._states if request.tenant == tenant]
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
-        """Nobody finds these blocks in any tier any more, nor is told what they held. Requests that use them go on."""
+        """Erase the blocks of `keys` from every tier and from the log of known prefixes.
+
+        No later request can find them. Requests that are using the blocks continue.
+        """
         self.blocks.pool.erase(keys)
         self._states.prefixes.erase(keys)
         if self.tiering is not None:
             self.tiering.erase(keys)
 
     def retry_after(self) -> int:
-        """Seconds after which a client for whom there was no place may try again."""
+        """Return after how many seconds a refused client should retry."""
         return retry_after(len(self._queue), self._pace.seconds_each)
 
     def take_expired(self) -> list[Request]:
-        """Requests that have ended because a deadline passed, since the last call."""
+        """Return the requests that a passed deadline has finished since the last call."""
         self._expire(self._clock())
         expired, self._expired = self._expired, []
         return expired
 
     def seconds_to_deadline(self) -> float | None:
-        """How soon `take_expired` has something to tell; None if no request has a deadline."""
+        """Return the seconds until `take_expired` has a request to return; None if no request has a deadline."""
         if self._expired:
             return 0.0
         next_at = self._states.deadlines.next_at
@@ -168,62 +176,62 @@ class Scheduler:
 
     @property
     def num_running(self) -> int:
-        """Requests in the batch."""
+        """Number of requests in the batch."""
         return len(self._states.running)
 
     @property
     def num_waiting(self) -> int:
-        """Requests in the queue."""
+        """Number of requests in the queue."""
         return len(self._queue)
 
     @property
     def num_loading(self) -> int:
-        """Requests whose prefix is on its way."""
+        """Number of requests whose prefix is being loaded."""
         return self._states.num_loading
 
     @property
     def num_following(self) -> int:
-        """Requests whose beginning another one computes."""
+        """Number of requests that wait while another request computes their common prefix."""
         return len(self._states.followers)
 
     @property
     def num_preemptions(self) -> int:
-        """Running requests that were stopped for lack of blocks."""
+        """Number of preemptions since the start."""
         return self._states.num_preemptions
 
     @property
     def num_reclaims(self) -> int:
-        """Waiting requests that lost the blocks that had been restored for them."""
+        """Number of times that a waiting request lost its restored blocks, since the start."""
         return self._states.num_reclaims
 
     @property
     def num_preempted(self) -> int:
-        """Requests in the queue that ran before. It looks at every request."""
+        """Number of preempted requests in the queue. Takes time linear in the number of requests."""
         return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
 
     @property
     def num_drafted(self) -> int:
-        """Tokens that were computed because they might come."""
+        """Number of draft tokens computed since the start."""
         return self._speculation.num_drafted if self._speculation is not None else 0
 
     @property
     def num_accepted(self) -> int:
-        """Those of them that came."""
+        """Number of draft tokens accepted since the start."""
         return self._speculation.num_accepted if self._speculation is not None else 0
 
     @property
     def num_prefilled(self) -> int:
-        """Prompt tokens computed by steps that have ended; again where a preemption lost them."""
+        """Number of prompt tokens computed by completed steps, counting tokens recomputed after a preemption again."""
         return self._num_prefilled
 
     def has_unfinished_requests(self) -> bool:
-        """Whether any request has not ended."""
+        """Tell whether any request is unfinished."""
         return len(self._states) > 0
 
     # One step
 
     def schedule(self) -> SchedulerOutput | None:
-        """The next step's work, or None if there is none to do now."""
+        """Return the next step; None if there is nothing to do now."""
         now = self._clock()
         self._expire(now)
         stores = self._stores()
@@ -245,7 +253,7 @@ class Scheduler:
                 self.tiering.foresight.lift()
             loads = self.tiering.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
-        # A step without tokens waits for late copies, whose results nothing else would bring.
+        # With no tokens to compute, an empty step still collects the results of late copies.
         late = self.tiering is not None and len(self.tiering.late) > 0
         if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
@@ -280,7 +288,7 @@ class Scheduler:
         )
 
     def _load_seconds(self) -> float:
-        """Return how long the copies up of a step may take: half of the target, if requests run that wait for them."""
+        """Return how many seconds the loads of a step may take: the target, or half of it while running requests wait."""
         target = self.limits.itl_target or AUTO_STEP_SECONDS
         return target / 2 if self._states.running else target
 
@@ -297,7 +305,7 @@ class Scheduler:
 
     def _passes(self) -> int:
         running = self._states.running
-        # Who may join this step has prompt to compute, and that takes one pass.
+        # A request that could join this step has prompt to compute, which takes a single pass.
         if not running or len(self._queue) or self._states.num_loading or len(self._states.followers):
             return 1
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
@@ -305,7 +313,7 @@ class Scheduler:
         return passes_of_step(most, running, self.blocks) if most > 1 else 1
 
     def _decodes(self, step_seconds: float | None) -> Sequence[Request]:
-        """Return the running requests that get a token in this step if they find room for it."""
+        """Return the running requests that decode in this step, as far as there are blocks for them."""
         running = self._states.running
         decodes = [request for request in running if _is_decode(request) and self._num_computable(request)]
         prompts = (request for request in running if not _is_decode(request))
@@ -319,19 +327,22 @@ class Scheduler:
     def _schedule_decodes(
         self, draft: StepDraft, decodes: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]
     ) -> bool:
-        """Schedule a token of each of `decodes`; return whether all found room, and none was stopped for it."""
+        """Schedule a token of each of `decodes`. Return whether all found room without a preemption.
+
+        drafts: draft tokens by request id.
+        """
         preempted_before = self.num_preemptions
         self._standing = []
         for request in decodes:
             if draft.budget.exhausted:
                 break
-            # One before it may have stopped it for its blocks.
+            # An earlier decode of this step may have preempted it.
             if request.status is RequestStatus.RUNNING:
                 self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
         return not self._standing and self.num_preemptions == preempted_before
 
     def _schedule_prompts(self, draft: StepDraft) -> None:
-        """Divide what the step has left among the prompts in the batch."""
+        """Divide the rest of the step among the prompts in the batch."""
         prompts = [request for request in self._states.running if not _is_decode(request)]
         claims = [
             (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
@@ -340,7 +351,7 @@ class Scheduler:
         chunks = self.step_time.divide_prompts([claim for _, claim in claims if claim.tokens > 0], room)
         for request, claim in claims:
             count = chunks.get(claim.request_id, 0)
-            # A prompt before it may have stopped it for its blocks.
+            # An earlier prompt of this step may have preempted it.
             if count and not draft.budget.exhausted and request.status is RequestStatus.RUNNING:
                 self._schedule(request, count, draft)
 
@@ -350,17 +361,17 @@ class Scheduler:
         return Claim(request.request_id, tenant, tokens, left, self._queue.urgency(request), request.order)
 
     def _num_computable(self, request: Request) -> int:
-        """Return how many tokens of it could be computed now."""
+        """Return how many tokens of `request` could be computed now."""
         if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
             return 0
         if request.may_be_sampled:
             return request.num_pending_tokens
-        # The last token of a prompt waits for its mask, and no other request with it.
+        # Only the last token of a prompt waits for the grammar mask, and no other request waits with it.
         waits_for_mask = not (request.num_drafted or request.samples_in_flight)
         return request.num_pending_tokens - 1 if waits_for_mask else 0
 
     def _schedule(self, request: Request, count: int, draft: StepDraft, speculated: tuple[int, ...] = ()) -> None:
-        """Put `count` tokens of a running request into the step, if it finds room for them."""
+        """Add `count` tokens and the draft `speculated` of a running request to the step, if there are blocks."""
         num_blocks, more = len(request.blocks), len(speculated) + draft.passes - 1
         if not self._room.grow(request, request.num_computed_tokens + count + more, draft):
             self._standing.append(request)
@@ -372,16 +383,16 @@ class Scheduler:
             self._queue.charge(request, count)
 
     def _until_answer(self, request: Request, count: int) -> int:
-        """At most `count`: a long chunk should not be under way when Redis answers that it has the prompt."""
+        """Limit `count` so that no long chunk is in flight when Redis answers that it has the prompt."""
         most = self.tiering.tokens_until_answer(request) if self.tiering is not None else None
         return count if most is None else min(count, most)
 
     # Waiting requests begin
 
     def _start_below_share(self, now: float) -> None:
-        """Begin requests of tenants that hold less than their share, at the cost of tenants that hold more.
+        """Start requests of tenants that hold less than their share, preempting requests of tenants that hold more.
 
-        To be called before the running requests take blocks and become part of the step.
+        Call before running requests take blocks and become part of the step.
         """
         while (found := self._next_below_share(now)) is not None:
             request, stoppable = found
@@ -390,7 +401,7 @@ class Scheduler:
                 self._room.stop_one(stoppable, 0, now)
 
     def _next_below_share(self, now: float) -> tuple[Request, list[Request]] | None:
-        """Return a waiting request for which there is room now, and the requests that may be stopped for its place."""
+        """Admit a waiting request; return it with the running ones that may be preempted for its place, or None."""
         if not len(self._queue):
             return None
         shares = self._states.shares(self.limits.max_num_seqs)
@@ -409,7 +420,7 @@ class Scheduler:
         return [other for other in self._states.running if shares.may_begin_before(request, num_blocks, other)]
 
     def _start_waiting(self, now: float) -> None:
-        """Begin requests in the order of the queue while there are places and blocks that nobody uses."""
+        """Start requests in the order of the queue while places in the batch and free blocks are left."""
         while self._states.num_holding < self.limits.max_num_seqs:
             request = self._next_waiting(now)
             if request is None:
@@ -417,8 +428,7 @@ class Scheduler:
             self._start(request, now)
 
     def _next_waiting(self, now: float) -> Request | None:
-        """Return a waiting request for which there is room; one that is overdue is passed only by those before it in
-        rank."""
+        """Admit a waiting request and return it, or None. Only requests of a higher rank overtake an overdue one."""
         overdue: Request | None = None
         for request in self._queue.candidates(now):
             if overdue is not None and not self._ranks_before(request, overdue):
@@ -436,14 +446,17 @@ class Scheduler:
         return shares.rank(request) < shares.rank(other)
 
     def _admit(self, request: Request, now: float) -> bool:
-        """Give it room: while others run, it waits for their blocks; else it takes what others wait with."""
+        """Admit `request`; return False if it must wait for the blocks of running requests.
+
+        If no request runs, restored blocks of other waiting requests are taken back to make room.
+        """
         while not self._admission.admit(request, now):
             if self._states.running or not self._states.reclaim_restored(but=request):
                 return False
         return True
 
     def _start(self, request: Request, now: float) -> None:
-        """Let a request begin that was admitted."""
+        """Start an admitted request."""
         self._states.start(request, now)
         if request.status is not RequestStatus.FOLLOWING:
             self._pace.note(now, others_wait=len(self._queue) > 0)
@@ -456,7 +469,7 @@ class Scheduler:
     # Results
 
     def update(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
-        """Take one step's result, in the order in which steps were scheduled."""
+        """Process the result of one step and return the changes. Call in the order in which steps were scheduled."""
         self.blocks.end_copies(output.copies)
         if self.tiering is not None:
             self.tiering.complete(output, result.transfers)
@@ -478,13 +491,13 @@ class Scheduler:
                     count -= len(speculated)
                 taken.append(_Taken(request, count, token_ids))
                 self._append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
-        # Every mask was begun above, so they are waited for together.
+        # Settling waits for masks. All of them were begun above, so they are computed in parallel.
         return [update for each in taken for update in self._settle(each)]
 
     def _append_tokens(
         self, taken: "_Taken", token_ids: Sequence[int], logprobs: tuple[TokenLogprobs, ...] = ()
     ) -> None:
-        """Append tokens until one ends the answer, and begin the mask behind them."""
+        """Append tokens until one finishes the request, or else begin to compute the mask of the next token."""
         request = taken.request
         for index, token_id in enumerate(token_ids):
             request.append_token(token_id)
@@ -492,13 +505,13 @@ class Scheduler:
             logprob = logprobs[index] if index < len(logprobs) else None
             taken.updates.append(TokenUpdate(request, token_id, taken.reason, logprob))
             if taken.reason is not None:
-                # What later passes computed behind its end is nobody's.
+                # Discard tokens that later passes sampled after the last one.
                 return
         if request.mask is not None:
             request.mask.begin()
 
     def _settle(self, taken: "_Taken") -> list[TokenUpdate]:
-        """Append what the mask forces, publish what was computed, and end what has come to its end."""
+        """Append tokens that the mask forces, publish full blocks, and finish the request if it has reached its end."""
         request, count, token_ids, updates = taken.request, taken.count, taken.token_ids, taken.updates
         request.steps_in_flight -= 1
         request.samples_in_flight -= len(token_ids)
@@ -515,19 +528,19 @@ class Scheduler:
         return updates
 
     def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
-        """What stands of a draft was computed like any other token; the next step writes over the rest."""
+        """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
         assert self._speculation is not None
         accepted = len(token_ids) - 1
         self._speculation.note(speculated, accepted)
         request.num_drafted = 0
-        # Scheduled as one, more have come of it.
+        # One sample was scheduled; `_settle` subtracts every token that came of it.
         request.samples_in_flight += accepted
         if request.status is RequestStatus.RUNNING:
             request.num_computed_tokens += accepted
             self._queue.charge(request, accepted)
 
     def lose_step(self, output: SchedulerOutput) -> None:
-        """There will be no result of a step, and what it wrote is lost: its copies count as failed."""
+        """Give up on a step whose result will never come. The data it wrote is lost, and its copies count as failed."""
         if self.tiering is not None:
             self.tiering.lose_step(output)
         self.blocks.end_copies(output.copies)
@@ -541,27 +554,29 @@ class Scheduler:
                     request.samples_in_flight = 0
 
     def lose_device(self) -> None:
-        """What the device's blocks held is lost, and the workers know no request any more: all of them wait for another
-        turn, and take what the tiers below have."""
+        """Preempt all requests after the contents of the device's blocks were lost.
+
+        The new workers know no request. Every request waits for another turn, and restores what the tiers below have.
+        """
         if self.tiering is not None:
             self.tiering.lose_device()
         self._states.lose_device(self._clock())
         self.blocks.pool.forget_all()
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
-        """End the requests of a step that raised with "error", and return them."""
+        """Finish the requests of a step that raised, with reason "error", and return them."""
         if self.tiering is not None:
             self.tiering.fail_step(output)
         self.blocks.end_copies(output.copies)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
-            # Nobody knows what its last blocks hold.
+            # The contents of its last blocks are unknown, so none of them may be published.
             request.num_confirmed_tokens = 0
             self.finish_request(request.request_id, "error")
         return failed
 
     def check(self) -> None:
-        """Raise AssertionError if blocks leak: free + used == total, and nothing is used when nobody runs."""
+        """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
         self.blocks.pool.check()
         if self.tiering is not None:
             self.tiering.check()
@@ -572,5 +587,5 @@ class Scheduler:
 
 
 def _is_decode(request: Request) -> bool:
-    """Tell whether all that can be computed of it is its next token."""
+    """Tell whether only the next token of `request` can be computed."""
     return request.num_pending_tokens == 1 and request.known_to_worker

@@ -1,9 +1,9 @@
-"""Several answers to one prompt: whichever request has its turn first computes the prompt, the others go on from there.
+"""Siblings: requests for several answers to one prompt. The first one to have its turn computes the prompt for all.
 
-They share its full blocks, found by key or not. The block that the prompt fills only partly is copied before its new
-owner writes in it, unless nobody else has it any more. What is shared is the prompt without its last token: each
-answer computes that row itself, for the logits that its first token is drawn from, so that to a worker it is a request
-like any other whose prefix was found. Only what results have told of is shared: if a step fails, nobody stands on it.
+Siblings share the prompt's full blocks, whether or not they can be found by key. The partly filled last block is copied
+before a sibling writes to it, unless it is the only one left that has the block. The last token of the prompt is not
+shared. Each sibling computes that row itself, for the logits of its first token, so a worker sees an ordinary request
+whose prefix was cached. Siblings share only confirmed blocks, so a failed step cannot corrupt another answer.
 """
 
 from engine.kv.block_manager import BlockManager
@@ -11,19 +11,21 @@ from engine.request import Request, RequestStatus
 
 
 def source_of(request: Request, block_size: int) -> Request | None:
-    """The sibling that has the prompt, if `request` has less of it in its table."""
+    """Return a sibling that has the prompt; None if there is none, or the table of `request` already covers it."""
     return next((other for other in _others(request, block_size) if other.has_prompt), None)
 
 
 def leader_of(request: Request, block_size: int) -> Request | None:
-    """The sibling that computes the prompt, or brings it from the tiers, if `request` has less of it in its table."""
+    """Return a sibling that computes or loads the prompt; None as in `source_of`."""
     at_work = (RequestStatus.RUNNING, RequestStatus.LOADING)
     return next((other for other in _others(request, block_size) if other.status in at_work), None)
 
 
 def heir_of(request: Request) -> Request | None:
-    """The sibling that takes the prompt over from `request`, which has it and ends; None if others have it too, or
-    nobody waits for it."""
+    """Return the waiting sibling that takes over the prompt of `request`, which is finishing.
+
+    Return None if `request` does not have the prompt, another sibling has it too, or none waits without blocks.
+    """
     if not request.has_prompt or any(other.has_prompt for other in request.siblings if other is not request):
         return None
     waiting = (RequestStatus.WAITING, RequestStatus.PREEMPTED)
@@ -31,7 +33,7 @@ def heir_of(request: Request) -> Request | None:
 
 
 def take_prompt(request: Request, source: Request, blocks: BlockManager) -> None:
-    """Go on from the blocks of `source`, behind those that are in its table already."""
+    """Append the prompt's blocks of `source` to the table of `request`, after the blocks that it already has."""
     blocks.share(request, source, request.num_shared_tokens)
     request.num_computed_tokens = request.num_confirmed_tokens = request.num_shared_tokens
     request.prompt_logprobs = list(source.prompt_logprobs)

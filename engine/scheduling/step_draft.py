@@ -1,4 +1,4 @@
-"""A step while it is being put together."""
+"""A step that is being scheduled."""
 
 from dataclasses import dataclass, field
 
@@ -9,16 +9,14 @@ from engine.scheduling.output import CachedRequestData, NewRequestData
 
 @dataclass(slots=True)
 class StepDraft:
-    """now: when it was begun. counts: request id -> tokens to compute; its order is the batch's order.
-
-    passes: forward passes; a request that decodes computes a token in each. masks, is_awaited, drafts: see
-    SchedulerOutput.
-    """
+    """The parts of a SchedulerOutput that grow with each scheduled request; see there for their meaning."""
 
     now: float
+    """Start of scheduling, in seconds on the scheduler's clock."""
     budget: SchedulingBudget
     passes: int = 1
     counts: dict[str, int] = field(default_factory=dict)
+    """`num_scheduled_tokens` of the step."""
     new: list[NewRequestData] = field(default_factory=list)
     cached: list[CachedRequestData] = field(default_factory=list)
     masks: dict[str, bytes] = field(default_factory=dict)
@@ -26,7 +24,7 @@ class StepDraft:
     drafts: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def add_new(self, request: Request, count: int) -> None:
-        """The worker does not know it; its blocks hold room for `count` more tokens."""
+        """Schedule `count` tokens of a request that the worker does not know and whose blocks have room for them."""
         assert self.passes == 1, "a prompt is in a step of several passes"
         self.new.append(
             NewRequestData(
@@ -45,8 +43,10 @@ class StepDraft:
     def add_cached(
         self, request: Request, count: int, num_blocks_before: int, speculated: tuple[int, ...] = ()
     ) -> None:
-        """The worker knows it with its first `num_blocks_before` blocks. speculated: what may come behind its tokens,
-        and is computed beside the `count`."""
+        """Schedule `count` tokens of a request that the worker knows with its first `num_blocks_before` blocks.
+
+        speculated: draft tokens to compute in addition to `count`.
+        """
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
         untold = tuple(request.untold_token_ids)

@@ -1,4 +1,4 @@
-"""Where the scheduler meets the tiers: device blocks are pinned here for as long as bytes move in or out of them."""
+"""Connection between the scheduler and the cache tiers. Device blocks are pinned here while bytes move in or out."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -22,18 +22,24 @@ from engine.scheduling.reuse_end import end_not_worth, end_of_absence, end_of_lo
 from engine.tracing import NO_TRACE, Trace, Track
 
 MOST_STORES = 16
+"""Stores per step, including stores of earlier steps that are still in flight."""
 MOST_STORES_AT_REST = 4
+"""Stores per step while the server is idle."""
 MOST_TAILS = 4096
+"""Partly filled blocks in lower tiers that are remembered."""
 MOST_HELD_SECONDS = 1.0
+"""Longest time for which stores are held back in favour of prompts and loads."""
 RESERVED_PART = 4
-"""One block in so many should be empty, or in a tier below if it can be evicted."""
+"""One block in `RESERVED_PART` should be available without loss: empty, or evictable with a copy in a tier below."""
 
 
 def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
-    """How many blocks a step may copy down: whoever is in it, or comes meanwhile, waits for them.
+    """Return how many blocks a step may store. Requests in the step, or arriving during it, wait for the copies.
 
-    last_step_tokens: what the step before computed. Streams that began together fill their blocks together;
-    spread over steps the copies are not felt. An eighth is eight times the rate at which blocks of 64 fill.
+    Streams that began together fill their blocks together, so the stores are spread over steps. A store per eight
+    tokens is eight times the rate at which blocks of 64 tokens fill.
+
+    last_step_tokens: tokens that the previous step computed.
     """
     if last_step_tokens:
         return min(max(1, last_step_tokens // 8), MOST_STORES)
@@ -42,22 +48,27 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
 
 @dataclass(slots=True)
 class _Restoring:
-    """num_before: blocks before those of the load. tail: its last block, if that is only partly filled. num_computed:
-    tokens that the request had computed when it turned to the tiers. erased: nobody shall find what arrives. lost:
-    what had arrived is no longer there."""
+    """A load in flight that restores a prefix into a request's block table."""
 
     request: Request
     num_before: int
+    """Blocks in the table before those of the load."""
     num_blocks: int
+    """Blocks that the load should bring."""
     tail: StoredTail | None = None
+    """The last block of the load if it is only partly filled."""
     keys: Sequence[BlockKey] = ()
     num_computed: int = 0
+    """Tokens that the request had computed before the load began; 0 if it had not run."""
     aborted: bool = False
+    """Whether the request has finished. Its blocks are freed when the load ends."""
     erased: bool = False
+    """Whether the loaded blocks must not be published."""
     lost: bool = False
+    """Whether the device's memory was lost, and the loaded blocks with it."""
 
     def restored(self, outcome: LoadOutcome, block_size: int) -> int:
-        """Tokens whose KV is there now; at least one of the request is left to be computed."""
+        """Return how many leading tokens have their KV on the device now. At least one token is left to compute."""
         tokens = (self.num_before + outcome.num_blocks) * block_size
         if self.tail is not None and outcome.num_blocks == self.num_blocks:
             tokens -= block_size - self.tail.num_tokens
@@ -66,23 +77,27 @@ class _Restoring:
 
 @dataclass(slots=True)
 class _Asked:
-    """A look-up that runs while its request computes. index, key: of the first block that was asked for. num_found:
-    the answer, once it is there and worth a change."""
+    """A Redis lookup that runs while its request computes."""
 
     request: Request
     handle: int
+    """Handle of the lookup in the tier store."""
     index: int
+    """Index of the first block of the lookup in the request's table."""
     key: BlockKey
+    """Key of that block."""
     asked: float
+    """Start of the lookup, in seconds on the clock."""
     num_found: int | None = None
+    """Leading blocks of the lookup that Redis has; None until it answers."""
 
 
 class Tiering:
-    """Restores prefixes into block tables and writes full blocks behind.
+    """Restores prefixes into block tables and stores full blocks in the tiers below.
 
-    A loading request's blocks belong to it until the outcome comes, also when it is aborted while they load: no copy
-    ever lands in a block that another request was given. The outcome comes after the result of each copy, and so does
-    the first step that reads the blocks.
+    A loading request keeps its blocks until the outcome of the load, even if it is aborted, so no copy ever writes to a
+    block that was given to another request. The outcome, and the first step that reads the blocks, come after the
+    result of each copy.
 
     late: copies whose results come with a later step than their own.
     """
@@ -112,16 +127,16 @@ class Tiering:
 
     @property
     def num_loading(self) -> int:
-        """Requests in LOADING, and aborted ones whose copies have not ended."""
+        """Number of requests in LOADING, and of aborted ones whose copies have not ended."""
         return len(self._restoring)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no byte moves."""
+        """Whether no load, store or promotion is in flight."""
         return not (self._restoring or self._pinned or self.foresight.is_lifting)
 
     def arrived(self, request: Request) -> None:
-        """It waits for its turn: what Redis has of it may come as far as host memory meanwhile."""
+        """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
         self.foresight.arrived(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
@@ -133,14 +148,14 @@ class Tiering:
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
 
     def used(self, request: Request) -> None:
-        """It ends, and leaves its full blocks behind."""
+        """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
         if request.num_published_blocks:
             found = request.receipt.cached // self._blocks.block_size if request.receipt is not None else 0
             chain = request.block_keys[: request.num_published_blocks]
             self.tiers.used(chain, min(found, len(chain)))
 
     def begin(self, request: Request) -> bool:
-        """Start to load what follows the request's device prefix; False if there is nothing to wait for."""
+        """Start to load the blocks after the request's device prefix. Return False if there is nothing to wait for."""
         began = self._begin(request)
         if not began:
             self.tiers.stop_warming(request.request_id)
@@ -159,7 +174,7 @@ class Tiering:
         self.tiers.wanted(keys[:in_cpu])
         wanted = in_cpu
         if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
-            # It was asked when the request came.
+            # Redis was asked when the request arrived.
             missing = self.tiers.store.why_missing(keys[in_cpu])
             request.reuse_end = end_of_absence(missing, self.tiers.places_of(keys[in_cpu]))
         elif in_cpu < len(keys):
@@ -171,7 +186,10 @@ class Tiering:
         return self._load(_Restoring(request, device, len(keys), tail), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
-        """How many of `keys`, of its blocks from `index` on that are not in host memory, to wait for."""
+        """Return how many of `keys` to load from Redis. Where none are loaded, record why, and ask Redis if worthwhile.
+
+        keys: keys of the request's blocks from `index` on, the first of which is not in host memory.
+        """
         known = self.tiers.store.num_known_in_redis(keys)
         choice = self._choice(index, keys, known=known == len(keys))
         if choice is FromRedis.LOAD:
@@ -229,9 +247,10 @@ class Tiering:
     # Requests that compute while Redis is asked
 
     def tokens_until_answer(self, request: Request) -> int | None:
-        """How many tokens a request should compute before it may learn that it need not; None: it has not asked.
+        """Return how many tokens a request should compute before Redis is expected to answer its lookup.
 
-        0: it has learned so, and waits for the steps that it is part of.
+        None means no limit: the request has no lookup in flight, its duration cannot be estimated, or the answer is
+        long overdue. 0 means that Redis has answered, and the request waits for its steps in flight.
         """
         asked = self._asked.get(request.request_id)
         speed = self.tiers.redis_speed
@@ -242,11 +261,14 @@ class Tiering:
         size, computed = self._blocks.block_size, request.num_computed_tokens
         seconds = self.prefill.seconds(computed, computed + size)
         left = asked.asked + speed.answer_seconds - self._clock()
-        # An answer that is long overdue waits behind something: small steps would only be slow.
+        # An answer that is long overdue is stuck behind other work, so small steps would only be slow.
         return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
 
     def take_answered(self) -> list[Request]:
-        """Running requests that turn to the tiers now, because Redis has what is cheaper to load than to compute."""
+        """Start loads for running requests whose rest Redis has and can load faster than it is computed.
+
+        Return these requests; the caller suspends them.
+        """
         turned = []
         for request_id, asked in list(self._asked.items()):
             if asked.num_found is None:
@@ -271,7 +293,7 @@ class Tiering:
         return turned
 
     def _warm_answered(self, asked: _Asked) -> None:
-        """It has not had its turn yet."""
+        """Prefetch the blocks that Redis has into host memory, for a request that has not had its turn yet."""
         del self._asked[asked.request.request_id]
         if asked.num_found:
             keys = asked.request.block_keys[asked.index : asked.index + asked.num_found]
@@ -292,8 +314,10 @@ class Tiering:
         return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
 
     def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
-        """The first block that is not computed yet, and the keys of those from there on that Redis has. What lay before
-        those that it was asked about may be gone by now: then nobody can tell."""
+        """Return the index of the first block that is not computed yet, and the keys from there on that Redis has.
+
+        There are no keys if blocks before those of the lookup are not computed: they may have left the tiers by now.
+        """
         assert asked.num_found is not None
         first = asked.request.num_computed_tokens // self._blocks.block_size
         if first < asked.index:
@@ -301,7 +325,10 @@ class Tiering:
         return first, asked.request.block_keys[first : asked.index + asked.num_found]
 
     def _find_tail(self, request: Request, device: int) -> StoredTail | None:
-        """The last of its blocks that is known to have gone down partly filled, unless the device still has it."""
+        """Return the last block that was stored partly filled; None if there is none, or the device has as much of it.
+
+        device: number of blocks that were found on the device.
+        """
         size = self._blocks.block_size
         for index in range(self._blocks.num_loadable(request), device - 1, -1):
             known = request.token_ids(index * size, min((index + 1) * size, request.num_tokens - 1))
@@ -318,16 +345,16 @@ class Tiering:
             self._offer(block)
 
     def forget_waiting(self, request: Request) -> None:
-        """It ended before it had its turn."""
+        """Stop the prefetch of a request that finished before its turn."""
         self.tiers.stop_warming(request.request_id)
 
     def abort(self, request: Request) -> None:
-        """Its blocks return to the pool once no copy can touch them any more."""
+        """Cancel the load of a request. The blocks return to the pool once no copy can write to them any more."""
         self._restoring[request.request_id].aborted = True
         self.tiers.cancel_load(request.request_id)
 
     def lose_device(self) -> None:
-        """End all loads with nothing, and fail late copies: the workers that made them are gone."""
+        """Cancel all loads, discarding their blocks, and fail late copies: the workers that made them are gone."""
         self.foresight.lose_device()
         self._give_up_on(self.late.take_all())
         for request_id, restoring in self._restoring.items():
@@ -336,8 +363,10 @@ class Tiering:
                 self.tiers.cancel_load(request_id)
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
-        """Nobody shall find these in the tiers below, nor on the device what is still on its way for an aborted
-        request."""
+        """Erase the blocks of `keys` from the tiers below.
+
+        Blocks that are still being loaded for an aborted request will not be published on the device.
+        """
         erased = set(keys)
         self._tails.erase(keys)
         self.foresight.erase(keys)
@@ -346,7 +375,7 @@ class Tiering:
         self.tiers.erase(keys)
 
     def poll(self) -> list[Request]:
-        """Requests whose load ended, with what arrived published and in their block tables."""
+        """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
         ended: list[Request] = []
         self.foresight.forget_lapsed()
         for outcome in self.tiers.poll_loads():
@@ -386,7 +415,7 @@ class Tiering:
         return ended
 
     def _restored(self, restoring: _Restoring, outcome: LoadOutcome, end: int) -> Restored:
-        """What of the tokens before `end` came with this load: its last block may be needed only partly."""
+        """Count the tokens before `end` that this load restored, by tier. The last block may be needed only partly."""
         size = self._blocks.block_size
         tokens = max(0, end - restoring.num_before * size)
         cpu = min(outcome.from_cpu * size, tokens)
@@ -398,7 +427,7 @@ class Tiering:
         self._blocks.free(request)
 
     def _add_to_receipt(self, request: Request, receipt: KVReceipt, restored: Restored, before: int, end: int) -> None:
-        """It had begun to compute, as far as `before`, when Redis answered that it has the rest, which has come now."""
+        """Update the receipt of a request that had computed `before` tokens when the rest up to `end` was restored."""
         request.receipt = _with_restored(receipt, end - before, restored)
         more = self.prefill.seconds(before, end)
         if request.reuse_seconds is not None and more is not None:
@@ -408,15 +437,15 @@ class Tiering:
             request.reuse = replace(request.reuse, end=replace(request.reuse.end, detail=detail))
 
     def num_kept(self, request: Request) -> int:
-        """Full blocks of its beginning that went down or are on their way, so that they outlive it."""
+        """Count the leading full blocks that are stored below, or are being stored, and so outlive the request."""
         kept = request.num_published_blocks
-        # Blocks go down in the order in which they fill: those that have not are the last.
+        # Blocks are stored in the order in which they fill, so those that are not stored are the last.
         while kept and not self.tiers.has_taken(request.block_keys[kept - 1]):
             kept -= 1
         return kept
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
-        """Blocks of its table that just became full."""
+        """Offer blocks of the request's table that just became full to the tiers."""
         for index in indices:
             self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
             self._offer(request.blocks[index])
@@ -429,7 +458,7 @@ class Tiering:
     def would_lose(self, request: Request) -> bool:
         """Tell whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
 
-        Then a short wait keeps them. No answer is True where Redis is away, or where loading is dearer than computing.
+        A short wait then keeps them. Return False if Redis is unavailable, or if loading takes longer than computing.
         """
         pool, missing = self._blocks.pool, self._blocks.num_missing(request)
         if not pool.num_losses(request.owner, missing) or not self.tiers.may_store_soon:
@@ -440,18 +469,21 @@ class Tiering:
         return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
-        """Take the copies up for the next step: what should be copied within `seconds`, with those that are late."""
+        """Take the loads of the next step: as many as should be copied within `seconds`, together with late ones."""
         return self.tiers.take_loads(seconds, self.late.num_loads)
 
     def take_stores(
         self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool, urgent: bool = False
     ) -> tuple[TransferJob, ...]:
-        """Take the copies down for the step that is being put together, before it allocates anything.
+        """Take the stores of the next step. Call before the step allocates blocks.
 
-        at_rest: no request runs. prompts: some wait for their first token. Stores stay out of their way, and out of
-        that of loads, for at most `MOST_HELD_SECONDS`: then so much is computed that they would never have their turn.
-        urgent: a request waits until blocks have gone down. Then nothing holds stores up, and neither does it where
-        the next blocks that somebody takes would be lost.
+        Stores yield to prompts and loads, but for at most `MOST_HELD_SECONDS`: under constant load they would otherwise
+        never be made. Stores do not yield if they are urgent, or if the next allocations would evict blocks that no
+        tier below has.
+
+        last_step_tokens: tokens that the previous step computed. at_rest: whether no request runs. others_wait: whether
+        requests are in the queue. prompts: whether running requests wait for their first token. urgent: whether a
+        request waits until blocks have been stored.
         """
         pool = self._blocks.pool
         needed = MOST_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
@@ -480,18 +512,20 @@ class Tiering:
         return tuple(stores)
 
     def computed(self, step: SchedulerOutput, seconds: float) -> None:
-        """A step was computed, in that time."""
+        """Record that a forward pass of `step` took `seconds`."""
         self.tiers.computed()
         self.prefill.note(step, seconds)
 
     def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:
-        """Take the results of copies that came with a step, of which some may be results of earlier steps' copies."""
+        """Take the results of copies that came with a step. Some may belong to copies of earlier steps."""
         self.late.ended(step, results)
         self._complete(results)
 
     def fail_step(self, step: SchedulerOutput) -> None:
-        """Expect the results of a step that raised with later ones. If it had no tokens, all copies have ended, and no
-        result comes any more."""
+        """Expect the results of a step that raised to come with later steps.
+
+        If the step had no tokens, all copies have ended, and no result will come: late copies count as failed.
+        """
         self.late.failed(step)
         if not step.num_scheduled_tokens:
             self._give_up_on(self.late.take_all())
@@ -508,15 +542,17 @@ class Tiering:
         self._blocks.pool.release([self._pinned.pop(key) for key in stored])
 
     def check(self) -> None:
-        """Raise AssertionError on a pin or a load without an owner."""
+        """Raise AssertionError if a load has no owner, or a block waits in vain to be stored."""
         assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
         self.tiers.check()
 
 
 def _with_restored(receipt: KVReceipt, tokens: int, restored: Restored) -> KVReceipt:
-    """Of a request that had begun to compute and need not compute `tokens` of the rest, which were restored. What was
-    computed again after a preemption is in no receipt: so never more than were to be computed."""
+    """Move `tokens` from computed to restored in the receipt of a request that had already begun to compute.
+
+    Tokens that are recomputed after a preemption are in no receipt, so at most `receipt.computed` tokens are moved.
+    """
     tokens = min(tokens, receipt.computed)
     cpu = min(restored.cpu, tokens)
     return replace(

@@ -1,4 +1,4 @@
-"""Who is stopped when a running request needs a block and none is free."""
+"""Choice of the request to preempt when no block is free."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,26 +8,24 @@ from engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class VictimCandidate:
-    """A running request that may be stopped.
-
-    level: as its queue says; larger is worth less.
-    tenant_share: the part of the batch or of the blocks that its tenant holds.
-    lost_tokens: to be computed again, because nothing but a new computation can bring them back.
-    freed_blocks: blocks that no other request uses.
-    """
+    """A running request that may be preempted."""
 
     request: Request
     level: float
+    """Level that the queue gives the request; the largest is preempted first."""
     tenant_share: float
+    """Share of the batch or of the blocks that its tenant holds (`Shares.of_tenant`)."""
     lost_tokens: int
+    """Tokens that would have to be recomputed, because no tier has their KV."""
     freed_blocks: int
+    """Blocks that no other request uses."""
 
 
 def choose_victim(candidates: Sequence[VictimCandidate], missing_blocks: int) -> Request | None:
-    """Choose who is stopped: of those that are worth least, one of the tenant that holds most, which frees enough.
+    """Choose the request to preempt; None if there is no candidate.
 
-    Of these it is the cheapest, and among equals the latest arrival. A request that frees nothing is stopped last,
-    whatever it is worth. None if there is no candidate.
+    Candidates are compared by, in this order: whether they free any block, the largest level, the largest share of the
+    tenant, whether they free `missing_blocks`, the fewest lost tokens, and the latest arrival.
     """
     if not candidates:
         return None
@@ -45,6 +43,8 @@ def choose_victim(candidates: Sequence[VictimCandidate], missing_blocks: int) ->
 
 
 def lost_tokens(num_computed_tokens: int, num_kept_blocks: int, block_size: int) -> int:
-    """What a request that is stopped now has to compute again: all but the blocks that outlive it, counted from its
-    first."""
+    """Return how many tokens a request that is preempted now has to recompute.
+
+    num_kept_blocks: leading blocks that stay available after the preemption. block_size: tokens per block.
+    """
     return max(0, num_computed_tokens - num_kept_blocks * block_size)

@@ -1,4 +1,4 @@
-"""One device block, the list of free ones in the order in which they are given away, and what two have in common."""
+"""Device blocks, queues of free blocks in eviction order, and the common prefix of two token sequences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,14 +6,14 @@ from cache_tiers.block_key import BlockKey, Owner
 
 
 class KVCacheBlock:
-    """A block id with its bookkeeping; the bytes lie in the device pool.
+    """A block id and its bookkeeping; the bytes are in the device pool.
 
-    ref_count: requests and copies that use it; at 0 it stands in the free list, still findable by `key`.
-    key: set once the block is full and published, or left behind partly filled.
-    owner: who is charged with it; None while it is free and cannot be found.
-    tail_of: set in the second case: the key of the block before it, so that a request can go on in it.
-    token_ids: whose KV it holds, in either case.
-    is_unsaved: whether it waits to be copied to the tier below.
+    ref_count: requests and copies that use the block; at 0 the block is free, but can still be found by `key`.
+    key: set when the block is published because it is full, or left partly filled as a tail; else None.
+    owner: the owner charged with the block; None while the block is free and cannot be found.
+    tail_of: key of the block before a tail, so that a request can continue in the tail; None for other blocks.
+    token_ids: tokens whose KV the block holds; set together with `key`.
+    is_unsaved: whether the block waits to be copied to the tier below.
     """
 
     __slots__ = (
@@ -44,7 +44,7 @@ class KVCacheBlock:
 
 
 class FreeBlockQueue:
-    """Free blocks, oldest first. Links live in the blocks, so that a hit in the middle leaves in O(1)."""
+    """Free blocks, oldest first. The links are in the blocks, so that a block anywhere is removed in O(1)."""
 
     def __init__(self) -> None:
         self._head = KVCacheBlock(-1)
@@ -62,30 +62,30 @@ class FreeBlockQueue:
             block = block.next_free
 
     def push_back(self, block: KVCacheBlock) -> None:
-        """Given away last."""
+        """Add a block that is allocated last."""
         assert self._tail.prev_free is not None
         self._insert_after(self._tail.prev_free, block)
 
     def push_front(self, block: KVCacheBlock) -> None:
-        """Given away next."""
+        """Add a block that is allocated next."""
         self._insert_after(self._head, block)
 
     @property
     def first(self) -> KVCacheBlock:
-        """The oldest. Raises IndexError when empty."""
+        """The oldest block. Raises IndexError if the queue is empty."""
         block = self._head.next_free
         if block is None or block is self._tail:
             raise IndexError("no free block")
         return block
 
     def pop_front(self) -> KVCacheBlock:
-        """Take out the oldest and return it. Raises IndexError when empty."""
+        """Remove and return the oldest block. Raises IndexError if the queue is empty."""
         block = self.first
         self.remove(block)
         return block
 
     def remove(self, block: KVCacheBlock) -> None:
-        """Take a block out, wherever it stands."""
+        """Remove a block, wherever it is in the queue."""
         before, after = block.prev_free, block.next_free
         assert before is not None
         assert after is not None
@@ -102,9 +102,9 @@ class FreeBlockQueue:
 
 
 class EvictionLine:
-    """Free blocks of one owner that can be found, in the order in which it gives them up.
+    """Free blocks of one owner that can still be found, in eviction order.
 
-    Blocks that wait to be copied to the tier below come last: evicting one loses it for good.
+    Blocks that wait to be copied to the tier below come last, because evicting one loses its KV.
     """
 
     def __init__(self) -> None:
@@ -120,25 +120,25 @@ class EvictionLine:
 
     @property
     def num_saved(self) -> int:
-        """Blocks that can go without loss."""
+        """Number of blocks that can be evicted without loss."""
         return len(self._saved)
 
     @property
     def num_unsaved(self) -> int:
-        """Blocks that wait to be copied."""
+        """Number of blocks that wait to be copied to the tier below."""
         return len(self._unsaved)
 
     @property
     def first(self) -> KVCacheBlock:
-        """The block to give up next. Raises IndexError when empty."""
+        """The block to evict next. Raises IndexError if there is none."""
         return self._saved.first if len(self._saved) else self._unsaved.first
 
     def push_back(self, block: KVCacheBlock) -> None:
-        """Add a block as the last of its kind."""
+        """Add a block as the last of the saved or of the unsaved ones."""
         self._queue_of(block).push_back(block)
 
     def remove(self, block: KVCacheBlock) -> None:
-        """Take a block out, wherever it stands."""
+        """Remove a block, wherever it is."""
         self._queue_of(block).remove(block)
 
     def _queue_of(self, block: KVCacheBlock) -> FreeBlockQueue:
@@ -146,6 +146,6 @@ class EvictionLine:
 
 
 def num_equal(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the common beginning: tokens whose KV is the same."""
+    """Return the length of the common prefix of two token sequences, for which the KV is the same."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""Block tables of requests: prefix match, growth, publication of what fills, return."""
+"""Block tables of requests: prefix matching, growth, publication of full blocks, and release."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,44 +10,51 @@ from engine.request import Request
 
 
 class BlockManager:
-    """Moves blocks between the pool and requests. With `prefix_cache` off nothing is ever published or matched."""
+    """Manager of block tables, which moves blocks between the pool and requests.
+
+    block_size: tokens per block. block_nbytes: bytes per block. prefix_cache: whether blocks are published and matched.
+    """
 
     def __init__(self, pool: BlockPool, block_size: int, block_nbytes: int, *, prefix_cache: bool) -> None:
         self.pool = pool
         self.block_size = block_size
         self.block_nbytes = block_nbytes
         self.prefix_cache = prefix_cache
-        # By their targets: one whose owner ended can be written again before the first copy is over.
+        # Sources of copies in flight, by target block id. A target can have several: if its owner finishes, the block
+        # can be the target of another copy before the first one is over.
         self._copied: dict[int, list[KVCacheBlock]] = {}
         self._on_tail: Callable[[KVCacheBlock], None] = lambda _: None
 
     def watch_tails(self, on_tail: Callable[[KVCacheBlock], None]) -> None:
-        """`on_tail` is told of each partly filled block that is left behind, before anybody can take it."""
+        """Set the callback that receives each partly filled block that a request leaves, before others can take it."""
         self._on_tail = on_tail
 
     @property
     def num_copied(self) -> int:
-        """Copies within the device that are under way."""
+        """Number of blocks that copies in flight within the device write to."""
         return len(self._copied)
 
     def num_blocks_for(self, num_tokens: int) -> int:
-        """Blocks that hold `num_tokens` tokens."""
+        """Return how many blocks hold `num_tokens` tokens."""
         return -(-num_tokens // self.block_size)
 
     def num_matchable(self, request: Request) -> int:
-        """Full blocks that may be shared: the one in which its next token is written is its own."""
+        """Return how many leading full blocks may be shared, without the one that the next token is written to."""
         return (request.num_tokens - 1) // self.block_size if self.prefix_cache else 0
 
     def num_loadable(self, request: Request) -> int:
-        """Full blocks that may be brought from below: they are its own until they are published."""
+        """Return how many full blocks may be loaded from the tiers below.
+
+        Unlike matched blocks they may include the last one, since a loaded block is not shared until it is published.
+        """
         return min(request.num_tokens // self.block_size, len(request.block_keys)) if self.prefix_cache else 0
 
     def num_on_device(self, request: Request) -> int:
-        """Blocks that `match_prefix` would find now."""
+        """Return how many blocks `match_prefix` would find now."""
         return sum(1 for _ in self._published(request))
 
     def match_prefix(self, request: Request) -> int:
-        """Take the longest published prefix into an empty block table; returns how many blocks."""
+        """Append the longest published prefix to an empty block table. Return its number of blocks."""
         assert not request.blocks
         for block in self._published(request):
             self.pool.acquire(block)
@@ -56,7 +63,7 @@ class BlockManager:
         return len(request.blocks)
 
     def _published(self, request: Request) -> Iterator[KVCacheBlock]:
-        """The longest run of its first blocks that the pool has."""
+        """Yield the longest run of leading blocks that the pool has."""
         size = self.block_size
         for index, key in enumerate(request.block_keys[: self.num_matchable(request)]):
             block = self.pool.find(key, request.token_ids(index * size, (index + 1) * size))
@@ -65,12 +72,14 @@ class BlockManager:
             yield block
 
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
-        """Continue in the block behind its full ones: one that another request left partly filled is taken over if all
-        of it is known, or if there is no room for a copy; of a published one, of one that somebody else may go on from,
-        and of one that is just being stored, a copy is made, and always for a request that keeps no KV. Returns the
-        tokens that need no computing, and the copy.
+        """Reuse the block after the full ones of the table, if part of its content is cached.
 
-        At least one token of the request is always computed, for its logits.
+        A tail that another request left is taken over if all of its tokens match, or if there is no room for a copy. A
+        copy is made of a published block, of a tail that matches only partly and may serve another request, and of a
+        tail that is being stored or copied. A request that keeps no KV never takes a tail over.
+
+        Return how many tokens need not be computed, and the copy to make, if any. At least one token of the request is
+        always left to compute, for its logits.
         """
         full, size = len(request.blocks), self.block_size
         known = request.token_ids(full * size, min((full + 1) * size, request.num_tokens - 1))
@@ -92,8 +101,10 @@ class BlockManager:
         return match.num_tokens, None
 
     def share(self, request: Request, source: Request, num_tokens: int) -> None:
-        """Take what `source`, another answer to the same prompt, has of its first `num_tokens` behind the table of
-        `request`: also blocks that nobody finds. The last one, if it is filled partly, is to be copied: `own_last`."""
+        """Append the blocks of a sibling's first `num_tokens` tokens to the table of `request`.
+
+        Unpublished blocks are shared too. A partly filled last block must be copied with `own_last` before use.
+        """
         for block in source.blocks[len(request.blocks) : self.num_blocks_for(num_tokens)]:
             self.pool.acquire(block)
             request.blocks.append(block)
@@ -101,29 +112,33 @@ class BlockManager:
         request.num_published_blocks = max(request.num_published_blocks, published)
 
     def shares_last(self, request: Request) -> bool:
-        """Whether its next token is to be written in a block of its table that is not its own alone."""
+        """Tell whether the next token of `request` would be written to a block that is shared or published."""
         if request.num_computed_tokens == len(request.blocks) * self.block_size:
             return False
         return request.blocks[-1].ref_count > 1 or request.blocks[-1].key is not None
 
     def own_last(self, request: Request) -> BlockCopy:
-        """A copy takes the place of the block that it shares; there must be room for it."""
+        """Replace the shared last block of `request` by a copy, and return the copy to make. There must be room."""
         shared = request.blocks.pop()
-        # Copies of one step are made in any order: of what is itself copied in this step, the origin is taken.
+        # Copies of one step run in any order, so a block that is itself a copy of this step is copied from its origin.
         copied = self._copy(request, self._copied.get(shared.block_id, [shared])[-1], 0)
         assert copied is not None, "there was no room for a copy"
         self.pool.release([shared])
         return copied[1]
 
     def find_last(self, request: Request) -> KVCacheBlock | None:
-        """The published block of the tokens behind its table, if they are its last ones and fill it: to be copied."""
+        """Return the published block of the tokens after the table, if these are the last ones and fill a block.
+
+        The request computes its last token again, which writes to the block, so the block must be copied. None if there
+        is no such block.
+        """
         full, size = len(request.blocks), self.block_size
         if full != self.num_matchable(request) or full >= len(request.block_keys):
             return None
         return self.pool.find(request.block_keys[full], request.token_ids(full * size, (full + 1) * size))
 
     def _copy(self, request: Request, source: KVCacheBlock, count: int) -> tuple[int, BlockCopy] | None:
-        """`source` is pinned until `end_copies`: None if the request would lack the room."""
+        """Allocate a copy of `source`, which stays pinned until `end_copies`. None if `request` would lack the room."""
         self.pool.acquire(source)
         if self.pool.num_free < self.num_missing(request):
             self.pool.release([source])
@@ -134,7 +149,7 @@ class BlockManager:
         return count, BlockCopy(source.block_id, target.block_id)
 
     def end_copies(self, copies: Sequence[BlockCopy]) -> None:
-        """The step that made these copies is over."""
+        """Unpin the sources of copies whose step has ended."""
         for copy in copies:
             sources = self._copied[copy.target_id]
             self.pool.release([sources.pop(0)])
@@ -142,11 +157,11 @@ class BlockManager:
                 del self._copied[copy.target_id]
 
     def num_missing(self, request: Request) -> int:
-        """Blocks that its table lacks for the tokens that it has."""
+        """Return how many blocks the table lacks for the known tokens of `request`."""
         return max(0, self.num_blocks_for(request.num_tokens) - len(request.blocks))
 
     def grow(self, request: Request, num_tokens: int) -> list[KVCacheBlock] | None:
-        """Make room for positions [0, num_tokens). Returns the new blocks; None and no change if there is no room."""
+        """Allocate blocks for positions [0, num_tokens) and return them; None, without any change, if there is no room."""
         missing = self.num_blocks_for(num_tokens) - len(request.blocks)
         if missing <= 0:
             return []
@@ -157,7 +172,7 @@ class BlockManager:
         return new
 
     def publish_full(self, request: Request) -> list[int]:
-        """Publish the blocks that are full by now; returns the indices of those that are found through this request."""
+        """Publish the blocks that have become full. Return the indices of those that were not published before."""
         if not self._leaves_kv(request):
             return []
         size = self.block_size
@@ -181,12 +196,12 @@ class BlockManager:
         return self.prefix_cache and request.keeps_kv
 
     def shrink(self, request: Request, num_blocks: int) -> None:
-        """Return the blocks behind the first `num_blocks`."""
+        """Release all blocks after the first `num_blocks`."""
         self.pool.release(reversed(request.blocks[num_blocks:]))
         del request.blocks[num_blocks:]
 
     def free(self, request: Request) -> None:
-        """Return all of its blocks; published ones and the tail stay findable until someone needs their room."""
+        """Release all blocks of `request`. Published ones and the tail can be found until they are evicted."""
         full = request.num_confirmed_tokens // self.block_size
         tail_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
         if self._leaves_kv(request) and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):

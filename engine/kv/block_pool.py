@@ -1,13 +1,13 @@
-"""Owner of all device block ids: who uses them, which are free, which can be found by key.
+"""Pool of device blocks: reference counts, free blocks, and blocks that can be found by key.
 
 Invariants, tested by `check`:
-- a block is free if and only if its ref count is 0; a free one is among the empty ones, or in the queue of the owner
-  that its key names;
-- `_by_key[k].key == k`: a key leads to one block, and that block carries it;
-- a block is in `_tails` if and only if it has `tail_of`: it is partly filled, and nobody writes in it; whoever takes it
-  is its only writer;
-- a block in use is never given to anyone else, and its key never changes, unless it is erased;
-- each block that is in use or can be found is charged to one owner, and no other block is.
+- a block is free if and only if its ref count is 0; a free block is either empty or in the queue of the owner that its
+  key names;
+- `_by_key[k].key == k`: a key leads to one block, and that block carries the key;
+- a block is in `_tails` if and only if it has `tail_of`: it is partly filled and has no writer, and the request that
+  takes it becomes its only writer;
+- a block in use is never given to another owner, and its key never changes, except by being erased;
+- a block is charged to exactly one owner if it is in use or can be found, and to none otherwise.
 """
 
 import time
@@ -24,8 +24,8 @@ from engine.kv.tail_index import Match, TailIndex
 class BlockPool:
     """Device blocks, shared fairly by their owners (`MemoryShares`).
 
-    owners: whose the blocks may be, and what they weigh.
-    on_evict: called with a key when what was found by it is given to a new owner, or forgotten.
+    owners: names and weights of the possible owners.
+    on_evict: called with a key when its block is evicted or erased.
     """
 
     def __init__(
@@ -52,46 +52,46 @@ class BlockPool:
 
     @property
     def num_blocks(self) -> int:
-        """All blocks."""
+        """Number of all blocks."""
         return len(self._blocks)
 
     @property
     def num_free(self) -> int:
-        """Blocks that nobody uses; some still hold a published prefix."""
+        """Number of blocks that are not in use; some of them can still be found by key."""
         return self._num_free
 
     @property
     def num_used(self) -> int:
-        """Blocks with at least one user."""
+        """Number of blocks in use."""
         return len(self._blocks) - self._num_free
 
     @property
     def num_cached(self) -> int:
-        """Blocks that can be found by key."""
+        """Number of blocks that can be found by key."""
         return len(self._by_key)
 
     @property
     def num_evicted(self) -> int:
-        """Blocks that could be found by key and were given to a new owner, since the start."""
+        """Number of blocks evicted since the start: found by key until they were allocated again."""
         return self._num_evicted
 
     @property
     def num_lost(self) -> int:
-        """Evicted blocks that still waited to be copied to the tier below, since the start."""
+        """Number of blocks evicted, since the start, while they waited to be copied to the tier below."""
         return self._num_lost
 
     @property
     def num_unsaved(self) -> int:
-        """Count the blocks that wait to be copied to the tier below. It looks at every block."""
+        """Number of blocks that wait to be copied to the tier below. Takes time linear in the number of blocks."""
         return sum(block.is_unsaved for block in self._blocks)
 
     @property
     def held(self) -> Mapping[Owner, int]:
-        """How many blocks each owner is charged with."""
+        """Number of blocks charged to each owner."""
         return self._shares.held
 
     def num_losses(self, owner: Owner, count: int) -> int:
-        """Count the unsaved blocks that `owner` would lose of its own by taking `count` blocks now."""
+        """Count the unsaved blocks of `owner` that would be evicted if it allocated `count` blocks now."""
         line = self._unused.get(owner)
         if line is None or not line.num_unsaved:
             return 0
@@ -101,9 +101,10 @@ class BlockPool:
         return min(line.num_unsaved, max(0, count - len(self._empty) - line.num_saved))
 
     def num_to_save(self, reserve: int) -> int:
-        """Count the unsaved blocks to copy down so that the next `reserve` blocks can be taken without loss.
+        """Count the unsaved blocks to copy to the tier below so that `reserve` blocks can be allocated without loss.
 
-        They are those of the owner that gives up next, which cannot refuse a block to an owner that holds less.
+        Only blocks of the owner whose blocks are evicted next count: an owner that holds less may take them at any
+        time.
         """
         loser = self._shares.first()
         if loser is None:
@@ -112,13 +113,13 @@ class BlockPool:
         return min(line.num_unsaved, max(0, reserve - len(self._empty) - line.num_saved))
 
     def mark_unsaved(self, block: KVCacheBlock) -> None:
-        """Make a used block that can be found one of the last that its owner gives up, until `mark_saved`."""
+        """Mark a published block in use as unsaved: until `mark_saved`, its owner's saved blocks are evicted first."""
         assert block.key is not None
         assert block.ref_count > 0
         block.is_unsaved = True
 
     def mark_saved(self, key: BlockKey) -> None:
-        """Note that the block of `key` is being copied to the tier below, or is there."""
+        """Mark the block of `key` as saved: it is being copied to the tier below, or is there."""
         block = self._by_key[key]
         if block.ref_count == 0:
             self._leave_queue(block)
@@ -127,23 +128,26 @@ class BlockPool:
         block.is_unsaved = False
 
     def allocate(self, count: int, owner: Owner) -> list[KVCacheBlock]:
-        """Take `count` blocks for `owner`: empty ones first, then the longest unused of whoever holds most for its
-        weight. Raises IndexError if there are not enough."""
+        """Allocate `count` blocks for `owner`. Raises IndexError if there are not enough free ones.
+
+        Empty blocks are taken first. Then the least recently used block is evicted of the owner that holds most for its
+        weight.
+        """
         if count > self._num_free:
             raise IndexError(f"{count} blocks asked for, {self._num_free} free")
         return [self._take(owner) for _ in range(count)]
 
     def find(self, key: BlockKey, token_ids: Sequence[int]) -> KVCacheBlock | None:
-        """The block that is found by `key`, if its token ids are equal too."""
+        """Return the block of `key` if its token ids are equal too, else None."""
         block = self._by_key.get(key)
         return block if block is not None and block.token_ids == tuple(token_ids) else None
 
     def has(self, key: BlockKey) -> bool:
-        """Whether a block is found by `key`: a hint, since its token ids are not compared."""
+        """Tell whether there is a block of `key`. This is a hint, since token ids are not compared."""
         return key in self._by_key
 
     def acquire(self, block: KVCacheBlock) -> None:
-        """Add a user to a block that is used or can be found."""
+        """Add a reference to a block that is in use or can be found."""
         if block.ref_count == 0:
             self._leave_queue(block)
             assert block.owner is not None
@@ -152,7 +156,7 @@ class BlockPool:
         block.ref_count += 1
 
     def release(self, blocks: Iterable[KVCacheBlock]) -> None:
-        """Take a user from each. Give a request's blocks last to first: prefixes live longer than what follows them."""
+        """Drop a reference to each block. Pass a request's blocks last to first, so that prefixes are evicted last."""
         for block in blocks:
             assert block.ref_count > 0, f"{block!r} released by nobody's owner"
             block.ref_count -= 1
@@ -164,7 +168,7 @@ class BlockPool:
                     self._join_queue(block)
 
     def renew(self, chain: Sequence[BlockKey]) -> None:
-        """Make what nobody uses of these the last that its owner gives up, and of that its beginning."""
+        """Mark the free blocks of `chain` as recently used. The end of the chain is evicted before its beginning."""
         for key in reversed(chain):
             block = self._by_key.get(key)
             if block is not None and block.ref_count == 0:
@@ -173,7 +177,7 @@ class BlockPool:
                 self._shares.use(owner_of(key))
 
     def publish(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> bool:
-        """Make a full block findable. False if another block already stands for the key."""
+        """Publish a full block under `key`. Return False if the key already has another block."""
         if key in self._by_key:
             return False
         assert block.key is None
@@ -182,15 +186,18 @@ class BlockPool:
         return True
 
     def acquire_published(self, key: BlockKey) -> KVCacheBlock | None:
-        """One more user of whatever block stands for `key`; None if none does."""
+        """Add a reference to the block of `key` and return it; None if there is none."""
         block = self._by_key.get(key)
         if block is not None:
             self.acquire(block)
         return block
 
     def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
-        """Its only user, who is about to release it, filled it partly: the next one who follows `parent` may go on.
-        False if another block already stands for the same tokens."""
+        """Publish a partly filled block as a tail of `parent`, in which another request may continue.
+
+        The only user of the block calls this before releasing it. Free tails of `parent` whose tokens are a prefix of
+        `token_ids` are dropped. Return False if another block already holds the same tokens.
+        """
         assert block.key is None
         assert block.ref_count == 1
         for former in self._tails.begun_by(parent, token_ids):
@@ -205,27 +212,29 @@ class BlockPool:
         return True
 
     def find_tail(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
-        """The block that was partly filled behind `parent` and begins with most of the tokens `known`: whoever still
-        uses it reads, to store or to copy it."""
+        """Return the tail of `parent` that shares the longest prefix with `known`; None if no tail shares a token.
+
+        A tail that is in use is only being read, to store or to copy it.
+        """
         return self._tails.find(parent, known)
 
     def take_tail(self, block: KVCacheBlock) -> None:
-        """Become the only user of a tail that nobody uses."""
+        """Take a free tail out of the cache for a request that continues to write in it."""
         assert block.tail_of is not None
         assert block.ref_count == 0
         self.acquire(block)
         self._forget(block)
 
     def forget_free(self) -> None:
-        """Forget all that nobody uses."""
+        """Erase the keys of all free blocks."""
         self.erase([key for key, block in self._by_key.items() if block.ref_count == 0])
 
     def forget_all(self) -> None:
-        """Forget everything. Requests that use a block go on with it."""
+        """Erase all keys. Requests that use a block keep it."""
         self.erase(list(self._by_key))
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Make that none of the keys leads to a block any more. Requests that use one go on with it."""
+        """Erase `keys`, so that their blocks cannot be found any more. Requests that use a block keep it."""
         for key in keys:
             block = self._by_key.get(key)
             if block is not None:
@@ -257,7 +266,7 @@ class BlockPool:
         assert dict(charged) == dict(self._shares.held), "an owner is charged with what it does not hold"
 
     def _take(self, owner: Owner) -> KVCacheBlock:
-        # Charged first: of those that hold alike, the one that wants more gives up its own.
+        # Charge the owner first: between owners that hold equally much, the one that allocates evicts its own block.
         self._shares.take(owner)
         if not len(self._empty):
             loser = self._shares.first()
@@ -272,7 +281,7 @@ class BlockPool:
         return block
 
     def _name(self, block: KVCacheBlock, key: BlockKey, token_ids: tuple[int, ...]) -> None:
-        """Make a used block findable. It is charged to the owner that the key names from now on."""
+        """Make a used block findable by `key`. From now on the block is charged to the owner that the key names."""
         owner = owner_of(key)
         if block.owner != owner:
             assert block.owner is not None
@@ -297,14 +306,14 @@ class BlockPool:
             self._on_evict(key)
 
     def _empty_out(self, block: KVCacheBlock) -> None:
-        """Put a free block that cannot be found where the next one is taken from."""
+        """Move a free block that cannot be found to the front of the empty blocks, to be allocated next."""
         assert block.owner is not None
         self._shares.give(block.owner)
         block.owner = None
         self._empty.push_front(block)
 
     def _join_queue(self, block: KVCacheBlock) -> None:
-        """Make a free block that can be found the last that its owner gives up."""
+        """Append a free block that can be found to its owner's eviction line."""
         assert block.owner is not None
         queue = self._unused.get(block.owner)
         if queue is None:

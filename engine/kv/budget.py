@@ -1,38 +1,50 @@
-"""How much memory the KV cache takes, on the device and in the CPU tier below it."""
+"""Memory of the KV cache, on the device and in the CPU tier below it."""
 
 from dataclasses import dataclass
 from typing import Final
 
 FULL_WINDOWS: Final = 3
-"""Sequences of the model's whole window that the pool holds by default: more only helps whoever has many long chats."""
+"""Sequences of the model's whole window that the pool holds by default.
+
+More would help only clients with many long chats.
+"""
 FREE_SHARE: Final = 0.1
-"""Of what is free; with the CPU tier it is four times that, and Redis and others want memory too."""
+"""Largest share of free memory for a pool in host memory.
+
+With the CPU tier it makes four times as much, and Redis and other processes need memory too.
+"""
 DEVICE_SHARE: Final = 0.8
-"""Of what is free on a device with memory of its own, which nobody else wants: the rest is for activations."""
+"""Share of free memory for the pool on a device with its own memory, which no other process needs.
+
+The rest is for activations.
+"""
 HOST_SHARE: Final = 0.5
-"""Most that the CPU tier below such a device takes of what is free on the host."""
+"""Largest share of free host memory for the CPU tier below such a device."""
 CPU_TIER_FACTOR: Final = 3
 """The CPU tier holds the same blocks as the pool above it, so it has to be larger to hold anything more."""
 
 
 @dataclass(frozen=True, slots=True)
 class KVBudget:
-    """In bytes. cpu_tier: 0 means that there is none."""
+    """Sizes of the KV cache in bytes."""
 
     pool: int
     cpu_tier: int
+    """Size of the CPU tier; 0 means that there is none."""
 
 
 def kv_budget(
     kv_memory: int, cpu_memory: int | None, *, free: int, window_nbytes: int, host_free: int | None = None
 ) -> KVBudget:
-    """What the settings say, and where they say nothing, what is free allows.
+    """Return the sizes that the settings give, or defaults that fit in free memory. All sizes are bytes.
 
-    kv_memory: bytes of the pool; 0 means three whole windows, but at most a tenth of `free`, whatever the model; on a
-    device with memory of its own four fifths of `free`.
-    cpu_memory: bytes of the CPU tier; None means three times the pool, below such a device at most half of `host_free`.
-    free: where the pool will be. host_free: on the host, if the pool is elsewhere.
-    window_nbytes: KV of one sequence as long as the window.
+    kv_memory: size of the pool. 0 means three whole windows, but at most a tenth of `free`; on a device with its own
+    memory, four fifths of `free`.
+    cpu_memory: size of the CPU tier. None means three times the pool; below a device with its own memory, at most half
+    of `host_free`.
+    free: free memory where the pool will be.
+    host_free: free memory on the host if the pool is on a device with its own memory, else None.
+    window_nbytes: KV of one sequence as long as the model's window.
     """
     if host_free is None:
         pool = kv_memory or min(FULL_WINDOWS * window_nbytes, int(free * FREE_SHARE))

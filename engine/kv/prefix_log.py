@@ -1,8 +1,7 @@
-"""What was computed lately, wherever its blocks are now: so that a request can be told how much of its prompt was
-known, and where it parts from what was.
+"""Log of recently computed prefixes, wherever their blocks are now.
 
-Blocks are known by their keys, which begin with the tenant's salt: what one tenant asked is never compared with what
-another one did, and nobody can learn of it here.
+The log tells how much of a request's prompt was computed before, and where the prompt diverges from it. Keys begin with
+the tenant's salt, so prompts of different tenants are never compared, and a tenant cannot learn about another one's.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,16 +14,16 @@ from engine.outputs import KnownPrefix
 from engine.request import Request
 
 MOST_TOKENS = 1 << 18
-"""That are remembered: less than 12 MB."""
+"""Default size of the log in tokens, which take less than 12 MB."""
 CONTINUATION = 8
-"""Tokens of how the other one goes on."""
+"""Tokens reported of how an earlier prompt continued."""
 
 
 class PrefixLog:
-    """Runs of at most a block, each behind the one before it.
+    """Runs of at most one block of tokens, each linked to the run before it.
 
-    At most `most_tokens` are remembered: the owner with most of them forgets its longest unused runs, what follows
-    before what it follows.
+    The log holds at most `most_tokens` tokens. Beyond that, the owner with the most tokens drops its least recently
+    used runs, the end of a chain first.
     """
 
     def __init__(self, owners: Owners, block_size: int, *, most_tokens: int = MOST_TOKENS) -> None:
@@ -35,11 +34,11 @@ class PrefixLog:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens that are remembered."""
+        """Number of tokens in the log."""
         return self._runs.size
 
     def add(self, request: Request) -> None:
-        """It has ended: its first `num_confirmed_tokens` were computed, or found."""
+        """Record the first `num_confirmed_tokens` tokens of a finished request, which were computed or cached."""
         size, stop = self._block_size, request.num_confirmed_tokens
         keys = request.block_keys[: stop // size]
         for index, key in enumerate(keys):
@@ -57,13 +56,13 @@ class PrefixLog:
             self._forget(self._runs.next_to_go())
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Forget these runs; what follows them cannot be reached any more, and ages out."""
+        """Erase the runs of `keys`. Runs after them can no longer be reached, and age out."""
         for key in keys:
             if key in self._runs:
                 self._forget(key)
 
     def longest(self, request: Request) -> KnownPrefix:
-        """The longest beginning of its prompt that is known, and how it went on there."""
+        """Return the longest known prefix of the prompt, and how an earlier prompt continued after it."""
         size = self._block_size
         unknown = (index for index, key in enumerate(request.block_keys) if key not in self._runs)
         full = next(unknown, len(request.block_keys))

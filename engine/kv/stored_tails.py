@@ -1,7 +1,7 @@
-"""Which partly filled blocks went to the tiers below.
+"""Index of the partly filled blocks (tails) that were stored in the tiers below.
 
-Full blocks are found by their keys. How far a block was filled that is not full cannot be told from the tokens of a new
-request, so it is remembered here, for as long as the process lives: what is forgotten is computed again.
+Full blocks are found by their keys. A tail's key depends on how far the block was filled, which the tokens of a new
+request do not tell. So the index keeps the tokens of tails, in memory only; a tail that is not in it is recomputed.
 """
 
 from collections.abc import Iterable
@@ -15,18 +15,20 @@ from engine.kv.tail_index import TailIndex, TokenIds
 
 @dataclass(frozen=True, slots=True)
 class StoredTail:
-    """index: of the block in its request. num_tokens: how many of its tokens are the request's too."""
+    """A stored tail that matches tokens of a request."""
 
     index: int
+    """Index of the block in the request's table."""
     key: BlockKey
     num_tokens: int
+    """Leading tokens of the tail that are equal to the request's."""
 
 
 class StoredTails:
-    """By the key of the block before it and by its tokens. At most `most` are remembered: the owner with most of them
-    forgets its longest unused one.
+    """Stored tails by the key of the block before them and by their tokens.
 
-    A run of less than `least` tokens is computed sooner than it is stored and fetched.
+    most: tails to keep; beyond that, the owner with the most tails drops its least recently used one. least: fewest
+    tokens of a tail that is worth storing; fewer are recomputed faster than they are stored and fetched.
     """
 
     def __init__(self, owners: Owners, *, most: int, least: int) -> None:
@@ -36,7 +38,7 @@ class StoredTails:
         self._places: OwnedKeys[BlockKey, tuple[BlockKey, TokenIds]] = OwnedKeys(owners)
 
     def add(self, parent: BlockKey, key: BlockKey, token_ids: TokenIds) -> bool:
-        """The block `key` behind `parent` holds these tokens; False if they are too few."""
+        """Add the tail `key` of `parent`. Return False if it has too few tokens to be stored."""
         if len(token_ids) < self._least:
             return False
         self.drop(parent, token_ids)
@@ -47,12 +49,15 @@ class StoredTails:
         return True
 
     def drop(self, parent: BlockKey, token_ids: TokenIds) -> None:
-        """A block of these tokens follows `parent` now: those that it goes on from are needed no more."""
+        """Drop the tails of `parent` whose tokens are a prefix of `token_ids`, because a longer block replaces them."""
         for key in self._tails.begun_by(parent, token_ids):
             self._forget(key)
 
     def find(self, index: int, parent: BlockKey, known: TokenIds) -> StoredTail | None:
-        """Block `index` of a request whose tokens from there on are `known`, as far as one was filled with them."""
+        """Return the tail of `parent` that shares the longest prefix with `known`; None if it is too short.
+
+        index: index of the block in the request. known: the request's tokens from that block on.
+        """
         match = self._tails.find(parent, known)
         if match is None or match.num_tokens < self._least:
             return None
@@ -60,13 +65,13 @@ class StoredTails:
         return StoredTail(index, match.tail, match.num_tokens)
 
     def tokens_of(self, key: BlockKey) -> TokenIds:
-        """Return all tokens of one that was just found."""
+        """Return all tokens of a tail that was just found."""
         place = self._places.get(key)
         assert place is not None
         return place[1]
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Forget these, as far as they are known."""
+        """Erase the tails of `keys`; unknown keys are ignored."""
         for key in keys:
             if key in self._places:
                 self._forget(key)

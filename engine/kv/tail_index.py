@@ -1,4 +1,4 @@
-"""Partly filled blocks, found by what lies before them and by the tokens that they share with a request."""
+"""Index of partly filled blocks (tails) by the block before them and by their tokens."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
@@ -13,23 +13,29 @@ TokenIds = tuple[int, ...]
 
 
 class Match(NamedTuple, Generic[Tail]):
-    """num_tokens: of the common beginning; it is_whole if all of the tail's tokens are in it."""
+    """A tail that shares a prefix with the tokens of a request."""
 
     tail: Tail
     num_tokens: int
+    """Length of the common prefix."""
     is_whole: bool
+    """Whether the common prefix is the whole tail."""
 
 
 @dataclass(slots=True)
 class _Siblings(Generic[Tail]):
-    """The tails that follow one block: by their tokens, and these in order."""
+    """The tails that follow one block: by their tokens, and the tokens in sorted order."""
 
     tails: dict[TokenIds, Tail] = field(default_factory=dict)
     order: list[TokenIds] = field(default_factory=list)
 
 
 class TailIndex(Generic[Tail]):
-    """All chats that begin with one system prompt follow one block: among thousands a tail is found in microseconds."""
+    """Tails by parent block.
+
+    All chats that begin with the same system prompt follow one block, so a lookup among thousands must take
+    microseconds.
+    """
 
     def __init__(self) -> None:
         self._siblings: dict[BlockKey, _Siblings[Tail]] = {}
@@ -38,14 +44,14 @@ class TailIndex(Generic[Tail]):
         return sum(len(siblings.order) for siblings in self._siblings.values())
 
     def add(self, parent: BlockKey, token_ids: TokenIds, tail: Tail) -> None:
-        """A tail of these tokens follows `parent`; there is none with the same ones."""
+        """Add a tail after `parent`. There must be none with the same tokens."""
         siblings = self._siblings.setdefault(parent, _Siblings())
         assert token_ids not in siblings.tails
         siblings.tails[token_ids] = tail
         insort(siblings.order, token_ids)
 
     def remove(self, parent: BlockKey, token_ids: TokenIds) -> Tail:
-        """It is gone. Raises KeyError if it is not here."""
+        """Remove and return the tail of these tokens. Raises KeyError if there is none."""
         siblings = self._siblings[parent]
         tail = siblings.tails.pop(token_ids)
         del siblings.order[bisect_left(siblings.order, token_ids)]
@@ -54,7 +60,7 @@ class TailIndex(Generic[Tail]):
         return tail
 
     def begun_by(self, parent: BlockKey, token_ids: TokenIds) -> list[Tail]:
-        """The tails whose place a longer one, or a full block, of these tokens takes."""
+        """List the tails of `parent` whose tokens are a prefix of `token_ids`; a block of these tokens replaces them."""
         siblings = self._siblings.get(parent)
         if siblings is None:
             return []
@@ -62,9 +68,9 @@ class TailIndex(Generic[Tail]):
         return [siblings.tails[beginning] for beginning in beginnings if beginning in siblings.tails]
 
     def find(self, parent: BlockKey, known: TokenIds) -> Match[Tail] | None:
-        """The one that shares most with `known`; None if none shares anything.
+        """Return the tail that shares the longest prefix with `known`; None if none shares a token.
 
-        In order, what shares most stands next to the place of `known`.
+        In sorted order this tail is next to the place of `known`.
         """
         siblings = self._siblings.get(parent)
         if siblings is None:
@@ -76,7 +82,7 @@ class TailIndex(Generic[Tail]):
         return best if best is not None and best.num_tokens else None
 
     def first(self, parent: BlockKey) -> Tail | None:
-        """Any of those that follow `parent`; None if none does."""
+        """Return one of the tails that follow `parent`; None if there is none."""
         siblings = self._siblings.get(parent)
         return siblings.tails[siblings.order[0]] if siblings is not None else None
 

@@ -288,7 +288,7 @@ class Scheduler:
         )
 
     def _load_seconds(self) -> float:
-        """Return how many seconds the loads of a step may take: the target, or half of it while running requests wait."""
+        """Return how many seconds the loads of a step may take: half of the target if running requests wait for it."""
         target = self.limits.itl_target or AUTO_STEP_SECONDS
         return target / 2 if self._states.running else target
 

@@ -161,7 +161,10 @@ class BlockManager:
         return max(0, self.num_blocks_for(request.num_tokens) - len(request.blocks))
 
     def grow(self, request: Request, num_tokens: int) -> list[KVCacheBlock] | None:
-        """Allocate blocks for positions [0, num_tokens) and return them; None, without any change, if there is no room."""
+        """Allocate blocks for positions [0, num_tokens). Return the new ones, an empty list if the table has room.
+
+        Return None, without allocating any, if too few blocks are free.
+        """
         missing = self.num_blocks_for(num_tokens) - len(request.blocks)
         if missing <= 0:
             return []

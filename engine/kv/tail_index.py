@@ -60,7 +60,7 @@ class TailIndex(Generic[Tail]):
         return tail
 
     def begun_by(self, parent: BlockKey, token_ids: TokenIds) -> list[Tail]:
-        """List the tails of `parent` whose tokens are a prefix of `token_ids`; a block of these tokens replaces them."""
+        """List the tails of `parent` that are a prefix of `token_ids`: a block of all these tokens replaces them."""
         siblings = self._siblings.get(parent)
         if siblings is None:
             return []

@@ -1,42 +1,49 @@
-"""Where the last tokens of a growing text stood before."""
+"""Index of n-grams of a growing text, to find earlier occurrences of its last tokens."""
 
 from array import array
 from collections.abc import Iterable
 from typing import Final
 
 LONGEST: Final = 4
+"""Tokens of the longest n-gram."""
 SHORTEST: Final = 2
+"""Tokens of the shortest n-gram."""
 MOST_PLACES: Final = 1 << 17
-"""Of one index, half a megabyte: room for the n-grams of 40,000 tokens. Beyond that the latest displace others."""
+"""Largest table of one index: half a megabyte, enough for the n-grams of 40,000 tokens. Beyond that older ones go."""
 _FACTOR: Final = 1_000_003
 
 
 class NgramIndex:
-    """The latest place of each n-gram of LONGEST to SHORTEST tokens, in a table in which a newer one displaces whatever
-    has the same hash. So a place may be lost, and one that is found is compared with the text."""
+    """Hash table of the latest position after each n-gram of `SHORTEST` to `LONGEST` tokens.
+
+    A newer n-gram replaces any other with the same hash. So a position may be missing, and a position that is found is
+    verified against the text.
+    """
 
     def __init__(self, room: int) -> None:
-        """room: tokens that the text will have, about."""
+        """Make an index for a text of about `room` tokens."""
         places = 4 * max(1, room)
         self.tokens: list[int] = []
         self._mask = min(1 << (places - 1).bit_length(), MOST_PLACES) - 1
         self._table = array("i", bytes(4 * (self._mask + 1)))
 
     def extend(self, token_ids: Iterable[int]) -> None:
-        """The text goes on. A microsecond for each token."""
+        """Append tokens to the text. Takes about a microsecond per token."""
         tokens, table, mask = self.tokens, self._table, self._mask
         for token in token_ids:
             place = len(tokens)
-            # A prompt begins with marks, so its first few tokens are nothing that anybody repeats.
+            # A prompt begins with special tokens, so the n-grams of its first few tokens are never repeated.
             if place >= LONGEST:
-                # What ends here is followed by `token`.
+                # `token` follows the n-grams that end here.
                 two, three, four = _hashes(*tokens[-LONGEST:])
                 table[two & mask] = table[three & mask] = table[four & mask] = place
             tokens.append(token)
 
     def find(self) -> int:
-        """The place behind an earlier copy of the last tokens: of the longest n-gram that has one, the latest. 0: none
-        has."""
+        """Return the position after an earlier occurrence of the text's last tokens; 0 if there is none.
+
+        The longest n-gram that occurs earlier is used, and of its occurrences the latest.
+        """
         tokens = self.tokens
         if len(tokens) <= LONGEST:
             return 0
@@ -49,7 +56,7 @@ class NgramIndex:
 
 
 def _hashes(a: int, b: int, c: int, d: int) -> tuple[int, int, int]:
-    """Of the last two, three and four of them."""
+    """Return the hashes of the last two, the last three and all four tokens."""
     two = c * _FACTOR + d
     three = (b * _FACTOR + two) * _FACTOR
     return two, three, (a * _FACTOR + three) * _FACTOR

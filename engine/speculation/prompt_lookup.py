@@ -1,4 +1,4 @@
-"""Guesses from a request's own tokens: what followed the last ones where they stood before, in its prompt or answer."""
+"""Draft proposals by prompt lookup: the tokens that followed an earlier occurrence of a request's last tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,30 +9,35 @@ from engine.request import Request
 from engine.speculation.ngram_index import NgramIndex
 
 MOST_INDEXED: Final = 1024
-"""Tokens of one request that are read for one step: of a long prompt that was found in a tier no step waits."""
+"""Tokens of one request that are indexed per step, so that no step waits for a long prompt that was cached."""
 FIRST_CHANCE: Final = 0.2
-"""Of an answer of which nothing is known yet."""
+"""Initial estimate of the probability that a guessed token is right."""
 _NEWEST: Final = 0.125
 
 
 @dataclass(slots=True)
 class _Reading:
-    """place: of the token that should come next if the text goes on as it did there; 0: nothing was found."""
+    """The index of one request's tokens, and the quality of guesses from it."""
 
     index: NgramIndex
     place: int = 0
+    """Position of the token that comes next if the text repeats itself; 0 if no earlier occurrence was found."""
     chance: float = FIRST_CHANCE
+    """Moving average of the share of right guesses."""
 
 
 class PromptLookup:
-    """A Proposer (Saxena, "Prompt Lookup Decoding", 2023). Whether a guess is right is seen for every token that comes,
-    drafted or not: so what a request's guesses are worth is known before any is computed."""
+    """A Proposer by prompt lookup (Saxena, "Prompt Lookup Decoding", 2023).
+
+    Every new token shows whether a guess was right, drafted or not. So the quality of a request's guesses is known
+    before any draft is computed.
+    """
 
     def __init__(self) -> None:
         self._readings: WeakKeyDictionary[Request, _Reading] = WeakKeyDictionary()
 
     def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
-        """See Proposer. A text that repeats itself goes on repeating."""
+        """Propose tokens as in Proposer, assuming that a text that repeats itself continues to do so."""
         reading = self._readings.get(request)
         if reading is None:
             room = request.num_prompt_tokens + (request.sampling.max_tokens or 0)
@@ -45,13 +50,13 @@ class PromptLookup:
         return tuple([tokens[place + at % period] for at in range(behind, behind + most)])
 
     def chance(self, request: Request) -> float:
-        """See Proposer."""
+        """Return the chance as in Proposer; 0.0 for an unknown request."""
         reading = self._readings.get(request)
         return reading.chance if reading is not None else 0.0
 
 
 def _read(reading: _Reading, request: Request) -> None:
-    """The tokens that it has not read yet."""
+    """Index up to `MOST_INDEXED` new tokens of `request`, and check the guesses against tokens of its answer."""
     index = reading.index
     start = len(index.tokens)
     new = request.token_ids(start, min(request.num_tokens, start + MOST_INDEXED))

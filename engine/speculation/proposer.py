@@ -1,4 +1,4 @@
-"""Who says what may come next."""
+"""Interface of draft token sources."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,12 +7,16 @@ from engine.request import Request
 
 
 class Proposer(Protocol):
-    """Guesses how the texts of requests go on. A guess that is wrong costs time and nothing else."""
+    """Source of guesses about how requests continue. A wrong guess costs time only, never correctness."""
 
     def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
-        """At most `most` tokens that may come behind its known tokens and `behind` more, which steps in flight will
-        choose; none if there is nothing to guess from. Asked once for each step, of requests that decode."""
+        """Propose at most `most` tokens to follow the known tokens and the next `behind` ones; none without a guess.
+
+        Called once per step for each decoding request. behind: tokens that steps in flight will sample.
+        """
 
     def chance(self, request: Request) -> float:
-        """How likely each token that would be proposed for it is right if those before it are, by what came lately;
-        to be asked behind `propose`."""
+        """Return the probability that a proposed token is right if the ones before it are, from recent tokens.
+
+        Call after `propose`.
+        """

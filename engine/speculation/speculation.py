@@ -1,8 +1,8 @@
-"""Which requests get a draft in the next step, and how long it is.
+"""Speculative decoding: choice of the requests that get a draft in the next step, and of its length.
 
-A step that computes a draft yields several tokens of its request, but takes longer, and the step behind it cannot be
-put together before its result is known. So drafts must be worth more tokens than all who run would have got in the time
-that they take. With one stream hardly anything is lost; with many, rows cost as much as they bring.
+A step with a draft yields several tokens of its request. But the step takes longer, and the next one cannot be
+scheduled before its result is known. So drafts must yield more tokens than all running requests would have produced in
+the extra time. With one stream drafts cost hardly anything; with many, their rows cost as much as they yield.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,37 +16,45 @@ from engine.speculation.draft_cost import DraftCost
 from engine.speculation.proposer import Proposer
 
 LONGEST_DRAFT: Final = 11
-"""With the token before it, the rows of the largest tile of the CPU's kernels."""
+"""Tokens of the longest draft. With the token before it, it fills the largest tile of the CPU kernels."""
 MARGIN: Final = 1.5
-"""How much more than it costs a draft must promise: both are guessed."""
+"""Factor by which the expected gain of a draft must exceed its cost, since both are estimates."""
 
 NEAR: Final = 1.0
-"""Tokens that the drafts of a request must promise beyond their cost before it makes single passes for want of one:
-several passes a step save a tenth of the time."""
+"""Tokens beyond their cost that drafts of a request must promise for the next step to make a single pass.
+
+Several passes per step save a tenth of the time, so they are given up only for a larger gain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """drafts: of the next step, by request. is_near: whether somebody's text may be guessed in the step behind it, for
-    which his tokens should be known soon."""
+    """The drafts of the next step."""
 
     drafts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Draft tokens by request id."""
     is_near: bool = False
+    """Whether a draft is likely in the step after the next, so that the next one should make a single pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """Of a draft. tokens: that should stand, less what its rows cost."""
+    """The expected gain of a draft."""
 
     length: int
+    """Tokens of the draft."""
     tokens: float
+    """Expected number of accepted tokens, less the cost of the draft's rows in tokens."""
 
 
 class Speculation:
-    """Drafts of one engine, and what became of them. num_drafted, num_accepted: tokens."""
+    """Planner of drafts, which learns their cost.
+
+    num_drafted, num_accepted: tokens since the start.
+    """
 
     def __init__(self, proposer: Proposer, blocks: BlockManager, *, most_rows: int) -> None:
-        """most_rows: of one step."""
+        """Make a planner. most_rows: rows that one step may hold."""
         self.num_drafted = 0
         self.num_accepted = 0
         self._proposer = proposer
@@ -57,21 +65,24 @@ class Speculation:
         self._ended = 0.0
 
     def plan(self, running: Sequence[Request], plain_seconds: float | None) -> DraftPlan:
-        """For the next step of those who run. plain_seconds: what it should take without drafts; None: nobody knows."""
+        """Plan the drafts of the next step.
+
+        plain_seconds: expected time of the step without drafts; None, if not known yet, gives no drafts.
+        """
         open_to_drafts = [request for request in running if may_be_drafted(request)]
         if not open_to_drafts or not plain_seconds:
             return DraftPlan()
-        # What a token is worth, beside what all get in the meantime.
+        # Time that one more token is worth: a plain step yields a token for each running request.
         token_seconds = plain_seconds / (MARGIN * len(running))
         row = self._cost.row_seconds(plain_seconds) / token_seconds
         wait = self._cost.wait_seconds(plain_seconds) / token_seconds
         if row >= 1:
-            # Not even a sure guess is worth its row, so nobody need look for one.
+            # Not even a certain guess is worth its row, so no proposals are needed.
             self._cost.fade(plain_seconds)
             return DraftPlan()
         drafts: dict[str, tuple[int, ...]] = {}
         promised, is_near, has_guess = 0.0, False, False
-        # Prompts keep half of what is left of a step.
+        # Half of the remaining rows of the step are left to prompts.
         longest = min(LONGEST_DRAFT, (self._most_rows - len(running)) // (2 * len(open_to_drafts)))
         for request in open_to_drafts:
             behind, most = request.samples_in_flight, min(longest, request.num_wanted_tokens - 1)
@@ -92,7 +103,7 @@ class Speculation:
         return DraftPlan(drafts, is_near)
 
     def _have_room(self, running: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]) -> bool:
-        """Nobody is stopped for the sake of a draft."""
+        """Tell whether there are free blocks for the drafts, so that no request is preempted for them."""
         missing = 0
         for request in running:
             tokens = request.num_computed_tokens + max(1, request.num_pending_tokens)
@@ -101,7 +112,7 @@ class Speculation:
         return missing <= self._blocks.pool.num_free
 
     def computed(self, step: SchedulerOutput, result: ModelRunnerOutput, plain_seconds: float | None) -> None:
-        """A step has ended. plain_seconds: what one of its requests without drafts should take."""
+        """Learn from a completed step. plain_seconds: expected time of a step of its requests without drafts."""
         if any(request_id in step.num_scheduled_tokens for request_id in self._drafted):
             self._cost.note_wait(result.started - self._ended)
         self._drafted, self._ended = tuple(step.drafts), result.ended
@@ -110,15 +121,16 @@ class Speculation:
             self._cost.note_rows(rows, result.seconds - plain_seconds)
 
     def note(self, draft: Sequence[int], num_accepted: int) -> None:
-        """So many of a draft stand."""
+        """Count the tokens of a draft, and the accepted ones among them."""
         self.num_drafted += len(draft)
         self.num_accepted += num_accepted
 
 
 def may_be_drafted(request: Request) -> bool:
-    """Whether every row of a draft would choose as if it stood alone, and one fits into its answer.
+    """Tell whether `request` may have a draft: it decodes, wants more than one token, and samples each row on its own.
 
-    Masks and phrases need to know the tokens before; penalties count them; logprobs are told of one row.
+    Rows are not independent with grammar masks, bad phrases or penalties, which depend on the tokens before.
+    Logprobs are reported for one row only.
     """
     sampling = request.sampling
     chooses_by_row = not (request.needs_known_tokens or sampling.has_penalties or sampling.logprobs is not None)
@@ -127,7 +139,11 @@ def may_be_drafted(request: Request) -> bool:
 
 
 def _promise(chance: float, behind: int, most: int, row: float) -> _Promise:
-    """Tokens are drafted as long as each is worth its row. behind: tokens before the draft that must be right too."""
+    """Return the best length of a draft, at most `most`: tokens are drafted as long as each is worth its row.
+
+    chance: probability that a token is right if those before it are. behind: tokens before the draft that must be right
+    too. row: cost of a row, in tokens.
+    """
     stands, length, tokens = chance ** (behind + 1), 0, 0.0
     while length < most and stands > row:
         tokens += stands - row

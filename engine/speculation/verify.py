@@ -1,14 +1,16 @@
-"""Which tokens of a draft stand."""
+"""Verification of draft tokens."""
 
 from collections.abc import Sequence
 
 
 def verify(draft: Sequence[int], sampled: Sequence[int]) -> tuple[int, ...]:
-    """The tokens that come next, at least one and all of them sampled.
+    """Return the next tokens of a request: the accepted part of `draft` and the sampled token after it.
 
-    sampled: what is chosen behind the last known token, then behind each token of `draft`, as if the draft before it
-    stood: one more than the draft has. Every position has its own random number, so the first one that differs is
-    itself what would have come without a draft; what lies behind it was chosen from a text that there is not.
+    Every position has its own random number. So the first sampled token that differs from the draft is the one that
+    would have come without a draft; tokens sampled after it follow a rejected one and are discarded.
+
+    sampled: tokens sampled after the last known token and after each token of `draft`, given the draft before it. There
+    is one more than in `draft`.
     """
     assert len(sampled) == len(draft) + 1, "a row of a draft was not sampled"
     stand = next((i for i, token in enumerate(draft) if token != sampled[i]), len(draft))

@@ -1,7 +1,8 @@
-"""What the executor and the process of one rank say to each other, over a pipe that nobody else can reach.
+"""Messages between the executor and the process of one rank, over a pipe that no other process can reach.
 
-Each is one frame of a `multiprocessing` connection, in MessagePack by the types below. Down: calls, which are answered
-one by one, and steps, which are when they have ended. Up: the answers, and whatever the process has to say meanwhile.
+Each message is one frame of a `multiprocessing` connection, encoded as MessagePack from the types below. The executor
+sends calls, which are answered one by one, and steps, which are answered when they have ended. The process sends these
+answers, and log lines and progress notes at any time.
 """
 
 from msgspec import Struct, msgpack
@@ -12,55 +13,58 @@ from engine.worker.loaded_model import LoadedModel
 
 
 class Load(Struct, tag=True, frozen=True):
-    """Meet the other ranks and read this one's weights."""
+    """Call: connect to the other ranks and read the weights of this one."""
 
 
 class InitKV(Struct, tag=True, frozen=True):
-    """See Worker."""
+    """Call of `Worker.init_kv`."""
 
     num_blocks: int
 
 
 class AttachHostPool(Struct, tag=True, frozen=True):
-    """See Worker."""
+    """Call of `Worker.attach_host_pool`, with the memory to map."""
 
     pool: SharedPool
 
 
 class Step(Struct, tag=True, frozen=True):
-    """To be computed behind those before it."""
+    """A step to compute, after the steps sent before it."""
 
     output: SchedulerOutput
 
 
 class Answer(Struct, tag=True, frozen=True):
-    """A call has been done; `model` after Load."""
+    """The answer to a call that succeeded."""
 
     model: LoadedModel | None = None
+    """The loaded model, in the answer to Load; else None."""
 
 
 class Refusal(Struct, tag=True, frozen=True):
-    """A call raised `error`."""
+    """The answer to a call that raised."""
 
     error: str
 
 
 class StepEnded(Struct, tag=True, frozen=True):
-    """One of `output` and `error` is set. The tokens of every rank but the first are left out."""
+    """The end of a step: exactly one of `output` and `error` is set."""
 
     step_id: int
     output: ModelRunnerOutput | None = None
+    """Result of the step; only rank 0 fills in the sampled tokens."""
     error: str = ""
+    """Message of the exception that the step raised."""
 
 
 class Note(Struct, tag=True, frozen=True):
-    """A sentence about what takes long."""
+    """A progress note about work that takes long."""
 
     sentence: str
 
 
 class LogLine(Struct, tag=True, frozen=True):
-    """For the log."""
+    """A log record of the process."""
 
     logger: str
     level: int

@@ -1,4 +1,4 @@
-"""Runs a model in several processes, a rank each, and starts them again when one dies or hangs."""
+"""Executor that runs a model in several processes, one per rank, and restarts them when one dies or hangs."""
 
 import logging
 import threading
@@ -26,7 +26,7 @@ from models.pangu.config import PanguConfig
 from models.pangu.tensor_parallel import rank_config
 
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
-"""Pause before each restart of the ranks. More losses within `RESTART_SECONDS` are not cured by a restart."""
+"""Pause before each restart of the ranks. More losses within `RESTART_SECONDS` end in failure."""
 RESTART_SECONDS: Final = 600.0
 
 logger = logging.getLogger(__name__)
@@ -34,24 +34,31 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A step whose result the ranks owe."""
+    """A step in flight and the future of its result."""
 
     step: SchedulerOutput
     future: Future[ModelRunnerOutput]
 
 
 class MultiprocExecutor:
-    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `begin`; then steps.
+    """Executor for tensor parallelism.
 
-    One thread spawns the processes and reads what they send: they die with the thread that spawned them.
+    Call `load`, then `init_kv`, then `attach_host_pool` if there are tiers, then `begin`. After that, steps may be
+    executed.
 
-    When a rank dies or hangs, all are ended, and every step under way fails with the same WorkersLostError; so does
-    every later one until `restart` is called: whoever schedules has to learn first that the device is empty. Steps
-    after that wait for the new processes.
+    One thread spawns the processes and reads their messages, because they die with the thread that spawned them.
+
+    When a rank dies or hangs, all ranks are killed, and every step in flight fails with the same WorkersLostError.
+    Later steps fail with it too until `restart` is called, because the scheduler must first learn that the device is
+    empty. Steps after `restart` wait for the new processes.
     """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
-        """Raises EngineError if the model cannot be cut into so many parts, ModelError if it cannot be read."""
+        """Check the model, and start no process yet.
+
+        progress: called with a sentence about work that takes long. Raises EngineError if the model cannot be split
+        into `config.tensor_parallel_size` parts, ModelError if it cannot be read.
+        """
         _check_size(config)
         self._config = config
         self._progress = progress
@@ -73,7 +80,7 @@ class MultiprocExecutor:
     # The start
 
     def load(self) -> LoadedModel:
-        """Spawn the ranks and read the weights; raises what they raise."""
+        """Spawn the ranks and read the weights. Raises EngineError with the message of the first rank that failed."""
         return self._thread.submit(self._load, self._progress).result()
 
     def _load(self, progress: Callable[[str], None]) -> LoadedModel:
@@ -84,18 +91,18 @@ class MultiprocExecutor:
         return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
 
     def init_kv(self, num_blocks: int) -> None:
-        """See Worker."""
+        """Call `Worker.init_kv` on every rank."""
         self._num_blocks = num_blocks
         self._thread.submit(self._call, InitKV(num_blocks)).result()
 
     def attach_host_pool(self, _pool: memoryview, shared: SharedPool | None) -> None:
-        """The CPU tier's arena, which the ranks map by its name."""
+        """Attach the CPU tier's memory on every rank. The ranks map it by the name in `shared`, which must be set."""
         assert shared is not None
         self._pool = shared
         self._thread.submit(self._call, AttachHostPool(shared)).result()
 
     def begin(self) -> None:
-        """Steps may come."""
+        """Start to serve steps."""
         self._thread.submit(self._serve)
 
     def _call(self, call: Call) -> None:
@@ -105,8 +112,10 @@ class MultiprocExecutor:
     # Steps
 
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
-        """Queue one step; steps run in the order of their calls. The future raises what the workers raised, and
-        WorkersLostError."""
+        """Queue a step; steps run in the order of the calls.
+
+        The future raises EngineError if a worker raised, WorkersLostError if the workers were lost.
+        """
         future: Future[ModelRunnerOutput] = Future()
         with self._lock:
             if self._lost is not None:
@@ -121,7 +130,7 @@ class MultiprocExecutor:
         return future
 
     def _serve(self) -> None:
-        """On the thread, until a rank dies or hangs."""
+        """Send queued steps and read results until a rank dies or hangs. Runs on the thread of the ranks."""
         assert self._processes is not None
         with self._lock:
             unsent, self._unsent = self._unsent, None
@@ -132,11 +141,11 @@ class MultiprocExecutor:
                 with self._lock:
                     pending = self._pending.pop(ended[0].step_id)
                 self._settle(pending, ended)
-        except Exception as error:  # whatever it is: nobody may wait for a step for ever
+        except Exception as error:  # whatever it is: no caller may wait for a step for ever
             self._lose(str(error))
 
     def _settle(self, pending: _Pending, ended: list[StepEnded]) -> None:
-        """Give out the result of a step; of transfers, what all ranks have reported by now."""
+        """Set the result of a step. Transfers are included once all ranks have reported them."""
         outputs = [rank.output for rank in ended if rank.output is not None]
         for output in outputs:
             self._transfers.add(output.transfers)
@@ -145,17 +154,17 @@ class MultiprocExecutor:
             pending.future.set_result(replace(outputs[0], transfers=self._transfers.take()))
             return
         if not pending.step.num_scheduled_tokens:
-            # See Worker: no rank reports an earlier transfer any more.
+            # A step without tokens ends after all transfers, so no rank reports an earlier transfer any more.
             self._transfers.clear()
         pending.future.set_exception(EngineError(error))
 
     def _lose(self, how: str) -> None:
         with self._lock:
             processes, self._processes = self._processes, None
-            # Steps that come while the processes end are never sent, and fail with the others.
+            # Steps that are queued while the processes end are never sent, and fail with the others.
             self._unsent = deque()
         if processes is not None:
-            # Before any step fails: the ranks' blocks in host memory are free for others then.
+            # Close before failing any step: the failures free the host blocks that the ranks may still be using.
             processes.close()
         if not self._closing.is_set():
             logger.error("%s; the requests under way will be computed again", how)
@@ -171,7 +180,10 @@ class MultiprocExecutor:
     # Another start
 
     def restart(self) -> None:
-        """Accept steps again, for workers that know nothing yet. Raises EngineError if they were lost too often."""
+        """Start new workers, which know no request, and accept steps for them.
+
+        Raises EngineError if the workers were lost too often.
+        """
         delay = self._restarts.spend(time.monotonic())
         if delay is None:
             self._has_failed = True
@@ -193,7 +205,7 @@ class MultiprocExecutor:
             self._call(InitKV(self._num_blocks))
             if self._pool is not None:
                 self._call(AttachHostPool(self._pool))
-        except Exception as error:  # whatever a start raises: it is counted as one more death
+        except Exception as error:  # whatever a start raises counts as one more loss
             self._lose(f"they could not be started again: {error}")
         else:
             logger.info("the worker processes are there again")
@@ -201,23 +213,23 @@ class MultiprocExecutor:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Of the processes, by rank; none between two starts."""
+        """Process ids by rank; empty between two starts."""
         processes = self._processes
         return processes.pids if processes is not None else ()
 
     @property
     def step_limit(self) -> StepLimit | None:
-        """None: ranks that hang are ended here."""
+        """None: this executor kills ranks that hang."""
         return None
 
     @property
     def is_hung(self) -> bool:
-        """False: ranks that hang are ended here."""
+        """False: this executor kills ranks that hang."""
         return False
 
     @property
     def state(self) -> WorkersState:
-        """For whoever watches."""
+        """State of the workers, for monitoring."""
         with self._lock:
             computes = self._lost is None and self._unsent is None
             return WorkersState(
@@ -228,7 +240,7 @@ class MultiprocExecutor:
             )
 
     def close(self) -> None:
-        """End the processes; steps under way are lost."""
+        """Kill the processes. Steps in flight are lost."""
         self._closing.set()
         processes = self._processes
         if processes is not None:

@@ -1,4 +1,4 @@
-"""The process of one rank: a worker behind a pipe. Spawned by `rank_processes`; it ends when the pipe does."""
+"""Process of one rank: a worker behind a pipe. Spawned by `rank_processes`, and exits when the pipe closes."""
 
 import ctypes
 import logging
@@ -43,18 +43,20 @@ _PR_SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class RankOrder:
-    """What a rank's process is started with. parent: id of the process that starts it. meeting_place: see
-    `TorchRanks`. log_level: below it nothing is sent to the log."""
+    """Arguments of a rank's process."""
 
     config: EngineConfig
     rank: int
     parent: int
+    """Process id of the parent."""
     meeting_place: Path
+    """Path at which the ranks find each other (`TorchRanks`)."""
     log_level: int
+    """Lowest level of log records that are sent to the parent."""
 
 
 class RankServer:
-    """Does what comes through the pipe. Calls are answered one by one; steps when they have ended, in their order."""
+    """Server of the messages of one pipe. Calls are answered one by one; steps when they have ended, in their order."""
 
     def __init__(self, order: RankOrder, send: Callable[[Up], None]) -> None:
         self._order = order
@@ -62,7 +64,7 @@ class RankServer:
         self._executor: UniProcExecutor | None = None
 
     def answer(self, call: Call) -> Answer | Refusal:
-        """Whatever it raises goes back too."""
+        """Execute a call and return its answer. An exception becomes a Refusal."""
         try:
             return Answer(self._do(call))
         except Exception as error:
@@ -91,7 +93,7 @@ class RankServer:
         return self._executor
 
     def execute(self, step: SchedulerOutput) -> None:
-        """Queue a step."""
+        """Queue a step; its end is sent through the pipe."""
         future = self._loaded().execute(step)
         future.add_done_callback(lambda ended: self._send(self._ended(step.step_id, ended)))
 
@@ -109,7 +111,7 @@ class RankServer:
 
 
 class _PipeLog(logging.Handler):
-    """Hands log lines over, so that one process writes them."""
+    """Log handler that sends records to the parent, so that only one process writes the log."""
 
     def __init__(self, send: Callable[[Up], None]) -> None:
         super().__init__()
@@ -120,9 +122,12 @@ class _PipeLog(logging.Handler):
 
 
 def run_rank(order: RankOrder, pipe: Connection) -> None:
-    """The life of the process. It has nothing to save, so it ends at once, whatever its threads are doing."""
+    """Run the process of a rank until the pipe closes.
+
+    The process has nothing to save, so it exits at once, whatever its threads are doing.
+    """
     _die_with(order.parent)
-    # Ctrl-C reaches the whole group of processes; who started us decides when we end.
+    # Ctrl-C reaches the whole process group, but the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     lock = Lock()
@@ -148,7 +153,10 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Linux kills us when the thread that started us ends; the pipe tells the others the same, a little later."""
+    """Have Linux kill this process when the thread that spawned it ends.
+
+    On other systems the closed pipe ends the process a little later.
+    """
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))

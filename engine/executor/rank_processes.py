@@ -1,4 +1,4 @@
-"""The processes of one tensor-parallel group, from their start to their end. None of them outlives another."""
+"""Processes of one tensor-parallel group, from start to end. None of them outlives another."""
 
 import logging
 import os
@@ -34,25 +34,29 @@ from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
 
 CALL_SECONDS: Final = 1800.0
-"""How long the ranks may take to start and read their weights; on a slow disk that is long."""
+"""Time limit of a call. Starting and reading the weights takes long on a slow disk."""
 _STRAGGLER_SECONDS: Final = 10.0
-"""How long the other ranks may take to fail at what one of them failed at; they may wait for it for ever."""
+"""Time limit for the other ranks once one rank has failed at a step, because they may wait for it for ever."""
 
 
 class RankDiedError(EngineError):
-    """A rank's process has ended, or does not go on: the others cannot either."""
+    """A rank's process has ended or hangs, so the other ranks cannot continue."""
 
 
 class RankProcesses:
-    """Spawned when it is made; `close` ends it. All by one thread, which must outlive the processes, but
-    for `send` and `end`. pids: by rank."""
+    """A group of processes, spawned by the constructor and ended by `close`.
+
+    All methods but `send` and `end` must be called on one thread, which must outlive the processes.
+
+    pids: process ids by rank.
+    """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
         self._progress = progress
         self._size = config.tensor_parallel_size
         self._limit = StepLimit()
         self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
-        # Spawned and not forked: this process has threads, and perhaps a device.
+        # Spawn, not fork: this process has threads, and perhaps an open device.
         context = get_context("spawn")
         level = logging.getLogger().getEffectiveLevel()
         self._pipes: list[Connection] = []
@@ -63,7 +67,7 @@ class RankProcesses:
             order = RankOrder(config, rank, os.getpid(), self._folder / "meeting", level_of_rank)
             process = context.Process(target=run_rank, args=(order, theirs), name=f"ebb-rank-{rank}", daemon=True)
             process.start()
-            # Else the pipe would stay open when the process ends.
+            # Otherwise the pipe would stay open after the process ends.
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
@@ -78,8 +82,11 @@ class RankProcesses:
         self._sender.send(frame)
 
     def call(self, call: Call) -> list[LoadedModel | None]:
-        """On every rank at once; returns what they answered. Raises EngineError with what the first of them raised, and
-        RankDiedError."""
+        """Call every rank and return the answers by rank.
+
+        Raises EngineError with the message of the first rank that raised, RankDiedError if a rank died or did not
+        answer in time.
+        """
         self.send(call)
         answers: dict[int, LoadedModel | None] = {}
         passes_at = time.monotonic() + CALL_SECONDS
@@ -93,7 +100,10 @@ class RankProcesses:
         raise RankDiedError(f"{self._all_but(answers)} did not start within {CALL_SECONDS:g} s")
 
     def steps(self) -> Iterator[list[StepEnded]]:
-        """What became of each step, by rank, in the order of the steps, until a rank dies or hangs: RankDiedError."""
+        """Yield the results of each step by rank, in the order of the steps, until a rank dies or hangs.
+
+        Raises RankDiedError then.
+        """
         ended: dict[int, dict[int, StepEnded]] = {}
         stragglers: dict[int, float] = {}
         for rank, message in self._messages(lambda: min(self._limit.passes_at(), *stragglers.values(), inf)):
@@ -114,14 +124,14 @@ class RankProcesses:
         raise RankDiedError(f"{self._all_but(oldest)} did not answer a step within {self._limit.seconds:g} s")
 
     def end(self) -> None:
-        """They have nothing to save. By any thread: whoever waits for an answer gets RankDiedError."""
+        """Kill the processes, which have nothing to save. Safe on any thread: pending calls raise RankDiedError."""
         for process in self._processes:
-            # Closed by the other thread, it has ended.
+            # A process that the other thread has closed already raises ValueError.
             with suppress(ValueError):
                 process.kill()
 
     def close(self) -> None:
-        """When it returns, none of them touches any memory any more."""
+        """Kill the processes and wait for them. After that, none of them accesses shared memory any more."""
         self.end()
         for process in self._processes:
             process.join()
@@ -132,7 +142,10 @@ class RankProcesses:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _messages(self, passes_at: Callable[[], float]) -> Iterator[tuple[int, Up]]:
-        """As they come, until `passes_at` has passed without any; log lines go to the log, sentences to `progress`."""
+        """Yield messages with their rank until no message is ready at the time `passes_at`.
+
+        Log lines are written to the log, and notes go to `progress`. Raises RankDiedError when a pipe closes.
+        """
         while True:
             ready = wait(self._pipes, max(0.0, passes_at() - time.monotonic()))
             if not ready and time.monotonic() >= passes_at():

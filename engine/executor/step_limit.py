@@ -1,4 +1,4 @@
-"""How long the ranks may take for a step before they are taken for hung."""
+"""Time limit of a step, after which its workers count as hung."""
 
 import time
 from collections import deque
@@ -6,14 +6,19 @@ from collections.abc import Callable
 from typing import Final
 
 LEAST_SECONDS: Final = 300.0
-"""The first steps on a device compile and connect for minutes, and a chunk of a prompt on a CPU may take one."""
+"""Smallest limit.
+
+The first steps on a device compile and connect for minutes, and a prompt chunk on a CPU may take a minute.
+"""
 TIMES_SLOWEST: Final = 20.0
-"""As a step is bounded, none takes that many times as long as the slowest one did."""
+"""Limit as a multiple of the slowest step so far. The size of a step is bounded, so none takes that much longer."""
 
 
 class StepLimit:
-    """Watches the steps of one start of the ranks, which run one behind the other. `sent` may be called by any thread,
-    the rest by the one that reads the answers."""
+    """Time limit of the steps of one start of the workers, which run one after the other.
+
+    `ended` must be called on the thread that reads the results; everything else is safe on any thread.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -23,30 +28,33 @@ class StepLimit:
 
     @property
     def seconds(self) -> float:
-        """For one step."""
+        """Limit of one step in seconds."""
         return max(LEAST_SECONDS, TIMES_SLOWEST * self._slowest)
 
     def sent(self) -> None:
-        """One more step is under way."""
+        """Record that a step was sent."""
         self._sent.append(self._clock())
 
     def ended(self) -> None:
-        """The oldest step has ended on all ranks."""
+        """Record that the oldest step in flight has ended on all ranks."""
         began = max(self._sent.popleft(), self._last_ended)
         self._last_ended = self._clock()
         self._slowest = max(self._slowest, self._last_ended - began)
 
     @property
     def is_passed(self) -> bool:
-        """Whether a step is under way that takes too long."""
+        """Whether a step in flight has exceeded the limit."""
         return bool(self._sent) and self._clock() >= self.passes_at()
 
     def passes_at(self) -> float:
-        """When the oldest step takes too long. With none under way: when one that is sent now would, so that whoever
-        sleeps until then need not be woken for it."""
+        """Return the time on the clock at which the oldest step in flight exceeds the limit.
+
+        With no step in flight, return the time at which a step that is sent now would exceed it. So a reader that
+        sleeps until then need not be woken when a step is sent.
+        """
         try:
             began = max(self._sent[0], self._last_ended)
         except IndexError:
-            # Another thread may take the last one away at any moment.
+            # Another thread may remove the last step at any moment.
             began = self._clock()
         return began + self.seconds

@@ -1,4 +1,4 @@
-"""Runs the worker in this process, on threads of its own."""
+"""Executor that runs the worker in this process, on its own threads."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,9 +17,11 @@ T = TypeVar("T")
 
 
 class UniProcExecutor:
-    """Whatever computes while it is submitted runs on the model thread: torch keeps its compute threads per thread.
+    """Executor with one worker in this process.
 
-    Another thread waits for the results, so that a step can be submitted while the one before is computed.
+    A worker that computes while a step is submitted does so on the model thread, because torch has one set of compute
+    threads per calling thread. Another thread waits for results, so that a step can be submitted while the one before
+    is computed.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -29,27 +31,27 @@ class UniProcExecutor:
         self.step_limit = StepLimit()
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` (a method of the worker) on the model thread, and wait for it."""
+        """Run `function`, a method of the worker, on the model thread and wait for its result."""
         return self._model.submit(function, *args, **kwargs).result()
 
     def load(self) -> LoadedModel:
-        """Read the weights; raises what the worker raises."""
+        """Read the weights and describe the model. Raises what the worker raises."""
         self.call(self._worker.load)
         return self.call(self._worker.describe)
 
     def init_kv(self, num_blocks: int) -> None:
-        """See Worker."""
+        """Call `Worker.init_kv` on the model thread."""
         self.call(self._worker.init_kv, num_blocks)
 
     def attach_host_pool(self, pool: memoryview, _shared: SharedPool | None) -> None:
-        """See Worker."""
+        """Call `Worker.attach_host_pool` on the model thread."""
         self.call(self._worker.attach_host_pool, pool)
 
     def begin(self) -> None:
-        """Steps may come."""
+        """Do nothing: steps may be executed as soon as the worker is loaded."""
 
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
-        """Queue one step; steps run in the order of their calls. The future raises what the worker raised."""
+        """Queue a step; steps run in the order of the calls. The future raises what the worker raises."""
         self.step_limit.sent()
         future = self._submit(step)
         future.add_done_callback(lambda _: self.step_limit.ended())
@@ -59,7 +61,7 @@ class UniProcExecutor:
         if not self._worker.computes_elsewhere:
             submitted = self._model.submit(self._worker.submit, step)
             return self._results.submit(lambda: submitted.result()())
-        # To fill some arrays takes less time than to wake a thread that does.
+        # Filling a few arrays takes less time than waking a thread to do it.
         try:
             return self._results.submit(self._worker.submit(step))
         except FOR_THE_PROCESS:
@@ -74,17 +76,19 @@ class UniProcExecutor:
 
     @property
     def state(self) -> WorkersState | None:
-        """None: see Executor."""
+        """None: the worker is in this process, and is lost with it."""
         return None
 
     @property
     def is_hung(self) -> bool:
-        """Whether a step takes too long: its thread cannot be stopped, and may still write where it was told to."""
+        """Whether a step has exceeded its limit. The thread cannot be stopped, and may still write to its buffers."""
         return self.step_limit.is_passed
 
     def close(self) -> None:
-        """Finish the queued steps, release the worker's memory, end the threads. A thread that hangs is left alone, and
-        so is the memory that it may write to."""
+        """Finish the queued steps, release the worker's memory and end the threads.
+
+        If a thread hangs, leave it alone together with the memory that it may write to.
+        """
         if self.is_hung:
             self._results.shutdown(wait=False, cancel_futures=True)
             self._model.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What the scheduler's side knows of workers in other processes."""
+"""State and loss of workers in other processes, as seen by the scheduler."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,17 +7,22 @@ from engine.errors import EngineError
 
 
 class WorkersLostError(EngineError):
-    """The workers are gone, and with them the device's blocks and every step under way. Nothing is wrong with the
-    requests: they can be computed again after `restart`. One error for all steps that were lost together."""
+    """The workers are gone, and with them the device's blocks and every step in flight.
+
+    The requests are not at fault and can be recomputed after `restart`. All steps that were lost together raise the
+    same error.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class WorkersState:
-    """All ranks start, compute and end together. pids: by rank; None while there is no process.
-    failed: they are not started again. last_loss: how they were lost the last time, in a sentence; empty if they never
-    were."""
+    """State of all ranks, which start, compute and end together."""
 
     state: Literal["starting", "ok", "failed"]
+    """"failed" means that the workers are not restarted any more."""
     pids: tuple[int | None, ...]
+    """Process ids by rank; None while there is no process."""
     restarts: int
+    """Restarts so far."""
     last_loss: str
+    """Cause of the last loss, as a sentence; empty if there was none."""

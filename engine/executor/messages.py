@@ -1,8 +1,8 @@
 """Messages between the executor and the process of one rank, over a pipe that no other process can reach.
 
 Each message is one frame of a `multiprocessing` connection, encoded as MessagePack from the types below. The executor
-sends calls, which are answered one by one, and steps, which are answered when they have ended. The process sends these
-answers, and log lines and progress notes at any time.
+sends calls, which are answered one by one, and steps, which are answered when they have ended. Apart from these
+answers, the process sends log lines and progress notes at any time.
 """
 
 from msgspec import Struct, msgpack

@@ -54,7 +54,7 @@ class MultiprocExecutor:
     """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
-        """Check the model, and start no process yet.
+        """Check that the model can be split. Processes are started by `load`.
 
         progress: called with a sentence about work that takes long. Raises EngineError if the model cannot be split
         into `config.tensor_parallel_size` parts, ModelError if it cannot be read.
@@ -77,7 +77,7 @@ class MultiprocExecutor:
         self._last_loss = ""
         self._has_failed = False
 
-    # The start
+    # Startup
 
     def load(self) -> LoadedModel:
         """Spawn the ranks and read the weights. Raises EngineError with the message of the first rank that failed."""
@@ -177,7 +177,7 @@ class MultiprocExecutor:
         for pending in lost.values():
             pending.future.set_exception(self._lost)
 
-    # Another start
+    # Restart
 
     def restart(self) -> None:
         """Start new workers, which know no request, and accept steps for them.

@@ -56,7 +56,7 @@ class RankOrder:
 
 
 class RankServer:
-    """Server of the messages of one pipe. Calls are answered one by one; steps when they have ended, in their order."""
+    """Handler of the messages of one pipe. Calls are answered one by one, steps when they have ended, in order."""
 
     def __init__(self, order: RankOrder, send: Callable[[Up], None]) -> None:
         self._order = order

@@ -100,9 +100,9 @@ class RankProcesses:
         raise RankDiedError(f"{self._all_but(answers)} did not start within {CALL_SECONDS:g} s")
 
     def steps(self) -> Iterator[list[StepEnded]]:
-        """Yield the results of each step by rank, in the order of the steps, until a rank dies or hangs.
+        """Yield the results of each step by rank, in the order of the steps.
 
-        Raises RankDiedError then.
+        Raises RankDiedError when a rank dies or hangs.
         """
         ended: dict[int, dict[int, StepEnded]] = {}
         stragglers: dict[int, float] = {}

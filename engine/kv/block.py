@@ -62,12 +62,12 @@ class FreeBlockQueue:
             block = block.next_free
 
     def push_back(self, block: KVCacheBlock) -> None:
-        """Add a block that is allocated last."""
+        """Add a block to be allocated last."""
         assert self._tail.prev_free is not None
         self._insert_after(self._tail.prev_free, block)
 
     def push_front(self, block: KVCacheBlock) -> None:
-        """Add a block that is allocated next."""
+        """Add a block to be allocated next."""
         self._insert_after(self._head, block)
 
     @property
@@ -134,7 +134,7 @@ class EvictionLine:
         return self._saved.first if len(self._saved) else self._unsaved.first
 
     def push_back(self, block: KVCacheBlock) -> None:
-        """Add a block as the last of the saved or of the unsaved ones."""
+        """Add a block, to be evicted last among the saved or the unsaved ones."""
         self._queue_of(block).push_back(block)
 
     def remove(self, block: KVCacheBlock) -> None:

@@ -103,7 +103,7 @@ class BlockManager:
     def share(self, request: Request, source: Request, num_tokens: int) -> None:
         """Append the blocks of a sibling's first `num_tokens` tokens to the table of `request`.
 
-        Unpublished blocks are shared too. A partly filled last block must be copied with `own_last` before use.
+        Unpublished blocks are shared too. Copy a partly filled last block with `own_last` before writing to it.
         """
         for block in source.blocks[len(request.blocks) : self.num_blocks_for(num_tokens)]:
             self.pool.acquire(block)

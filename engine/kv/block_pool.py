@@ -130,8 +130,8 @@ class BlockPool:
     def allocate(self, count: int, owner: Owner) -> list[KVCacheBlock]:
         """Allocate `count` blocks for `owner`. Raises IndexError if there are not enough free ones.
 
-        Empty blocks are taken first. Then the least recently used block is evicted of the owner that holds most for its
-        weight.
+        Empty blocks are taken first. Then blocks are evicted, least recently used first, from the owner that holds most
+        for its weight.
         """
         if count > self._num_free:
             raise IndexError(f"{count} blocks asked for, {self._num_free} free")

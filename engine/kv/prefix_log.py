@@ -16,7 +16,7 @@ from engine.request import Request
 MOST_TOKENS = 1 << 18
 """Default size of the log in tokens, which take less than 12 MB."""
 CONTINUATION = 8
-"""Tokens reported of how an earlier prompt continued."""
+"""Tokens to report of an earlier prompt's continuation."""
 
 
 class PrefixLog:

@@ -1,4 +1,4 @@
-"""Admission of a request when its turn has come: reuse its cached prefix and allocate blocks for the rest."""
+"""Admission of requests to the batch: reuse the cached prefix, then allocate blocks for the rest."""
 
 from collections.abc import Sequence
 
@@ -28,12 +28,11 @@ class Admission:
     def admit(self, request: Request, now: float, stoppable: Sequence[Request] = ()) -> bool:
         """Reuse the cached prefix of `request` and allocate blocks for all of its known tokens.
 
-        Return False, leaving its block table as it was, if there is no room. Return True with the status set to LOADING
-        or FOLLOWING if the rest of the prefix comes from the tiers or from another request. Otherwise the request is
-        ready to run.
+        Return False, leaving the block table unchanged, if there is no room. Otherwise return True, with the status set
+        to LOADING or FOLLOWING if the rest of the prefix comes from the tiers or from another request.
 
-        All blocks are allocated up front: two prompts that counted on the same free blocks would end with one of them
-        preempted.
+        All blocks are allocated up front. Otherwise two prompts could count on the same free blocks, and one of them
+        would be preempted.
 
         stoppable: running requests that may be preempted to make room.
         """
@@ -79,7 +78,7 @@ class Admission:
         return bool(request.num_computed_tokens) and self._blocks.shares_last(request)
 
     def _refuse(self, request: Request) -> None:
-        """Free the matched prefix, and record the shortage so that the prompt is not looked up again before it ends."""
+        """Free the matched prefix and record the shortage. Until it ends, the prompt is not looked up again."""
         found, missing = len(request.blocks), self._blocks.num_missing(request)
         keys = request.block_keys[found : found + 1]
         self._blocks.free(request)

@@ -14,7 +14,7 @@ class SchedulingBudget:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing more fits."""
+        """Whether the step is full."""
         return self.tokens <= 0 or self.sequences <= 0
 
     def take(self, num_tokens: int) -> None:

@@ -29,8 +29,8 @@ def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, ro
 
 
 def longest_chunk(request: Request) -> int:
-    """Return how many tokens of `request` one step may hold, whatever its time.
+    """Return how many tokens of `request` one step may hold, regardless of time.
 
-    Prompt logprobs keep a full row of logits per token, and a few rows fill a megabyte.
+    Only prompt logprobs limit it: they keep a full row of logits per token, and a few rows fill a megabyte.
     """
     return LONGEST_TOLD_CHUNK if request.sampling.prompt_logprobs is not None else request.num_pending_tokens

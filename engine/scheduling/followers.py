@@ -1,7 +1,7 @@
 """Requests that wait while another request computes their common prefix, so that it is computed once.
 
-Waiting delays no request: a follower that ran would compute the same blocks in the same steps, each request with half
-of the step.
+Waiting costs nothing: a follower that ran would compute the same blocks in the same steps, with each request getting
+half of a step.
 """
 
 from collections import Counter
@@ -52,8 +52,8 @@ class Followers:
     def follow(self, request: Request, others: Iterable[Request]) -> bool:
         """Let `request` wait for a sibling that will have its prompt, or else for the best leader among `others`.
 
-        The best leader is the request that will have the longest part of the prompt. Return False if no request will
-        have more of it than the device has now, which is what the block table of `request` holds.
+        The best leader is the request that will have the longest prefix of the prompt. The block table of `request`
+        must hold the prefix that the device has now; return False if no leader will have more.
         """
         if (sibling := leader_of(request, self._blocks.block_size)) is not None:
             self._followers[request.request_id] = _Follower(request, sibling, None)
@@ -80,7 +80,7 @@ class Followers:
         return due
 
     def _num_shared(self, request: Request, other: Request) -> int:
-        """Count the full blocks of the prefix that two prompts share; 0 unless the device has fewer of them."""
+        """Count the full blocks of the common prefix of two prompts; 0 if the table of `request` has all of them."""
         mine = min(self._blocks.num_matchable(request), len(request.block_keys))
         most = min(mine, other.num_prompt_tokens // self._blocks.block_size)
         first = len(request.blocks)

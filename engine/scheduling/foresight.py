@@ -28,7 +28,7 @@ MOST_AT_ONCE: Final = 64
 
 @dataclass(slots=True)
 class _Foreseen:
-    """A hint, and the blocks that were prefetched for it. They count against the limits until the hint lapses."""
+    """A hint and its prefetch. Prefetched blocks count against the limits until the hint lapses, even if cancelled."""
 
     tenant: str
     began: float
@@ -53,8 +53,8 @@ class Foresight:
     """Prefetch hints of all tenants. A hint may be wrong, so its prefetch yields to every other use of the machine.
 
     Within `LAPSE_SECONDS`, hints fill at most a quarter of the device and `TierManager.most_blocks_ahead` blocks of
-    host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict blocks
-    that others use. A tenant keeps its newest `MOST_OF_TENANT` hints. No hint is accepted while `MOST_AT_ONCE` are
+    host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict the
+    blocks of others. A tenant keeps its newest `MOST_OF_TENANT` hints. No hint is accepted while `MOST_AT_ONCE` are
     waiting for Redis.
     """
 
@@ -137,7 +137,7 @@ class Foresight:
         return max(0, min(left, own))
 
     def lift(self) -> None:
-        """Start to copy the next blocks from host memory to the device. Call only while there is no request."""
+        """Start copying the next blocks from host memory to the device. Call only while there is no request."""
         if self._lifts.is_busy:
             return
         for foreseen in self._foreseen.values():

@@ -27,7 +27,7 @@ class PrefixBlock:
 
 
 class Lifts:
-    """Owner of the device blocks that a promotion writes. Afterwards they are published and free, so evictable."""
+    """Owner of the device blocks that a promotion writes. When it ends, they are published, free and evictable."""
 
     def __init__(self, tiers: TierManager, pool: BlockPool) -> None:
         self._tiers = tiers
@@ -42,7 +42,7 @@ class Lifts:
         return bool(self._blocks)
 
     def begin(self, run: Sequence[PrefixBlock]) -> None:
-        """Start to copy the blocks of `run`, at most `MOST_BLOCKS`, into newly allocated device blocks."""
+        """Start copying the blocks of `run`, at most `MOST_BLOCKS`, into newly allocated device blocks."""
         assert not self.is_busy
         self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]

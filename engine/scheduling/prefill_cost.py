@@ -11,8 +11,8 @@ _RIDGE: Final = 1e-3
 class PrefillCost:
     """Least-squares fit of `seconds = by_token * tokens + by_pair * pairs`, in which older steps fade.
 
-    A pair is a token and a token that it attends to. The whole time of a step is attributed to its prompts, because
-    alongside streams they do take that long.
+    A pair is a token and one that it attends to. The whole time of a step is attributed to its prompts, because they do
+    take that long alongside streams.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class PrefillCost:
         self._tokens_seconds = self._pairs_seconds = 0.0
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
-        """Learn that `step` took `seconds`. Steps with few prompt tokens are ignored."""
+        """Learn that `step` took `seconds`. Ignore steps with fewer than `SMALLEST_LESSON` prompt tokens."""
         starts = {new.request_id: new.num_computed_tokens for new in step.new_requests}
         starts |= {cached.request_id: cached.num_computed_tokens for cached in step.cached_requests}
         tokens = pairs = 0.0

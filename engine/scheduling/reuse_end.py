@@ -19,7 +19,10 @@ def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) ->
 
 
 def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> ReuseEnd:
-    """Explain a block that was not loaded because computing was expected to be faster. None: not estimated."""
+    """Explain a block that was not loaded because computing was expected to be faster.
+
+    load_seconds, compute_seconds: expected times; None if not known.
+    """
     figures = ""
     if load_seconds is not None and compute_seconds is not None:
         figures = f": about {load_seconds * 1e3:.0f} ms, against {compute_seconds * 1e3:.0f} ms"

@@ -87,7 +87,7 @@ class Room:
         return True
 
     def stop_one(self, stoppable: Iterable[Request], num_blocks: int, now: float) -> None:
-        """Preempt the request of `stoppable` that `choose_victim` picks to free `num_blocks`; one must be running."""
+        """Preempt the running request of `stoppable` that is best suited to free `num_blocks`. One must be running."""
         running = [request for request in stoppable if request in self._states.running]
         victim = choose_victim(self._candidates(running, self._states.shares(self._num_places)), num_blocks)
         assert victim is not None

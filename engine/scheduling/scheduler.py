@@ -107,7 +107,7 @@ class Scheduler:
         most_rows = limits.max_num_batched_tokens
         self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
 
-    # Requests come and go
+    # Arrival and end of requests
 
     def add_request(self, request: Request) -> None:
         """Queue a new request. Raises OverloadedError if its tenant may not add to the queue now."""
@@ -253,7 +253,7 @@ class Scheduler:
                 self.tiering.foresight.lift()
             loads = self.tiering.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
-        # With no tokens to compute, an empty step still collects the results of late copies.
+        # While copies are late, return even an empty step: it waits for their results, which nothing else would bring.
         late = self.tiering is not None and len(self.tiering.late) > 0
         if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
@@ -288,7 +288,7 @@ class Scheduler:
         )
 
     def _load_seconds(self) -> float:
-        """Return how many seconds the loads of a step may take: half of the target if running requests wait for it."""
+        """Return how many seconds the loads of a step may take: half as many if running requests wait for the step."""
         target = self.limits.itl_target or AUTO_STEP_SECONDS
         return target / 2 if self._states.running else target
 
@@ -336,7 +336,7 @@ class Scheduler:
         for request in decodes:
             if draft.budget.exhausted:
                 break
-            # An earlier decode of this step may have preempted it.
+            # An earlier decode of this step may have preempted the request.
             if request.status is RequestStatus.RUNNING:
                 self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
         return not self._standing and self.num_preemptions == preempted_before
@@ -351,7 +351,7 @@ class Scheduler:
         chunks = self.step_time.divide_prompts([claim for _, claim in claims if claim.tokens > 0], room)
         for request, claim in claims:
             count = chunks.get(claim.request_id, 0)
-            # An earlier prompt of this step may have preempted it.
+            # An earlier prompt of this step may have preempted the request.
             if count and not draft.budget.exhausted and request.status is RequestStatus.RUNNING:
                 self._schedule(request, count, draft)
 
@@ -371,7 +371,7 @@ class Scheduler:
         return request.num_pending_tokens - 1 if waits_for_mask else 0
 
     def _schedule(self, request: Request, count: int, draft: StepDraft, speculated: tuple[int, ...] = ()) -> None:
-        """Add `count` tokens and the draft `speculated` of a running request to the step, if there are blocks."""
+        """Schedule `count` tokens and the draft `speculated` of a running request, or note that it lacks blocks."""
         num_blocks, more = len(request.blocks), len(speculated) + draft.passes - 1
         if not self._room.grow(request, request.num_computed_tokens + count + more, draft):
             self._standing.append(request)
@@ -387,7 +387,7 @@ class Scheduler:
         most = self.tiering.tokens_until_answer(request) if self.tiering is not None else None
         return count if most is None else min(count, most)
 
-    # Waiting requests begin
+    # Start of waiting requests
 
     def _start_below_share(self, now: float) -> None:
         """Start requests of tenants that hold less than their share, preempting requests of tenants that hold more.

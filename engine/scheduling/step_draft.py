@@ -9,7 +9,7 @@ from engine.scheduling.output import CachedRequestData, NewRequestData
 
 @dataclass(slots=True)
 class StepDraft:
-    """The parts of a SchedulerOutput that grow with each scheduled request; see there for their meaning."""
+    """A SchedulerOutput in the making. Fields that are not described here mean the same as there."""
 
     now: float
     """Start of scheduling, in seconds on the scheduler's clock."""

@@ -61,7 +61,7 @@ class _Restoring:
     num_computed: int = 0
     """Tokens that the request had computed before the load began; 0 if it had not run."""
     aborted: bool = False
-    """Whether the request has finished. Its blocks are freed when the load ends."""
+    """Whether the request has finished, so that its blocks are freed when the load ends."""
     erased: bool = False
     """Whether the loaded blocks must not be published."""
     lost: bool = False
@@ -93,7 +93,7 @@ class _Asked:
 
 
 class Tiering:
-    """Restores prefixes into block tables and stores full blocks in the tiers below.
+    """Mover of KV blocks: restores prefixes into block tables, and stores full blocks in the tiers below.
 
     A loading request keeps its blocks until the outcome of the load, even if it is aborted, so no copy ever writes to a
     block that was given to another request. The outcome, and the first step that reads the blocks, come after the
@@ -155,7 +155,7 @@ class Tiering:
             self.tiers.used(chain, min(found, len(chain)))
 
     def begin(self, request: Request) -> bool:
-        """Start to load the blocks after the request's device prefix. Return False if there is nothing to wait for."""
+        """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""
         began = self._begin(request)
         if not began:
             self.tiers.stop_warming(request.request_id)
@@ -186,9 +186,11 @@ class Tiering:
         return self._load(_Restoring(request, device, len(keys), tail), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
-        """Return how many of `keys` to load from Redis. Where none are loaded, record why, and ask Redis if worthwhile.
+        """Return how many of `keys` to load from Redis.
 
-        keys: keys of the request's blocks from `index` on, the first of which is not in host memory.
+        If the result is 0, record why, and ask Redis in the background where that is worthwhile.
+
+        keys: keys of the request's blocks from `index` on. The first block is not in host memory.
         """
         known = self.tiers.store.num_known_in_redis(keys)
         choice = self._choice(index, keys, known=known == len(keys))
@@ -265,7 +267,7 @@ class Tiering:
         return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
 
     def take_answered(self) -> list[Request]:
-        """Start loads for running requests whose rest Redis has and can load faster than it is computed.
+        """Start loads for running requests if Redis has blocks that are faster to load than to compute.
 
         Return these requests; the caller suspends them.
         """
@@ -316,7 +318,7 @@ class Tiering:
     def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
         """Return the index of the first block that is not computed yet, and the keys from there on that Redis has.
 
-        There are no keys if blocks before those of the lookup are not computed: they may have left the tiers by now.
+        Return no keys if blocks before those of the lookup are not computed yet, since they may have left the tiers.
         """
         assert asked.num_found is not None
         first = asked.request.num_computed_tokens // self._blocks.block_size
@@ -469,7 +471,7 @@ class Tiering:
         return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
-        """Take the loads of the next step: as many as should be copied within `seconds`, together with late ones."""
+        """Take the loads of the next step: as many as should be copied within `seconds`, counting late ones."""
         return self.tiers.take_loads(seconds, self.late.num_loads)
 
     def take_stores(
@@ -542,7 +544,7 @@ class Tiering:
         self._blocks.pool.release([self._pinned.pop(key) for key in stored])
 
     def check(self) -> None:
-        """Raise AssertionError if a load has no owner, or a block waits in vain to be stored."""
+        """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
         assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
         self.tiers.check()

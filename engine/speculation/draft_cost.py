@@ -3,9 +3,9 @@
 from typing import Final
 
 FIRST_ROW: Final = 1 / 16
-"""Initial estimate of the cost of a draft row, as a part of a step without drafts."""
+"""Initial estimate of the cost of a draft row, as a fraction of a step without drafts."""
 FIRST_WAIT: Final = 1 / 8
-"""Initial estimate of the wait after a draft, as a part of a step without drafts."""
+"""Initial estimate of the wait after a draft, as a fraction of a step without drafts."""
 _NEWEST: Final = 0.2
 _FORGOTTEN: Final = 0.01
 

@@ -9,7 +9,10 @@ LONGEST: Final = 4
 SHORTEST: Final = 2
 """Tokens of the shortest n-gram."""
 MOST_PLACES: Final = 1 << 17
-"""Largest table of one index: half a megabyte, enough for the n-grams of 40,000 tokens. Beyond that older ones go."""
+"""Largest table of one index: half a megabyte, enough for the n-grams of 40,000 tokens.
+
+In a longer text newer n-grams replace older ones.
+"""
 _FACTOR: Final = 1_000_003
 
 

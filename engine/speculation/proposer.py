@@ -16,7 +16,7 @@ class Proposer(Protocol):
         """
 
     def chance(self, request: Request) -> float:
-        """Return the probability that a proposed token is right if the ones before it are, from recent tokens.
+        """Estimate, from recent tokens, the probability that a proposed token is right if the ones before it are.
 
         Call after `propose`.
         """

@@ -21,7 +21,7 @@ MARGIN: Final = 1.5
 """Factor by which the expected gain of a draft must exceed its cost, since both are estimates."""
 
 NEAR: Final = 1.0
-"""Tokens beyond their cost that drafts of a request must promise for the next step to make a single pass.
+"""Gain, in tokens beyond their cost, that a request's drafts must promise for the next step to make a single pass.
 
 Several passes per step save a tenth of the time, so they are given up only for a larger gain.
 """

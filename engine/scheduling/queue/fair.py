@@ -36,7 +36,7 @@ class FairQueue:
 
     `_served[tenant]` is the virtual service: tokens computed for the tenant, divided by its weight. When the tenant
     starts to wait, the value is raised to the smallest one among waiting tenants, so that idleness earns no credit.
-    Between two tenants that always wait, it differs by at most the tokens that one step and one tenant's running
+    Between two tenants that always wait, the values differ by at most the tokens that one step and one tenant's running
     requests can compute.
 
     A tenant without a turn for `max_wait` seconds is next, as in a Line for every second turn at most. Tenants become
@@ -60,7 +60,7 @@ class FairQueue:
         return self._length
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:
-        """Tell whether `tenant` is within its share of the queue, which it may use although others filled the queue."""
+        """Tell whether `tenant` is within its share of the queue, which it may use even if others filled the queue."""
         mine = self._lines.get(tenant)
         active = sum(self.weight_of(name) for name in self._lines) + (self.weight_of(tenant) if mine is None else 0.0)
         share = share_of_queue(self._max_waiting, self.weight_of(tenant), active)
@@ -78,7 +78,7 @@ class FairQueue:
         self._length += 1
 
     def candidates(self, now: float) -> Sequence[Request]:
-        """Return the next request of each tenant: first the overdue tenant's, then by service, least first."""
+        """Return the next request of each tenant: the overdue tenant's first, then the least served first."""
         overdue = self._next_overdue(now)
         lines = nsmallest(MOST_CANDIDATES, self._lines.values(), key=lambda mine: self._served[mine.tenant])
         if overdue is not None:
@@ -91,7 +91,7 @@ class FairQueue:
         return overdue is not None and overdue.tenant == request.tenant
 
     def start(self, request: Request, now: float) -> None:
-        """Remove `request`, which is the turn of its tenant."""
+        """Remove `request`, whose turn has come, and count it as its tenant's turn."""
         self._length -= 1
         mine = self._lines[request.tenant]
         self._overdue_had_turn = mine is self._next_overdue(now)

@@ -45,7 +45,7 @@ class FcfsQueue:
         """Do nothing: the order does not depend on service."""
 
     def level(self, request: Request) -> float:  # noqa: ARG002
-        """Return 0.0 for every request: no level ranks before another."""
+        """Return 0.0 for every request: there are no levels."""
         return 0.0
 
     def urgency(self, request: Request) -> float:

@@ -7,9 +7,10 @@ from engine.scheduling.queue.sorted_requests import SortedRequests, by_priority,
 class Line:
     """Requests by priority, smallest first, then by arrival.
 
-    A request that has waited longer than `max_wait` seconds is overdue, and next. Overdue requests get every second
-    turn at most. Otherwise, under a load that makes every request overdue, all turns would go by arrival and priorities
-    would have no effect. An overdue request with n overdue ones before it begins after at most 2 n + 2 turns.
+    A request that has waited longer than `max_wait` seconds is overdue and goes first, but overdue requests get every
+    second turn at most. Otherwise, under a load that makes every request overdue, all turns would go by arrival and
+    priorities would have no effect. An overdue request with n overdue ones ahead of it starts after at most 2 n + 2
+    turns.
     """
 
     def __init__(self, max_wait: float) -> None:

@@ -52,7 +52,7 @@ class PriorityQueue:
         """Do nothing: the order does not depend on service."""
 
     def level(self, request: Request) -> float:
-        """Return the priority; minus infinity, which ranks first, for a request that became overdue in the queue."""
+        """Return the priority, or minus infinity, which ranks first, if the request became overdue in the queue."""
         return -inf if request.waited > self._max_wait else request.priority
 
     def urgency(self, request: Request) -> float:

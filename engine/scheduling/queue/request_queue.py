@@ -26,7 +26,7 @@ class RequestQueue(Protocol):
         """Add `request`; if it returns, loaded or preempted, at its former place."""
 
     def candidates(self, now: float) -> Sequence[Request]:
-        """Return the requests that may begin, starting with the one whose turn it is. The queue does not change.
+        """Return, without changing the queue, the requests that may begin. The one whose turn it is comes first.
 
         Each of the others may begin only if there is no room for the ones before it.
         """

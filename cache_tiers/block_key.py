@@ -1,6 +1,6 @@
-"""Names of KV blocks: a sha256 chain, so that equal keys mean equal prefixes in an equal numeric world.
+"""Keys of KV blocks: a sha256 chain, so that equal keys imply equal prefixes and equal numerics.
 
-A key opens with its owner, so that every tier can tell whose a block is without being told.
+Every key begins with its owner, so any tier can attribute a block without a lookup.
 """
 
 import hashlib
@@ -11,11 +11,16 @@ from dataclasses import astuple, dataclass, replace
 from typing import Final, NewType
 
 Owner = NewType("Owner", bytes)
-"""8 bytes that stand for a tenant, or for what all tenants share: a digest of the salt, so that no name can be told."""
+"""8 bytes that stand for a tenant, or for the content that all tenants share.
+
+An owner is a digest of the salt, so it does not reveal the tenant's name.
+"""
 
 BlockKey = NewType("BlockKey", bytes)
-"""32 bytes: the owner, and 24 bytes of sha256(parent key + the block's token ids), rooted in the namespace's digest. A
-block that is only partly filled has fewer ids, and so another key than every full one."""
+"""32 bytes: the owner, then 24 bytes of sha256(parent key + token ids of the block), rooted in the namespace's digest.
+
+A partly filled block hashes fewer ids, so its key differs from that of every full block.
+"""
 
 OWNER_BYTES: Final = 8
 _KEY_BYTES: Final = 32
@@ -23,10 +28,10 @@ _KEY_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class KeyNamespace:
-    """Whatever may change a bit of the KV, and the tenant who may see it.
+    """Everything that may change a bit of the KV, and the tenant that may read it.
 
     numerics: backend, kernel version, instruction set, quantization, adapter.
-    tenant_salt: derived on the server from the principal with a secret; never from a request's fields.
+    tenant_salt: derived on the server from the principal and a secret; never from a field of the request.
     """
 
     model_fingerprint: str
@@ -39,16 +44,16 @@ class KeyNamespace:
     tenant_salt: bytes
 
     def fingerprint(self) -> bytes:
-        """16 bytes for all of it but the tenant: who shares blocks at all."""
+        """Return 16 bytes that identify the namespace apart from its tenant. Only equal fingerprints share blocks."""
         return replace(self, tenant_salt=b"")._digest()[:16]
 
     @property
     def owner(self) -> Owner:
-        """The owner of every block in this namespace: the same in all namespaces with this salt."""
+        """Owner of every block in this namespace, shared by all namespaces with the same salt."""
         return owner_with(self.tenant_salt)
 
     def root(self) -> BlockKey:
-        """Return the parent of every first block."""
+        """Return the parent key of every first block."""
         return _key(self.owner, self._digest())
 
     def _digest(self) -> bytes:
@@ -60,7 +65,7 @@ class KeyNamespace:
 
 
 def owner_with(salt: bytes) -> Owner:
-    """Return the owner of everything that a tenant with this salt leaves."""
+    """Return the owner of all blocks of the tenant with this salt."""
     return Owner(hashlib.sha256(b"ebb-kv-owner" + salt).digest()[:OWNER_BYTES])
 
 
@@ -70,7 +75,10 @@ def owner_of(key: bytes) -> Owner:
 
 
 def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
-    """Keys of the full blocks of `token_ids`, which follow `parent`; a partial tail has no key."""
+    """Return the keys of the full blocks of `token_ids`, which follow the block `parent`.
+
+    A partly filled last block gets no key.
+    """
     keys: list[BlockKey] = []
     for start in range(0, len(token_ids) - block_size + 1, block_size):
         parent = block_key(parent, token_ids[start : start + block_size])
@@ -79,17 +87,20 @@ def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> 
 
 
 def own_root(public: BlockKey, root: BlockKey) -> BlockKey:
-    """Return the parent of a tenant's own first block behind the public block `public`; `root` is the tenant's."""
+    """Return the parent key of the first private block behind the block `public`, for the tenant whose root is `root`.
+
+    The owner of that key is the tenant.
+    """
     return _key(owner_of(root), hashlib.sha256(b"ebb-kv-own" + public + root).digest())
 
 
 def unfindable_root(owner: Owner) -> BlockKey:
-    """Return a root of `owner` that is drawn anew: no other request begins with its keys."""
+    """Return a random root of `owner`, whose keys no other request can have."""
     return _key(owner, secrets.token_bytes(_KEY_BYTES))
 
 
 def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
-    """Return the key of a block, full or partly filled, that follows `parent`."""
+    """Return the key of a full or partly filled block that follows `parent`."""
     digest = hashlib.sha256(parent + struct.pack(f"<{len(token_ids)}I", *token_ids)).digest()
     return _key(owner_of(parent), digest)
 

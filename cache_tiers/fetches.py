@@ -1,4 +1,4 @@
-"""Windows of keys on their way into host memory: nobody fetches what another one fetches already."""
+"""Windows of keys on their way into host memory, so that no block is fetched twice at the same time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,13 @@ from cache_tiers.store import KVTierStore, PrefetchResult
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """keys: a run, of which the first is block `start` of whoever wants it. asked: those that were not in host memory
-    when it began, at `submitted` seconds."""
+    """A run of keys that is fetched with one prefetch.
+
+    start: index of the first key in the requester's chain.
+    asked: keys that were not in host memory when the fetch began.
+    handle: the store's handle of the prefetch.
+    submitted: when the fetch began, in seconds of the clock.
+    """
 
     start: int
     keys: Sequence[BlockKey]
@@ -20,8 +25,7 @@ class Window:
 
 
 class Fetches:
-    """Owner of all windows under way, also of those that nobody waits for any more: what they bring stays in host
-    memory for others."""
+    """Owner of all windows in flight, including abandoned ones, whose blocks stay in host memory for other requests."""
 
     def __init__(self, store: KVTierStore, *, clock: Callable[[], float], redis: bool) -> None:
         self._store = store
@@ -31,42 +35,48 @@ class Fetches:
         self._late: list[Window] = []
 
     def begin(self, start: int, keys: Sequence[BlockKey], *, from_cpu: bool = False) -> Window:
-        """At most `max_window` keys that nobody else fetches. from_cpu: what lies in host memory, and no more."""
+        """Begin to fetch at most `max_window` keys that no other window fetches.
+
+        start: index of the first key in the caller's chain.
+        from_cpu: take only blocks that are already in host memory.
+        """
         asked = frozenset(key for key in keys if not self._store.contains(key))
         self._fetching |= asked
         return Window(start, keys, asked, self._store.prefetch(keys, redis=self._redis and not from_cpu), self._clock())
 
     def num_unclaimed(self, keys: Sequence[BlockKey]) -> int:
-        """How many of the first keys nobody fetches, or are in host memory by now. The others will be there when they
-        have arrived."""
+        """Return the length of the leading run of `keys` that no window in flight still has to bring.
+
+        Keys of other windows become available in host memory when those windows arrive.
+        """
         return next((index for index, key in enumerate(keys) if self._is_awaited(key)), len(keys))
 
     def poll(self, window: Window) -> PrefetchResult | None:
-        """Its result, once; None while it is under way. Whoever takes the result releases its slots."""
+        """Return the window's result once, None while it is in flight. The caller must release the result's slots."""
         result = self._store.poll(window.handle)
         if result is not None:
             self._fetching -= window.asked
         return result
 
     def leave(self, windows: Iterable[Window]) -> None:
-        """Nobody waits for these any more."""
+        """Abandon windows that their requester no longer waits for."""
         self._late += windows
 
     def adopt(self, handles: Iterable[int]) -> None:
-        """Take over prefetches under way from a predecessor; what they bring stays in host memory for others."""
+        """Take over a predecessor's prefetches in flight. Their blocks stay in host memory for other requests."""
         self._late += [Window(0, (), frozenset(), handle, self._clock()) for handle in handles]
 
     @property
     def num_late(self) -> int:
-        """Windows under way that nobody waits for."""
+        """Abandoned windows that are still in flight."""
         return len(self._late)
 
     def poll_late(self) -> None:
-        """Let go of what has arrived for nobody."""
+        """Release the slots of abandoned windows that have arrived."""
         self._late = [window for window in self._late if not self._release(window)]
 
     def check(self) -> None:
-        """Raise AssertionError if a window has no owner. Call it when nobody waits for any."""
+        """Raise AssertionError if a window has no owner. Call this only while no load and no warming is in progress."""
         assert not self._fetching, f"nobody took what was fetched of {len(self._fetching)} blocks"
 
     def _is_awaited(self, key: BlockKey) -> bool:

@@ -1,4 +1,4 @@
-"""How fast the way to a tier is, learned from what went over it."""
+"""Latency and bandwidth of the link to a tier, estimated from its traffic."""
 
 import threading
 import time
@@ -12,25 +12,28 @@ _NEWEST: Final = 0.3
 _FADE: Final = 0.7
 _MEMORY_SECONDS: Final = 1.0
 _LEAST_BYTES: Final = 1 << 16
-"""Of an answer that tells something about bytes per second: a miss is over at once."""
+"""Fewest bytes from which a bandwidth is estimated: a reply to a miss carries almost none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSpeed:
-    """answer_seconds: from a question to the first byte of its answer. bytes_per_second: of what follows, over all
-    connections together. None: not known yet."""
+    """Latency and bandwidth of a link; None where no estimate exists yet.
+
+    answer_seconds: from a request to the first byte of its reply.
+    bytes_per_second: of the replies after their first byte, over all connections together.
+    """
 
     answer_seconds: float | None = None
     bytes_per_second: float | None = None
 
     def seconds_for(self, nbytes: int, questions: int) -> float | None:
-        """How long `questions` questions, one after the other, and `nbytes` of answers take."""
+        """Estimate the seconds for `questions` sequential round trips and `nbytes` of replies; None if unknown."""
         if self.answer_seconds is None or not self.bytes_per_second:
             return None
         return questions * self.answer_seconds + nbytes / self.bytes_per_second
 
     def messages_under_way(self, nbytes: int) -> int | None:
-        """How many answers of so many bytes to have asked for at any time, so that the link is never idle."""
+        """Return how many replies of `nbytes` must be requested at any time to keep the link busy; None if unknown."""
         if self.answer_seconds is None or not self.bytes_per_second:
             return None
         return 1 + ceil(self.answer_seconds * self.bytes_per_second / nbytes)
@@ -38,15 +41,21 @@ class LinkSpeed:
 
 @dataclass(slots=True, eq=False)
 class _Reception:
-    """What comes in on one connection. counted: bytes of it that were counted."""
+    """Incoming bytes of one connection.
+
+    count: returns the bytes received on the connection so far.
+    counted: bytes of these that have entered the estimate.
+    """
 
     count: Callable[[], int]
     counted: int
 
 
 class LinkMeter:
-    """Thread-safe. Averages in which the newest counts most: a link that changes is known after a few exchanges, and
-    after one if the last was long ago."""
+    """Recency-weighted averages of a link's latency and bandwidth. Thread-safe.
+
+    A changed link is measured within a few exchanges, or after one if the previous exchange was long ago.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -62,21 +71,21 @@ class LinkMeter:
 
     @property
     def speed(self) -> LinkSpeed:
-        """What is known now."""
+        """Current estimate."""
         with self._lock:
             return LinkSpeed(self._answer_seconds, self._nbytes / self._seconds if self._seconds else None)
 
     def answered(self, seconds: float) -> None:
-        """An answer began that long after its question."""
+        """Record that a reply began `seconds` after its request."""
         with self._lock:
             before = self._answer_seconds
             self._answer_seconds = seconds if before is None else (1 - _NEWEST) * before + _NEWEST * seconds
 
     @contextmanager
     def receiving(self, count: Callable[[], int]) -> Iterator[None]:
-        """Bytes come in within this context; `count` tells how many came on this connection so far.
+        """Measure the bytes that arrive within this context. `count` returns the connection's bytes so far.
 
-        Time in which several connections receive counts once: together they are the link.
+        Time in which several connections receive counts once, since together they are the link.
         """
         reception = _Reception(count, count())
         with self._lock:
@@ -91,7 +100,7 @@ class LinkMeter:
                 self._learn()
 
     def learn(self) -> None:
-        """From what came in so far, where it goes on coming."""
+        """Update the estimate from a transfer that is still in progress."""
         with self._lock:
             self._count()
             self._learn()

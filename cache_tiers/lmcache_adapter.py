@@ -1,6 +1,6 @@
-"""What LMCache calls: our Redis client as its L2 adapter, who makes room in L1, and who is told what comes and goes.
+"""Callbacks for LMCache: our Redis client as its L2 adapter, room in L1 on demand, and a listener for L1's contents.
 
-Imported before anything else of LMCache: what it reads when it is imported is set here.
+Import this module before anything else of LMCache: it sets the variables that LMCache reads on import.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Final
 
-# It must not report usage over the network, print a banner or flood the log.
+# LMCache must not report usage over the network, print a banner or flood the log.
 os.environ.setdefault("LMCACHE_TRACK_USAGE", "false")
 os.environ.setdefault("LMCACHE_DISABLE_BANNER", "1")
 os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
@@ -19,7 +19,7 @@ os.environ.setdefault("LMCACHE_LOG_LEVEL", "ERROR")
 import torch
 
 if hasattr(torch, "npu") and torch.npu.is_available():
-    # Its own NPU platform does not import without kernels that nobody needs here: see `npu.lmcache_plugin`.
+    # LMCache's own NPU platform imports kernels that this server does not use: see `npu.lmcache_plugin`.
     os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
@@ -29,7 +29,7 @@ from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
 
 with warnings.catch_warnings():
-    # Its loggers use what OpenTelemetry deprecates.
+    # LMCache's loggers use APIs that OpenTelemetry deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
     from lmcache.lmcache_native import Bitmap
     from lmcache.v1.distributed import api
@@ -44,26 +44,26 @@ with warnings.catch_warnings():
     from lmcache.v1.platform import create_event_notifier
 
 SMALLEST_WINDOW: Final = 8
-"""Blocks that are asked for at once, at least."""
+"""Fewest blocks requested at once."""
 
 _ADAPTER: Final = "ebb_redis"
 
 
 def object_key(key: BlockKey) -> api.ObjectKey:
-    """LMCache's name for a block. The namespace, the tenant's salt included, is already inside the key."""
+    """Return LMCache's name for a block. The key already contains the namespace, including the tenant's salt."""
     return api.ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
 
 
 def blocks_of(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block]:
-    """As the client takes them."""
+    """Convert LMCache's keys and memory objects to the Redis client's blocks."""
     return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
 
 
 class Room:
-    """Makes room in L1, at the moment when it is needed. Thread-safe.
+    """Eviction from L1 at the moment when room is needed. Thread-safe.
 
-    Blocks that Redis has are promised room until LMCache reserves it, or drops them. Several look-ups end at once, and
-    blocks go down at any time: none of them may count on room that is promised to another.
+    Blocks found in Redis are promised room until LMCache reserves it or drops them. Several lookups can end at once and
+    stores arrive at any time, so none of them may count on room promised to another.
     """
 
     def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
@@ -79,16 +79,19 @@ class Room:
 
     @property
     def num_evicted(self) -> int:
-        """Blocks that made room, since the start."""
+        """Blocks evicted since the start."""
         return self._num_evicted
 
     @property
     def num_lost(self) -> int:
-        """Of these, the blocks that Redis was not known to have, where there is a Redis."""
+        """Evicted blocks that Redis was not known to have. Always 0 without Redis."""
         return self._num_lost
 
     def make(self, num_blocks: int, owner: Owner) -> None:
-        """Evict until so many blocks of `owner` fit, or all that is left is in use, or holds less for its weight."""
+        """Evict until `num_blocks` blocks of `owner` fit.
+
+        Eviction stops early if every remaining block is in use or belongs to an owner that holds less for its weight.
+        """
         used, capacity = self._l1.get_memory_usage()
         with self._lock:
             needed = num_blocks + len(self._promised)
@@ -96,7 +99,7 @@ class Room:
         if missing > 0:
             victims = self.residents.take_victims(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
-            # A block that was locked after it had been looked at stays, unless it has gone since then.
+            # A block that was locked after its selection stays in L1, unless it has been removed since.
             locked = [key for key in victims if results[object_key(key)] is L1Error.KEY_IS_LOCKED]
             self.residents.came(locked)
             self.residents.went([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
@@ -107,24 +110,27 @@ class Room:
                 self._num_lost += len(lost)
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
-        """Make room for blocks that Redis has, and promise it to them until `end_promise`."""
+        """Make room for blocks found in Redis and promise it to them until `end_promise`."""
         if found:
             with self._lock:
                 self._promised.update(found)
             self.make(0, owner_of(found[-1]))
 
     def end_promise(self, keys: Sequence[BlockKey]) -> None:
-        """Note that these have room now, or need none."""
+        """End the promise to blocks that have their room or no longer need it."""
         with self._lock:
             self._promised.difference_update(keys)
 
     def _can_go(self, key: BlockKey) -> bool:
-        """LMCache locks what it writes to Redis, but for a moment before it begins."""
+        """Return True unless the block is in use or about to be written to Redis.
+
+        LMCache locks the blocks that it writes to Redis, but only some time after `commit`.
+        """
         return self._l1.is_key_evictable(object_key(key)) and not (self._client and self._client.awaits_put(key))
 
 
 class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
-    """Carries what the adapter needs that LMCache builds."""
+    """The client and the room, in the form in which LMCache passes them to the adapter that it builds."""
 
     def __init__(self, client: RedisBlockClient, room: Room) -> None:
         super().__init__()
@@ -141,7 +147,7 @@ class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
 
 
 class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
-    """LMCache's view of the client: numbered tasks whose results are fetched after an event was signalled."""
+    """LMCache's view of the client: numbered tasks whose results are fetched after an event is signalled."""
 
     def __init__(self, client: RedisBlockClient, room: Room) -> None:
         super().__init__()
@@ -175,7 +181,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
         task = self._found.open()
 
         def answered(found: list[bool]) -> None:
-            # LMCache reserves memory for what was found as soon as it hears of it.
+            # LMCache reserves memory for the blocks as soon as it receives this result.
             self._room.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
             self._found.put(task, _bitmap(found))
 
@@ -186,7 +192,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
         return self._found.take(task_id)
 
     def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
-        """End what a look-up promised. Redis has no locks: a block that goes away before its load is a miss."""
+        """End the promises of a lookup. Redis has no locks: a block removed before its load is a miss."""
         self._room.end_promise([key.chunk_hash for key in keys])
 
     def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
@@ -202,7 +208,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
         return {"is_healthy": self._client.available, "type": _ADAPTER}
 
     def close(self) -> None:
-        """The client is the store's to close: before this, so that nobody signals any more."""
+        """Close the events. The store closes the client first, so that no event is signalled afterwards."""
         for event in self._events:
             event.close()
 
@@ -220,7 +226,7 @@ register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(w
 
 
 class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
-    """Tells the residents what L1 does. Reads and reservations are nothing to them."""
+    """Reports L1's insertions and removals to the residents, which ignore reads and reservations."""
 
     def __init__(self, residents: Residents) -> None:
         super().__init__()
@@ -245,17 +251,19 @@ class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
 
 
 def redis_adapter(client: RedisBlockClient, room: Room) -> adapters.L2AdapterConfigBase:
-    """For LMCache's configuration: it builds the adapter of it."""
+    """Return the adapter's entry in LMCache's configuration."""
     return _RedisAdapterConfig(client, room)
 
 
 def residents_listener(residents: Residents) -> L1ManagerListener:
-    """For LMCache's L1."""
+    """Return a listener that keeps `residents` in step with LMCache's L1."""
     return _ResidentsListener(residents)
 
 
 def end_eviction(manager: StorageManager) -> None:
-    """Nothing leaves host memory or Redis but by us: LMCache's own loops would wake every second for nothing, and hold
-    up the end for as long. They have no other switch."""
+    """Stop LMCache's own eviction loops, so that only this process's policies evict from host memory.
+
+    The loops would wake every second for nothing and delay shutdown by as long. LMCache offers no other switch.
+    """
     for controller in (*manager._eviction_controllers, manager._l2_eviction_controller):
         controller._stop_flag.set()

@@ -1,9 +1,9 @@
-"""The CPU and Redis tiers on LMCache, which nobody else knows but `lmcache_adapter` and the plug-in for NPUs.
+"""The CPU and Redis tiers on LMCache. Only this module, `lmcache_adapter` and the plug-in for NPUs use LMCache.
 
-LMCache's L1 manager owns the host memory (allocation, read and write locks); its storage manager moves blocks between
-L1 and our Redis adapter in the background. We drive both in this process: no server, no GPU connector. Which block
-leaves L1 is decided here, at the moment when the room is needed: LMCache would look once a second.
-Why this half of LMCache and not its older engine: docs/decisions.
+LMCache's L1 manager owns the host memory: allocation, read and write locks. LMCache's storage manager moves blocks
+between L1 and our Redis adapter in the background. Both run in this process, without a server or a GPU connector.
+Eviction from L1 is decided here at the moment when room is needed, because LMCache would check only once a second.
+The reasons for this half of LMCache and against its older engine are in docs/decisions.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -43,7 +43,7 @@ from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreS
 from cache_tiers.tier_stats import tier_stats
 
 with warnings.catch_warnings():
-    # Its loggers use what OpenTelemetry deprecates.
+    # LMCache's loggers use APIs that OpenTelemetry deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
     from lmcache.v1.distributed import api, config
     from lmcache.v1.distributed.error import L1Error
@@ -59,13 +59,20 @@ _REWRITE_AT_ONCE = 8
 
 _WRITER = "ebb"
 
-# Locks are released by us, exactly once each; LMCache's own time limit on them must never be the one to do it.
+# Every lock is released by this module exactly once. LMCache's own time limit on locks must never expire first.
 _LOCK_SECONDS = 30 * 24 * 3600
 
 
 @dataclass(slots=True)
 class _Prefetch:
-    """One window under way: the run that is locked already, and LMCache's request for the keys after it."""
+    """A prefetch in flight.
+
+    slots: the leading run that is already locked.
+    from_redis: slots of these that came from Redis.
+    rest: the keys after that run.
+    request: LMCache's prefetch of `rest`; None while there is none.
+    lookup_seconds: time until Redis had answered which of the keys it has.
+    """
 
     slots: list[HostSlot]
     from_redis: int
@@ -75,7 +82,7 @@ class _Prefetch:
 
 
 class LMCacheStore:
-    """Implements KVTierStore."""
+    """KVTierStore on LMCache."""
 
     def __init__(
         self,
@@ -88,7 +95,7 @@ class LMCacheStore:
         keeps_in_cpu: bool,
         shared_pool: SharedPool | None = None,
     ) -> None:
-        """shared_pool: the pool's name for other processes, if it has one."""
+        """Create the store. `shared_pool` names the pool for other processes; None if the pool is private."""
         self.keeps_in_cpu = keeps_in_cpu
         self.shared_pool = shared_pool
         self._l1 = l1
@@ -109,15 +116,15 @@ class LMCacheStore:
 
     @property
     def pool(self) -> memoryview:
-        """The whole host arena. It goes away with `close`."""
+        """The whole host arena. `close` frees it."""
         return self._pool
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        """See KVTierStore. One by one: LMCache refuses a whole batch when it has no room for its last block."""
+        """See KVTierStore. Keys are reserved singly: LMCache refuses a whole batch if its last block does not fit."""
         slots, refused = [], set[Owner]()
         for key in keys:
             owner = owner_of(key)
-            # What follows in a chain is worth nothing without what comes before.
+            # A block is useless without those before it in its chain.
             if owner in refused or self.contains(key):
                 continue
             self._room.make(1, owner)
@@ -135,15 +142,15 @@ class LMCacheStore:
         return self._l1.get_object_state(object_key(key)) is not None
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
-        """See KVTierStore. Raises ValueError for a key that is not reserved."""
+        """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
         if self._client is not None:
-            # A block that came from Redis meanwhile is dropped by LMCache as a duplicate: no write will follow.
+            # LMCache drops a block as a duplicate if Redis delivered it in the meantime: no write will follow.
             self._client.announce([key for key in keys if not self.contains(key)])
         self._l1.finish_write([object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
-        """See KVTierStore. Raises ValueError for a key that is not reserved."""
+        """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
         self._l1.finish_write_and_delete([object_key(key) for key in keys], tag=_WRITER)
 
@@ -175,7 +182,7 @@ class LMCacheStore:
         return self._looked_up.take(handle)
 
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
-        """See KVTierStore. What lies in host memory is locked before Redis is asked for the rest."""
+        """See KVTierStore. Blocks in host memory are locked before Redis is asked for the rest."""
         if len(keys) > self._max_window:
             raise ValueError(f"a window has at most {self._max_window} keys, not {len(keys)}")
         prefetch = _Prefetch([], 0, list(keys), None)
@@ -187,7 +194,7 @@ class LMCacheStore:
         return handle
 
     def poll(self, handle: int) -> PrefetchResult | None:
-        """See KVTierStore. An unknown or finished handle is an empty run."""
+        """See KVTierStore. An unknown or finished handle returns an empty run."""
         prefetch = self._prefetches.get(handle)
         if prefetch is None:
             return PrefetchResult((), 0, 0)
@@ -198,7 +205,7 @@ class LMCacheStore:
             prefetch.request = None
             prefetch.lookup_seconds += self._client.take_lookup_seconds(prefetch.rest[0]) if self._client else 0.0
             self._extend(prefetch, outcome)
-            # LMCache ends a run before a block that another prefetch of the same block brought up in the meantime.
+            # LMCache ends a run before a block that another prefetch has loaded in the meantime.
             if self._extend_from_cpu(prefetch) and self._ask_redis(prefetch):
                 return None
         del self._prefetches[handle]
@@ -213,7 +220,7 @@ class LMCacheStore:
         return self._client.why_missing(key) or Missing(Absence.NOT_TAKEN)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
-        """See KVTierStore. Raises ValueError for a key that is not locked."""
+        """See KVTierStore. Raise ValueError for a key that is not locked."""
         self._book.release(keys)
         self._l1.finish_read([object_key(key) for key in keys])
 
@@ -233,7 +240,7 @@ class LMCacheStore:
         self._room.residents.wanted(chain)
 
     def write_missed(self, *, begin: bool) -> bool:
-        """See KVTierStore. One batch at a time, read-locked until it is settled."""
+        """See KVTierStore. One batch is written at a time, read-locked until its result arrives."""
         if self._client is None:
             return False
         if self._rewriting and self._rewritten.take_all():
@@ -255,8 +262,10 @@ class LMCacheStore:
             client.put(blocks_of(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
-        """See KVTierStore. LMCache holds a lock on a block until its write to Redis has ended: what it lets go of is
-        not on its way there."""
+        """See KVTierStore.
+
+        LMCache locks a block until its write to Redis has ended, so no write of an unlocked block can be in flight.
+        """
         arriving = {key for prefetch in self._prefetches.values() if prefetch.request for key in prefetch.rest}
         results = self._l1.delete([object_key(key) for key in keys if key not in arriving])
         busy = [key for key in keys if results.get(object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
@@ -275,13 +284,13 @@ class LMCacheStore:
     def stats(self) -> StoreStats:
         """See KVTierStore."""
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
-        # What only passes through is no tier.
+        # A staging pool is not a tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
         held = self._room.residents.held if self.keeps_in_cpu else {}
         return tier_stats(used, capacity, self._room.num_evicted, self._room.num_lost, held, redis)
 
     def check(self) -> None:
-        """See KVTierStore. Call it with no prefetch, copy or write under way."""
+        """See KVTierStore. Call this only with no prefetch, copy or write in flight."""
         self._book.check()
         assert not self._prefetches, f"nobody took the result of {len(self._prefetches)} prefetches"
         status = self._manager.report_status()
@@ -292,24 +301,24 @@ class LMCacheStore:
         assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
 
     def flush(self, timeout: float) -> bool:
-        """See KVTierStore. Also False if Redis refused or lost a block meanwhile."""
+        """See KVTierStore. Also return False if Redis refused or lost a block while the caller waited."""
         return self._client is None or self._client.flush(timeout)
 
     def close(self) -> None:
-        """See KVTierStore. Frees the pool: no view of it may be used afterwards."""
+        """See KVTierStore. The pool is freed: no view of it may be used afterwards."""
         if self._client is not None:
             self._client.close()
         self._manager.close()
 
     def _extend_from_cpu(self, prefetch: _Prefetch) -> bool:
-        """Lock what L1 has of the keys that are left; whether that was anything."""
+        """Lock the leading run of the remaining keys that L1 holds. Return False if that run is empty."""
         if not prefetch.rest:
             return False
         request = self._manager.submit_prefetch_task(self._task(prefetch.rest), skip_l2=True)
         return self._extend(prefetch, self._manager.query_prefetch_status(request))
 
     def _ask_redis(self, prefetch: _Prefetch) -> bool:
-        """Begin to fetch the keys that are left; whether there is something to wait for now."""
+        """Begin to fetch the remaining keys from Redis. Return False if no request was submitted."""
         if not prefetch.rest or self._client is None:
             return False
         if not self._client.available:
@@ -319,7 +328,10 @@ class LMCacheStore:
         return True
 
     def _extend(self, prefetch: _Prefetch, outcome: api.PrefetchResult) -> bool:
-        """Take the run that LMCache has read-locked for us; it ends before a block that is gone in spite of that."""
+        """Take the run that LMCache has read-locked for us, up to a block that vanished in spite of its lock.
+
+        Return False if that run is empty.
+        """
         keys = prefetch.rest[: outcome.hit_cells[0].popcount()]
         names = [object_key(key) for key in keys]
         found = [memory for _, memory in self._l1.unsafe_read(names).values()]
@@ -340,7 +352,10 @@ class LMCacheStore:
 
 
 def _max_window(pool_nbytes: int, block_nbytes: int) -> int:
-    """Several loads of several windows fit the pool, unless it is tiny: then they bring less than was asked for."""
+    """Return the window size at which several windows of several loads fit the pool.
+
+    A tiny pool keeps the smallest window, and loads then bring fewer blocks than requested.
+    """
     return max(SMALLEST_WINDOW, min(_LARGEST_WINDOW, pool_nbytes // (_WINDOWS_IN_POOL * block_nbytes)))
 
 
@@ -355,14 +370,20 @@ def open_store(
     owners: Owners | None = None,
     shared: bool = False,
 ) -> LMCacheStore:
-    """Build the tiers; takes about half a second per GB of `cpu_bytes`: LMCache touches every page here, so that no
-    copy faults later. Redis need not be there.
+    """Build the tiers. LMCache touches every page here, so that no copy faults later: about half a second per GB.
 
-    seal: of the values in Redis. keep_in_cpu: whether blocks stay in host memory after they went to Redis or to the
-    device. When False, host memory is a staging pool only, of `cpu_bytes` but at least 64 MiB. eviction: in which order
-    blocks of one owner leave host memory. owners: whose the blocks may be, and what they weigh.
+    Redis does not have to be reachable.
+
+    cpu_bytes: size of the CPU tier. Without `keep_in_cpu`, the size of the staging pool, but at least 64 MiB.
+    redis_address: None turns the Redis tier off.
+    seal: the MAC of the values in Redis.
+    keep_in_cpu: keep blocks in host memory after they went to Redis or to the device. If False, host memory is only a
+        staging pool.
+    eviction: the order in which blocks of one owner leave host memory.
+    owners: names and weights of the owners of blocks.
     shared: put host memory where other processes can map it.
-    Raises ValueError if there is neither a CPU tier nor a Redis, SharedMemoryError if there is no room to share.
+
+    Raise ValueError if both tiers are off, SharedMemoryError if there is too little shared memory.
     """
     if redis_address is None and not keep_in_cpu:
         raise ValueError("no tier to open: the CPU tier and Redis are both off")
@@ -383,7 +404,7 @@ def open_store(
         shared_pool.touch()
     client = None
     if redis_address is not None:
-        # What waits for Redis cannot be evicted; a staging pool rather refuses new blocks than drops waiting ones.
+        # Blocks that wait for Redis cannot be evicted. A staging pool refuses new blocks rather than drop waiting ones.
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
         client = RedisBlockClient(redis_address, seal, options, owners)

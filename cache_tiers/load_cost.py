@@ -1,4 +1,4 @@
-"""What a load costs, and when it is no longer worth its wait: pure functions of what was measured."""
+"""The cost of a load, and the point at which recomputing is cheaper: pure functions of measurements."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from cache_tiers.link_speed import LinkSpeed
 
 FIRST_WINDOW: Final = 8
-"""Blocks of a window while nothing is known of the link."""
+"""Blocks of a window as long as the link's speed is unknown."""
 
 WINDOW_SECONDS: Final = 0.016
 QUESTIONS_OF_WINDOW: Final = 2
@@ -19,24 +19,31 @@ _TRUST: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class LoadCost:
-    """Of blocks of `block_nbytes` that come from Redis. What lies in host memory costs next to nothing.
+    """Cost of loading blocks from Redis. Blocks in host memory cost next to nothing.
 
-    deadline: seconds without any arrival, on top of what was to be expected, after which a load has ended.
+    block_nbytes: bytes of a block.
+    deadline: seconds without an arrival, beyond the expected ones, after which a load ends.
     """
 
     block_nbytes: int
     deadline: float = 2.0
 
     def window(self, speed: LinkSpeed | None, most: int) -> int:
-        """Blocks to fetch at once, at most `most`: few, so that copies and transfers overlap and little is lost when a
-        load ends early; enough that the link does not wait for questions."""
+        """Return how many blocks to fetch at once, at most `most`.
+
+        Small windows overlap copies with transfers, and waste little when a load ends early. Large windows keep the
+        link from idling between requests.
+        """
         if speed is None or speed.bytes_per_second is None or speed.answer_seconds is None:
             return min(FIRST_WINDOW, most)
         seconds = max(WINDOW_SECONDS, QUESTIONS_OF_WINDOW * speed.answer_seconds)
         return max(1, min(most, round(seconds * speed.bytes_per_second / self.block_nbytes)))
 
     def redis_seconds(self, speed: LinkSpeed | None, num_blocks: int, *, known: bool) -> float | None:
-        """Until so many blocks are here. known: they need not be looked up first. None: nobody can tell yet."""
+        """Estimate the seconds to load `num_blocks` blocks; None if the link's speed is unknown.
+
+        known: the blocks do not have to be looked up first.
+        """
         if speed is None:
             return None
         return speed.seconds_for(num_blocks * self.block_nbytes, 1 if known else QUESTIONS_OF_WINDOW)
@@ -51,11 +58,16 @@ class LoadCost:
         waited: float,
         compute_seconds: float | None,
     ) -> bool:
-        """Whether to go on with a load that lacks `num_blocks`, the first of which were asked for `asked` seconds ago,
-        and of which nothing came for `waited` seconds. known: they need not be looked up first.
+        """Return True if a load should keep waiting for its remaining `num_blocks` blocks.
 
-        Two reasons not to: what is left should take longer than computing it; or it has taken much longer than it
-        should, for a good part of what computing takes, so that the expectation is worth nothing.
+        A load is abandoned for one of two reasons: the remaining blocks are expected to take longer to load than to
+        compute; or the wait has far exceeded the expectation, by a good part of the time to compute them, so that the
+        expectation cannot be trusted.
+
+        known: the blocks do not have to be looked up first.
+        asked: seconds since the first of them was requested.
+        waited: seconds without an arrival.
+        compute_seconds: time to compute the blocks; None if unknown, which leaves only `deadline`.
         """
         transfer, answers = 0.0, 0.0
         if speed is not None and speed.bytes_per_second:

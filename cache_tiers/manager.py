@@ -1,17 +1,18 @@
-"""Moves of KV blocks between the device and the tiers below it: decides nothing about requests, computes nothing.
+"""Transfers of KV blocks between the device and the tiers below. Requests are scheduled and tokens computed elsewhere.
 
 Invariants:
 - the CPU tier is the only gateway between device and Redis;
 - a host slot has one writer and no readers, or readers and no writer;
-- a pinned block is never evicted: whoever gets a job keeps its device block until the job's result came back;
+- a pinned block is never evicted: the caller keeps a job's device block until the job's result has come back;
 - a key is visible only after its bytes are complete and verified;
-- losing a tier costs time, never correctness, never a request: every fault below is a shorter load.
+- losing a tier costs time, never correctness, never a request: a fault below only shortens a load.
 
-A load brings the longest run of a request's keys up, in windows from the front, four of them ahead; what another load
-is already bringing is waited for, not fetched twice. It ends where waiting costs more than computing. Before it, while
-a request waits for its turn, warming brings them as far as host memory. A store takes one full block down; a store that
-the CPU tier refuses is tried again for as long as its block is on the device, and one that Redis did not get because it
-was away for as long as its block is in host memory.
+A load brings up the longest run of a request's keys, in windows from the front, four of them ahead. Blocks that another
+load is fetching are awaited, not fetched twice. The load ends where waiting costs more than computing. While the
+request is still queued, warming prefetches its blocks into host memory.
+
+A store copies one full block down. A store that the CPU tier refuses is retried for as long as the block is on the
+device. A store that Redis missed while it was unavailable is retried for as long as the block is in host memory.
 """
 
 import itertools
@@ -43,11 +44,11 @@ REWRITE_SECONDS = 0.1
 
 
 class LoadEnd(Enum):
-    """How a load ended."""
+    """Reason for the end of a load."""
 
     WHOLE = auto()
     RUN_ENDED = auto()
-    """The tiers did not have, or not give, the block behind the last one that came."""
+    """The tiers did not have, or did not deliver, the block after the last one that arrived."""
     TOO_SLOW = auto()
     COPY_FAILED = auto()
     CANCELLED = auto()
@@ -57,7 +58,8 @@ class LoadEnd(Enum):
 class LoadOutcome:
     """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order.
 
-    lookup_seconds: of `seconds`, until Redis had said what it has of the first window that was asked of it.
+    seconds: from the beginning of the load to its end.
+    lookup_seconds: part of `seconds` until Redis had answered which blocks of its first window it has.
     """
 
     load_id: str
@@ -69,15 +71,24 @@ class LoadOutcome:
 
     @property
     def num_blocks(self) -> int:
-        """Blocks that arrived."""
+        """Number of blocks that arrived."""
         return self.from_cpu + self.from_redis
 
 
 @dataclass(slots=True)
 class _Load:
-    """compute_seconds: what computing all its blocks would take; None: unknown. ahead: nobody waits for it, nor
-    does it wait for Redis. warmed: what came from Redis for it before it began; warming: the window of that which was
-    under way then, until its turn comes. moved: when a window last arrived."""
+    """The state of a load.
+
+    compute_seconds: time to compute all its blocks; None if unknown.
+    ahead: no request waits for the load yet, and the load takes only blocks from host memory.
+    warmed: blocks that warming brought from Redis before the load began.
+    warming: the window that warming had in flight when the load began, until the load reaches it.
+    moved: when a window last arrived.
+    submitted: leading keys that are part of a window.
+    arrived: leading keys whose blocks are in host memory.
+    lookup_seconds: see LoadOutcome.
+    failed_at: index of the first block whose copy failed.
+    """
 
     load_id: str
     keys: Sequence[BlockKey]
@@ -101,20 +112,22 @@ class _Load:
 
     @property
     def compute_seconds_left(self) -> float | None:
-        """What computing the blocks that have not arrived would take."""
+        """Time to compute the blocks that have not arrived; None if unknown."""
         if self.compute_seconds is None:
             return None
         return self.compute_seconds * (len(self.keys) - self.arrived) / len(self.keys)
 
 
 class TierManager:
-    """Owner of tier look-ups, host pins and jobs in flight. Called from one thread; `clock` gives seconds.
+    """Owner of tier lookups, host pins and jobs in flight. Called from one thread; `clock` returns seconds.
 
-    cost: says when a load is no longer worth its wait; what arrives later stays in the CPU tier for the next one.
-    load_seconds: of loads that brought a request something, by the lowest tier that it came from. store_seconds: of
-    each copy down. num_copied_up, num_copied_down: blocks whose bytes arrived, on the device and in host memory.
-    rest: seconds without a computed step before blocks go down by themselves, so that
-    whoever answers an answer at once does not find the machine copying.
+    cost: decides when a load is no longer worth its wait. Blocks that arrive later stay in the CPU tier.
+    rest: seconds without a computed step before blocks go down on their own. A client that continues the conversation
+        immediately after an answer should not find the machine copying.
+    load_seconds: duration of loads that delivered a block, by the lowest tier involved.
+    store_seconds: duration of each copy down.
+    num_copied_up: blocks whose bytes arrived on the device.
+    num_copied_down: blocks whose bytes arrived in host memory.
     """
 
     def __init__(
@@ -155,83 +168,86 @@ class TierManager:
         self.num_copied_down = 0
 
     def succeed(self, former: "TierManager") -> None:
-        """Take over the store from a manager whose state is in doubt. No copy of the former manager may be under way.
+        """Take over the store from a manager whose state is in doubt. No copy of that manager may be in flight.
 
-        Of the former manager's state, only blocks that must be erased and the counts since the start are kept.
+        Only the blocks that must be erased and the counts since the start are taken from its state.
         """
         self._fetches.adopt(self.store.abandon())
         self._erasing |= former._erasing
         self.load_seconds, self.store_seconds = former.load_seconds, former.store_seconds
         self.num_copied_up, self.num_copied_down = former.num_copied_up, former.num_copied_down
 
-    # What is where
+    # Location of blocks
 
     def num_in_cpu(self, keys: Sequence[BlockKey]) -> int:
-        """How many of the first keys lie in host memory."""
+        """Return the length of the leading run of `keys` that is in host memory."""
         return next((index for index, key in enumerate(keys) if not self.store.contains(key)), len(keys))
 
     @property
     def has_redis(self) -> bool:
-        """Whether there is one, answering or not."""
+        """Whether a Redis tier is configured, available or not."""
         return self._redis
 
     @property
     def redis_speed(self) -> LinkSpeed | None:
-        """Of the way to Redis; None if there is none, or it is left alone for now."""
+        """Speed of the link to Redis; None without Redis and while its breaker is open."""
         return self.store.redis_speed if self._redis else None
 
     def probe(self, key: BlockKey) -> None:
-        """Fetch a block for which nobody waits, now and then: a link that was too slow may be faster by now."""
+        """Fetch a block that no request waits for, at intervals, in case a link that was too slow is faster by now."""
         now = self._clock()
         if now >= self._probe_at and not self._fetches.num_late and self._fetches.num_unclaimed([key]):
             self._probe_at = now + PROBE_EVERY_SECONDS
             self._fetches.leave([self._fetches.begin(0, [key])])
 
     def wanted(self, chain: Sequence[BlockKey]) -> None:
-        """A request is about to use these: what follows them should not push them out."""
+        """Protect the chain that a request is about to use, so that blocks loaded next do not evict it first."""
         self.store.wanted(chain)
 
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """A request had these blocks, from its first on; `num_found` of them were there before it came."""
+        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
         self.store.used(chain, num_found)
 
     # Loads
 
     def warm(self, load_id: str, keys: Sequence[BlockKey]) -> None:
-        """Bring the longest run of `keys` into host memory, for a load that will begin later."""
+        """Prefetch the longest run of `keys` from Redis into host memory, for a queued request's later load."""
         self._warming.begin(load_id, keys)
         self._warming.advance()
 
     def missing(self, load_id: str) -> BlockKey | None:
-        """The key at which warming ended, because Redis does not have it, or does not answer."""
+        """Return the key at which warming ended because Redis lacks it or did not answer; None if there is none."""
         return self._warming.missing(load_id)
 
     def stop_warming(self, load_id: str) -> None:
-        """There will be no such load."""
+        """Cancel the warming for a load that will not begin."""
         self._warming.end(load_id)
 
     @property
     def most_blocks_ahead(self) -> int:
-        """How many blocks may be brought for those who have not asked yet."""
+        """Maximum number of blocks prefetched for expected requests."""
         return self._ahead.most_blocks
 
     @property
     def num_warmed_ahead(self) -> int:
-        """For how many of them something is still to be brought."""
+        """Number of expected requests whose prefetch has not ended."""
         return self._ahead.num_unfinished
 
     @property
     def num_brought_ahead(self) -> int:
-        """How many blocks came from Redis for those who had not asked yet, since the start."""
+        """Blocks loaded from Redis for expected requests, since the start."""
         return self._ahead.num_brought
 
     def warm_ahead(self, name: str, keys: Sequence[BlockKey]) -> None:
-        """Bring the longest run of `keys` into host memory, for somebody who may ask: one window at a time, and none
-        while a request's blocks are on their way, so that it waits for one window at most."""
+        """Prefetch the longest run of `keys` into host memory for the expected request `name`.
+
+        One window is fetched at a time, and none while the blocks of an actual request are in flight. An actual request
+        therefore waits for at most one window.
+        """
         self._ahead.begin(name, keys)
 
     def stop_warming_ahead(self, name: str) -> int:
-        """Bring nothing more; returns how many blocks came, or will, from Redis for it."""
+        """Cancel the prefetch of `name`. Return how many blocks came from Redis for it, including those in flight."""
         return self._ahead.end(name)
 
     def begin_load(
@@ -243,26 +259,30 @@ class TierManager:
         compute_seconds: float | None,
         ahead: bool = False,
     ) -> None:
-        """Bring the longest run of `keys` into the device blocks `block_ids`, which stay the caller's until the
-        outcome is there. compute_seconds: what computing all of them would take; None: unknown. ahead: for somebody who
-        may ask; only what lies in host memory, so that it ends with the next step."""
+        """Begin to load the longest run of `keys` into the device blocks `block_ids`.
+
+        The device blocks remain the caller's, who must keep them until the load's outcome.
+
+        compute_seconds: time to compute all the blocks; None if unknown.
+        ahead: the load is for an expected request. Only blocks in host memory are loaded, so it ends by the next step.
+        """
         now = self._clock()
         warmed, window = self._warming.hand_over(load_id)
         adopted = self._to_be_adopted(window, keys)
         load = _Load(load_id, keys, block_ids, now, compute_seconds, ahead, warmed, adopted, now)
         self._loads[load_id] = load
-        # What lies in host memory is there at once: its copies go with the step that is being put together.
+        # Blocks in host memory are available at once: their copies go with the step that is being scheduled.
         self._advance(load)
 
     def cancel_load(self, load_id: str) -> None:
-        """Bring nothing more. The outcome still comes, when the copies that are part of a step have ended."""
+        """Stop loading. The outcome still follows, once copies that are part of a step have ended."""
         load = self._loads[load_id]
         self._end(load, LoadEnd.CANCELLED)
         for job in self._ready_loads.drop(load_id):
             self._end_load_job(job.job_id, failed=True)
 
     def poll_loads(self) -> list[LoadOutcome]:
-        """Move every load on; returns those that ended."""
+        """Advance every load and every prefetch. Return the outcomes of the loads that ended."""
         self._fetches.poll_late()
         self._warming.advance()
         others_load = not all(load.ahead for load in self._loads.values())
@@ -280,7 +300,7 @@ class TierManager:
         return outcomes
 
     def _to_be_adopted(self, window: Window | None, keys: Sequence[BlockKey]) -> Window | None:
-        """What was being warmed becomes a window of the load, if all of it is among its keys."""
+        """Return warming's window in flight as one of the load; None if not all its keys are the load's."""
         if window is None:
             return None
         start = keys.index(window.keys[0]) if window.keys[0] in keys else len(keys)
@@ -298,7 +318,7 @@ class TierManager:
             load.submitted += len(window.keys)
 
     def _next_window(self, load: _Load) -> Window | None:
-        """None while somebody else fetches what comes next."""
+        """Begin the next window; None while another load or prefetch fetches the next block."""
         end = load.submitted + self.cost.window(self.store.redis_speed, self.store.max_window)
         if load.warming is not None:
             if load.warming.start == load.submitted:
@@ -370,29 +390,29 @@ class TierManager:
     # Stores
 
     def offer(self, key: BlockKey, block_id: int) -> bool:
-        """Copy a full block down, now or when there is room. Returns whether it waits for that."""
+        """Copy a full block down, now or once there is room. Return whether the block still has to wait."""
         self._erasing.discard(key)
         if self.has_taken(key) and not self.store.contains(key):
             self._unstored.add(owner_of(key), key, block_id)
         return not self.has_taken(key)
 
     def forget(self, key: BlockKey) -> None:
-        """The device block of `key` is about to be overwritten."""
+        """Give up the store of `key`, whose device block is about to be overwritten."""
         if self._unstored.remove(owner_of(key), key) is not None:
             self._untaken.note([key], value=True)
 
     def places_of(self, key: BlockKey) -> tuple[str, ...]:
-        """Where a block was that is neither on the device nor in CPU memory any more, as far as is known."""
+        """Return the tiers that held a block which is no longer on the device or in CPU memory, as far as is known."""
         was_below = self.store.keeps_in_cpu and not self._untaken.get(key)
         return ("device", "cpu") if was_below else ("device",)
 
     def has_taken(self, key: BlockKey) -> bool:
-        """Whether a full block on the device went down, or is on its way, as far as is known without a look-up."""
+        """Return True if a full block on the device has gone down or is being copied, as far as is known locally."""
         return not self._unstored.has(owner_of(key), key)
 
     @property
     def refuses_stores(self) -> bool:
-        """Whether the CPU tier had no room for a block a moment ago, and there is one that waits for it."""
+        """Whether a block waits because the CPU tier had no room for it a moment ago."""
         return len(self._unstored) > 0 and self._clock() < self._retry_at
 
     @property
@@ -402,34 +422,37 @@ class TierManager:
 
     @property
     def may_store_soon(self) -> bool:
-        """Whether blocks that wait on the device can go down within moments, on their way to a Redis that answers.
+        """Whether the blocks that wait on the device can go down within moments, to a Redis that answers.
 
-        A CPU tier that refused one takes more as soon as a write to Redis has ended.
+        A CPU tier that refused a block accepts more as soon as a write to Redis has ended.
         """
         if not self._redis or self.store.redis_speed is None:
             return False
         return bool(self._store_jobs) or not self.refuses_stores or self.store.stats().redis_pending_writes > 0
 
     def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
-        """Take the copies for the next step: what should be copied within `seconds` behind `num_late` earlier ones, of
-        each load in turn."""
+        """Take the copies for the next step from each load in turn.
+
+        seconds: time in which they should be copied, behind `num_late` earlier ones.
+        """
         return self._ready_loads.take(seconds, num_late)
 
     def computed(self) -> None:
-        """A step was computed: rest begins anew."""
+        """Note that a step was computed, which restarts the rest period."""
         self._rested_at = self._clock() + self._rest
 
     def take_stores(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob | None]]:
-        """Take at most `limit` copies for the next step. The caller pins each device block until the job's result came.
+        """Take at most `limit` copies for the next step. The caller pins each device block until its job's result.
 
         A block that turns out to be in host memory needs no copy: its job is None.
-        at_rest: no step is computed now, but for this one perhaps.
+
+        at_rest: no step is being computed, apart from the one that may be scheduled now.
         """
         now = self._clock()
         if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
             return []
         jobs: list[tuple[BlockKey, TransferJob | None]] = []
-        # What follows in a chain is worth nothing without what comes before: an owner that is refused waits.
+        # A block is useless without those before it in its chain, so an owner that is refused waits.
         refused: set[Owner] = set()
         while len(jobs) < limit and (turn := self._unstored.next(refused)) is not None:
             slots = self.store.reserve([turn.key])
@@ -455,27 +478,29 @@ class TierManager:
             self._rewrite_at = now + REWRITE_SECONDS
         self.store.write_missed(begin=begin)
 
-    # Blocks that nobody shall find again
+    # Deletion of blocks
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Remove blocks from the tiers below: now, or when the copy, load or write that they are part of has ended.
-        One that is computed anew and offered meanwhile stays."""
+        """Remove blocks from the tiers below: now, or once the copy, load or write that uses them has ended.
+
+        A block that is recomputed and offered in the meantime stays.
+        """
         self._erasing.update(keys)
         self._erase()
 
     @property
     def is_erasing(self) -> bool:
-        """Whether a block waits for that."""
+        """Whether a block still has to be erased."""
         return bool(self._erasing)
 
     def _erase(self) -> None:
         if self._erasing:
             self._erasing = set(self.store.erase(list(self._erasing)))
 
-    # Both ways
+    # Both directions
 
     def complete(self, results: Iterable[TransferResult]) -> list[BlockKey]:
-        """Take the results of jobs; returns the keys whose STORE ended, well or not, for the caller to unpin."""
+        """Process the results of jobs. Return the keys whose STORE ended or failed, for the caller to unpin."""
         stored: list[BlockKey] = []
         for result in results:
             if result.job_id in self._store_jobs:
@@ -493,7 +518,7 @@ class TierManager:
         return stored
 
     def _end_load_job(self, job_id: int, *, failed: bool) -> None:
-        """Let go of the host slot of a copy that has ended, or will not be made."""
+        """Release the host slot of a copy that has ended or will not be made."""
         load, index = self._load_jobs.pop(job_id)
         load.jobs.discard(job_id)
         self.store.release([load.keys[index]])
@@ -502,16 +527,16 @@ class TierManager:
 
     @property
     def num_loading(self) -> int:
-        """Loads without an outcome."""
+        """Number of loads without an outcome."""
         return len(self._loads)
 
     @property
     def has_copies(self) -> bool:
-        """Whether a step is wanted just to move blocks, now or after some rest."""
+        """Whether a step is needed just to copy blocks, now or after the rest period."""
         return len(self._ready_loads) > 0 or (len(self._unstored) > 0 and self._clock() >= self._retry_at)
 
     def next_poll_seconds(self) -> float | None:
-        """How soon to look again although no request asks for a step; None if nothing is under way."""
+        """Return the seconds until the next poll if no request needs a step; None if nothing is in progress."""
         if self._loads or self._warming.is_busy or self._ahead.is_busy:
             return POLL_SECONDS
         now = self._clock()
@@ -523,7 +548,7 @@ class TierManager:
         return min(times, default=None)
 
     def check(self) -> None:
-        """Raise AssertionError if, with no load and no job under way, something is still held."""
+        """Raise AssertionError if anything is still held while no load and no job is in flight."""
         jobs = {job for load in self._loads.values() for job in load.jobs}
         assert jobs == set(self._load_jobs), "a load's jobs and the jobs in flight differ"
         warming = self._warming.is_busy or self._ahead.is_busy

@@ -1,4 +1,4 @@
-"""The seam to whatever keeps blocks in host memory and below it. Implemented by `lmcache_store`."""
+"""Interface to the store that keeps blocks in host memory and below. Implemented by `lmcache_store`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 
 REDIS_TTL_SECONDS: Final = 7 * 24 * 3600
-"""How long a block stays in Redis that nobody uses."""
+"""Time to live of an unused block in Redis."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostSlot:
-    """Where a block lies in the CPU tier's pool, in bytes from its start."""
+    """Position of a block in the CPU tier's pool; `offset` counts bytes from the start of the pool."""
 
     key: BlockKey
     offset: int
@@ -23,10 +23,12 @@ class HostSlot:
 
 @dataclass(frozen=True, slots=True)
 class PrefetchResult:
-    """The longest run of the asked keys that now lies in host memory, verified and read-locked.
+    """The longest run of the requested keys that is in host memory, verified and read-locked.
 
-    `slots[:from_cpu]` were there already, the `from_redis` after them were fetched. Each slot must be given to
-    `release` exactly once. lookup_seconds: until Redis had said which of the others it has; 0 if it was not asked.
+    slots: the run. Each slot must be passed to `release` exactly once.
+    from_cpu: leading slots that were in host memory before.
+    from_redis: slots after these that were fetched.
+    lookup_seconds: time until Redis had answered which of the other keys it has; 0 if it was not asked.
     """
 
     slots: tuple[HostSlot, ...]
@@ -36,7 +38,7 @@ class PrefetchResult:
 
 
 class Absence(Enum):
-    """Why a block did not come from Redis when it was wanted."""
+    """Reason why Redis did not deliver a block."""
 
     OFF = "Redis is off"
     LEFT_ALONE = "Redis was left alone"
@@ -49,7 +51,7 @@ class Absence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """detail: what is known beyond the absence, in words; may be empty."""
+    """An absence and its detail: further information in words, possibly empty."""
 
     absence: Absence
     detail: str = ""
@@ -57,15 +59,20 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """Occupancy and health, in bytes and counts since the start. `redis_state` is "off", "ok" or why it is not.
+    """Occupancy and health: sizes in bytes, counts since the start.
 
-    redis_rejects: blocks that were found and not used, by the reason in a word. redis_speed: of the way to it, as far
-    as that is known. redis_retry_seconds: while its state is not "ok", until it is tried again. redis_refusal: the
-    error with which it answered the last write; empty if it took it. redis_lookup_seconds: of each question which
-    blocks it has; redis_store_seconds: of each block written. cpu_evicted_blocks: those that made room for others.
-    redis_evicted_keys: the same, counted by the Redis server, whoever wrote them. cpu_held_blocks: by their owners.
-    cpu_lost_blocks: of those that made room, the ones that Redis was not known to have, while there is one.
-    redis_shed_blocks: of those that failed, the ones for which the queue of writes had no room.
+    redis_state: "off", "ok" or the reason why Redis is not used.
+    redis_rejects: blocks that were found but not used, by a keyword for the reason.
+    redis_speed: speed of the link to Redis, as far as it is known.
+    redis_retry_seconds: time until Redis is tried again; 0 while it is used.
+    redis_refusal: the error reply to the last write; empty if the write succeeded.
+    redis_lookup_seconds: of each lookup of blocks.
+    redis_store_seconds: of each block written.
+    redis_evicted_keys: counted by the Redis server, including keys of other programs.
+    redis_shed_blocks: failed blocks that found the write queue full.
+    cpu_evicted_blocks: blocks that made room for others.
+    cpu_lost_blocks: evicted blocks that Redis was not known to have. Always 0 without Redis.
+    cpu_held_blocks: by owner.
     """
 
     cpu_used_bytes: int
@@ -92,93 +99,107 @@ class StoreStats:
 
     @property
     def redis_rejected_blocks(self) -> int:
-        """For whatever reason."""
+        """Rejected blocks, for all reasons together."""
         return sum(self.redis_rejects.values())
 
 
 class KVTierStore(Protocol):
-    """All calls return at once and come from one thread (the event loop's); nothing here waits for Redis."""
+    """The tiers below the device. Every call comes from the event loop's thread and returns without waiting for Redis.
+
+    `flush` is the exception: another thread calls it, and it blocks.
+    """
 
     @property
     def pool(self) -> memoryview:
         """The whole host arena, writable, format 'B'; offsets of slots count from its start."""
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
-        """Slots to write; a key that is already stored, being written, or refused for lack of room is left out."""
+        """Reserve slots to write. Keys that are stored, being written or refused for lack of room are left out."""
 
     def contains(self, key: BlockKey) -> bool:
-        """Whether the CPU tier holds `key`, readable, right now."""
+        """Return True if the CPU tier holds `key` and it is readable now."""
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
-        """The reserved slots' bytes are whole: they become visible, and the write to Redis begins."""
+        """Publish reserved slots whose bytes are complete, and begin to write them to Redis."""
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
-        """Give reserved slots back unwritten."""
+        """Return reserved slots that were not written."""
 
     @property
     def keeps_in_cpu(self) -> bool:
-        """Whether blocks stay in host memory; otherwise they only pass through it."""
+        """Whether blocks stay in host memory. If False, they only pass through it."""
 
     @property
     def max_window(self) -> int:
-        """Most keys of one prefetch."""
+        """Maximum number of keys in one prefetch."""
 
     @property
     def redis_speed(self) -> LinkSpeed | None:
-        """Of the way to Redis; None while there is none, or it is left alone."""
+        """Speed of the link to Redis; None without Redis and while its breaker is open."""
 
     def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
-        """How many of the first keys Redis should hold, as far as is known without asking it."""
+        """Return the length of the leading run of `keys` that Redis should hold, without asking Redis."""
 
     def look_up(self, keys: Sequence[BlockKey]) -> int:
-        """Begin to ask how long the run of `keys` in Redis is; returns a handle for `poll_look_up`."""
+        """Begin to look up the length of the leading run of `keys` in Redis. Return a handle for `poll_look_up`."""
 
     def poll_look_up(self, handle: int) -> int | None:
-        """None while it runs; afterwards the length of the run, once. A hint: a later load may find less."""
+        """Return the length of the run, once; None while the lookup is in flight.
+
+        The length is a hint: a later load may find fewer blocks.
+        """
 
     def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
-        """Begin to bring the longest run of at most `max_window` keys into host memory; returns a handle for `poll`."""
+        """Begin to load the longest run of at most `max_window` keys into host memory. Return a handle for `poll`."""
 
     def poll(self, handle: int) -> PrefetchResult | None:
-        """None while it runs; afterwards its result, once. A fault below is a shorter run, never an exception."""
+        """Return the result, once; None while the prefetch is in flight. A fault in a tier only shortens the run."""
 
     def why_missing(self, key: BlockKey) -> Missing:
-        """Why Redis did not bring `key`, at which the last look-up or prefetch of it ended."""
+        """Return why Redis did not deliver `key`, at which its last lookup or prefetch ended."""
 
     def release(self, keys: Sequence[BlockKey]) -> None:
-        """Unlock slots that `poll` gave."""
+        """Unlock slots that `poll` returned."""
 
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
-        tier. So they are not the oldest of any tier."""
+        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
 
     def clear_cpu(self) -> bool:
-        """Forget what lies in host memory; False if some of it is being read or written just now, and stays. A block
-        that has arrived in Redis can be held for a moment longer."""
+        """Drop all blocks in host memory. Return False if some stay because they are being read or written.
+
+        A block that has arrived in Redis can be held for a moment longer.
+        """
 
     def wanted(self, chain: Sequence[BlockKey]) -> None:
-        """A request is about to use these: they are not the first to leave host memory."""
+        """Protect the chain that a request is about to use from being evicted first."""
 
     def write_missed(self, *, begin: bool) -> bool:
-        """Write some blocks that did not reach Redis when it was away and are still in host memory: go on with those
-        that are being written and, with `begin`, begin with others. Whether there are any, or could soon be."""
+        """Write blocks that are still in host memory and did not reach Redis while it was unavailable.
+
+        begin: start on further blocks. If False, only continue with those being written.
+        Return False if no such block is left and none can appear soon.
+        """
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
-        """Remove the blocks from host memory, and then from Redis if it is there. Returns those that are being read or
-        written just now: in neither tier anything has happened to them."""
+        """Remove blocks from host memory, then from Redis if it is available.
+
+        Return the blocks that are being read or written, which stay in both tiers.
+        """
 
     def abandon(self) -> list[int]:
-        """Take back every slot and lock that was given out, from a user whose own records are in doubt. No copy may be
-        under way. Returns the handles of prefetches whose result was not taken; the caller polls them."""
+        """Take back every slot and lock from a user whose own records are in doubt. No copy may be in flight.
+
+        Return the handles of prefetches whose result was not taken. The caller must poll them.
+        """
 
     def stats(self) -> StoreStats:
-        """Cheap: called once a second, and for every /metrics."""
+        """Return the current statistics. The call is cheap: it happens once a second and for every /metrics request."""
 
     def check(self) -> None:
-        """Raise AssertionError if locks or reserved slots have no owner."""
+        """Raise AssertionError if a lock or a reserved slot has no owner."""
 
     def flush(self, timeout: float) -> bool:
-        """Wait (blocking, from another thread than the loop's) until Redis has all; False if it did not in time."""
+        """Block until Redis has all blocks; False after `timeout` seconds. Not to be called from the loop's thread."""
 
     def close(self) -> None:
-        """Stop every thread. Nothing may be called afterwards."""
+        """Stop every thread. No method may be called afterwards."""

@@ -1,4 +1,4 @@
-"""What requests will need comes from Redis into host memory before they have their turn."""
+"""Prefetch from Redis into host memory for requests that are still queued or only expected."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,15 +12,19 @@ from cache_tiers.owners import Owners
 from cache_tiers.store import KVTierStore
 
 WINDOWS_AT_ONCE: Final = 2
-"""Of all that is warmed together: whoever has had its turn waits for the same link."""
+"""Windows in flight for all prefetches together: a request that is already loading uses the same link."""
 
 
 @dataclass(slots=True)
 class _Warm:
-    """owner: whose request it is.
+    """The prefetch of one request's chain.
 
-    num_done: of its keys, in host memory by now. brought: those that came from Redis for it, or are on their way.
-    missing: the first that Redis did not have, or not give."""
+    owner: the owner of the request.
+    num_done: leading keys that have been loaded into host memory.
+    window: the window in flight, if there is one.
+    brought: blocks that came from Redis for this prefetch, or are in flight.
+    missing: the first key that Redis did not have, or did not deliver.
+    """
 
     keys: Sequence[BlockKey]
     owner: Owner
@@ -31,12 +35,15 @@ class _Warm:
 
 
 class Warming:
-    """The owner for which least was brought for its weight is next; of one owner's requests the first. Nothing is held:
-    a block that was brought can be evicted again, like all that is there.
+    """Prefetches of queued or expected requests.
 
-    most_blocks: that may be brought for requests which have not had their turn; more would push each other out. Owners
-    with such requests share them by their weights.
-    most_windows: of all that is warmed together. num_brought: blocks that came from Redis, since the start.
+    The next window goes to the owner with the fewest prefetched blocks for its weight, and to the oldest request of
+    that owner. Prefetched blocks are not pinned: they can be evicted like any other block in host memory.
+
+    most_blocks: maximum number of blocks prefetched for requests that have not been scheduled, since more would evict
+        each other. Owners with such requests share the blocks by weight.
+    most_windows: maximum number of windows in flight, for all prefetches together.
+    num_brought: blocks loaded from Redis, since the start.
     """
 
     def __init__(
@@ -63,21 +70,23 @@ class Warming:
         self._to_ask: dict[str, _Warm] = {}
 
     def begin(self, load_id: str, keys: Sequence[BlockKey]) -> None:
-        """Bring the longest run of `keys`, of which there is at least one, from the next `advance` on."""
+        """Prefetch the longest run of `keys`, which must not be empty, from the next `advance` on."""
         self.end(load_id)
-        # Behind a public prefix the last key is the tenant's own.
+        # Behind a public prefix, the last key is the tenant's own.
         owner = owner_of(keys[-1])
         self._warms[load_id] = self._to_ask[load_id] = _Warm(keys, owner)
         self._waiting[owner] += 1
 
     def missing(self, load_id: str) -> BlockKey | None:
-        """The first of its keys that Redis did not have when it was asked for them; None as long as it had all."""
+        """Return the first key that Redis did not have when asked; None if it had all so far."""
         warm = self._warms.get(load_id)
         return warm.missing if warm is not None else None
 
     def hand_over(self, load_id: str) -> tuple[frozenset[BlockKey], Window | None]:
-        """Bring nothing more for it: what was brought from Redis or is on its way from there, and the window in which
-        it is, which is the caller's now."""
+        """End the prefetch and hand its window over to the caller.
+
+        Return the blocks brought from Redis, including those in flight, and the window in flight, if there is one.
+        """
         warm = self._warms.pop(load_id, None)
         if warm is None:
             return frozenset(), None
@@ -90,8 +99,7 @@ class Warming:
         return frozenset(warm.brought), warm.window
 
     def end(self, load_id: str) -> int:
-        """Bring nothing more for it, and let nobody wait for what is on its way; returns how many blocks came, or will,
-        from Redis for it."""
+        """Cancel the prefetch and abandon its window. Return the number of its blocks from Redis, in flight or not."""
         brought, window = self.hand_over(load_id)
         if window is not None:
             self._fetches.leave([window])
@@ -99,16 +107,16 @@ class Warming:
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is on its way."""
+        """Whether a window is in flight."""
         return bool(self._under_way)
 
     @property
     def num_unfinished(self) -> int:
-        """How many something is still to be brought for."""
+        """Number of prefetches that have not ended."""
         return len(self._under_way) + len(self._to_ask)
 
     def advance(self, *, ask: bool = True) -> None:
-        """Take what has arrived and, with `ask`, ask for more."""
+        """Process the windows that have arrived. With `ask`, begin further ones."""
         for load_id, warm in list(self._under_way.items()):
             self._take(load_id, warm)
         if not ask or len(self._under_way) >= self._most_windows:
@@ -123,7 +131,7 @@ class Warming:
         return self._brought[owner] / self._owners.weight(owner)
 
     def _room(self, owner: Owner) -> int:
-        """Return how many more blocks may be brought for `owner` now."""
+        """Return how many more blocks may be prefetched for `owner` now."""
         weights = sum(map(self._owners.weight, self._waiting))
         return int(self.most_blocks * self._owners.weight(owner) / weights) - self._brought[owner]
 
@@ -153,7 +161,7 @@ class Warming:
         warm.window = None
 
     def _ask(self, load_id: str, warm: _Warm) -> None:
-        """Unless somebody else is bringing what is next."""
+        """Begin the next window, unless another prefetch or load is fetching its first block."""
         most = min(self._room(warm.owner), self._cost.window(self._store.redis_speed, self._store.max_window))
         keys = warm.keys[warm.num_done : warm.num_done + most]
         keys = keys[: self._fetches.num_unclaimed(keys)]

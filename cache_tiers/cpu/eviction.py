@@ -1,7 +1,7 @@
-"""Which blocks leave the CPU tier first: an order, and nothing but an order.
+"""Eviction order of the CPU tier. A policy only orders blocks; it owns neither memory nor locks.
 
-A chain of blocks is worth nothing without its beginning. So whatever the policy, a chain that was used is entered last
-block first: what goes first is the end of the chain that was not used for longest.
+A chain of blocks is useless without its first blocks. Every policy therefore enters a used chain last block first, so
+that the end of the least recently used chain is evicted first.
 """
 
 from collections import OrderedDict
@@ -19,30 +19,32 @@ _MOST_SPEED: Final = 16.0
 
 
 class EvictionPolicy(Protocol):
-    """The order in which the blocks of one owner leave the tier. Not thread-safe.
+    """The order in which the blocks of one owner are evicted. Not thread-safe.
 
-    Each block that comes, goes or is used is reported to it.
+    The caller reports every insertion, removal and use of a block.
     """
 
     def add(self, key: BlockKey) -> bool:
-        """Add a block of the tier; returns whether it was not there."""
+        """Insert a block of the tier. Return False if the policy already had it."""
 
     def remove(self, key: BlockKey) -> bool:
-        """Remove a block that has left the tier; returns whether it was there."""
+        """Remove a block that left the tier. Return False if the policy did not have it."""
 
     def use(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """A request had these blocks, from its first on; `num_found` of them were there before it came, in whatever
-        tier. Some may not be in this tier."""
+        """Mark a request's block chain, from its first block on, as used. The first `num_found` blocks were cache hits.
+
+        The hits may have been in any tier, and some blocks of the chain may not be in this one.
+        """
 
     def touch(self, chain: Sequence[BlockKey]) -> None:
-        """A request is about to use these; it says what came of it when it ends."""
+        """Protect the chain that a request is about to use. The request reports `use` when it ends."""
 
     def in_order(self) -> Iterator[BlockKey]:
-        """The blocks of the tier, the one to give up first at first. Nothing may change meanwhile."""
+        """Yield the blocks of the tier in eviction order. The policy must not change during the iteration."""
 
 
 class LeastRecentlyUsed:
-    """Implements EvictionPolicy: the longest unused goes first."""
+    """EvictionPolicy that evicts the least recently used block first."""
 
     def __init__(self) -> None:
         self._keys: OrderedDict[BlockKey, None] = OrderedDict()
@@ -76,8 +78,12 @@ class LeastRecentlyUsed:
 
 @dataclass(slots=True)
 class _Class:
-    """Blocks that are alike, the longest unused first, each with the tick of its last use. entered: how many were put
-    here lately; came_back: of how many of them a request found."""
+    """Blocks with the same history, least recently used first.
+
+    ticks: the tick of each block's last use.
+    entered: blocks recently added to this class, with older ones weighted down.
+    came_back: blocks recently found in this class by a request, weighted likewise.
+    """
 
     ticks: OrderedDict[BlockKey, int] = field(default_factory=OrderedDict)
     entered: float = 0.0
@@ -85,22 +91,24 @@ class _Class:
 
     @property
     def chance(self) -> float:
-        """That somebody comes back to a block; above 0, since it could be the next one."""
+        """Estimated probability that a block is requested again. Above 0, since the next request may be the first."""
         return (self.came_back + 1) / (self.entered + 1)
 
     def fade(self) -> None:
-        """What was long ago counts less."""
+        """Reduce the weight of old observations."""
         self.entered *= _FADE
         self.came_back *= _FADE
 
 
 class LikelyToReturn:
-    """Implements EvictionPolicy: what was asked for once goes before what somebody came back for, as far as that pays.
+    """EvictionPolicy that evicts blocks requested once before blocks that were requested again, as far as that pays.
 
-    A block has returned once a request found it, and so has what that request adds if it goes on where the chain ended:
-    a conversation. A request that found only a beginning that others go on from too, such as a system prompt, is new,
-    and so are its own blocks. How likely each of the two classes comes back is counted, and a block of the one that is
-    less likely to ages that much faster. Where all come back alike, this is LRU.
+    A block counts as returned once a request has found it. The blocks which that request appends also count as
+    returned if it extends the end of the chain, as the next turn of a conversation does. A request that found only a
+    prefix which other requests extend too, such as a system prompt, is new, and its own blocks count as requested once.
+
+    Each of the two classes has an estimated probability of return. Blocks of the less likely class age faster by the
+    ratio of the two. If both classes return equally often, the policy is LRU.
     """
 
     def __init__(self) -> None:
@@ -170,5 +178,5 @@ class LikelyToReturn:
 
 
 def make_eviction(name: EvictionName) -> EvictionPolicy:
-    """The policy of that name, without any block."""
+    """Create an empty policy of the given name."""
     return LeastRecentlyUsed() if name == "lru" else LikelyToReturn()

@@ -1,4 +1,4 @@
-"""The host memory under the CPU tier: its size, and a view of it."""
+"""Size and mapping of the host memory that backs the CPU tier."""
 
 import ctypes
 import mmap
@@ -8,10 +8,10 @@ _STAGING_BLOCKS = 32
 
 
 def pool_bytes(wanted: int, block_nbytes: int, *, staging: bool) -> int:
-    """Bytes to allocate, whole pages.
+    """Return the number of bytes to allocate, in whole pages.
 
-    staging: the pool only passes blocks on to Redis and back. It is at least 64 MiB, and holds some windows of blocks
-    whatever their size.
+    staging: the pool only passes blocks between the device and Redis. A staging pool is at least 64 MiB, and holds
+        several windows of blocks of any size.
     """
     if staging:
         wanted = max(wanted, STAGING_BYTES, _STAGING_BLOCKS * -(-block_nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
@@ -19,5 +19,5 @@ def pool_bytes(wanted: int, block_nbytes: int, *, staging: bool) -> int:
 
 
 def map_pool(address: int, nbytes: int) -> memoryview:
-    """A writable view (format 'B') of memory that somebody else owns, and must keep while the view is in use."""
+    """Return a writable view (format 'B') of foreign memory, which its owner must keep while the view is in use."""
     return memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")

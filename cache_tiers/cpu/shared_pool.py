@@ -1,4 +1,4 @@
-"""Host memory that other processes can map: the CPU tier's pool where the device blocks are another process's."""
+"""The CPU tier's pool in shared memory, for device blocks that belong to other processes."""
 
 import mmap
 import os
@@ -9,28 +9,30 @@ from typing import Final
 
 _FOLDER: Final = Path("/dev/shm")
 _PREFIX: Final = "lmcache_l1_pool_"
-"""LMCache puts it before a name that lacks it."""
+"""The prefix that LMCache adds to a name without it."""
 
 
 class SharedMemoryError(Exception):
-    """There is not as much shared memory as was asked for; the message says where, and how much there is."""
+    """Too little free shared memory. The message names the folder and the space left."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPool:
-    """Shared memory by its name. Whoever made it removes it, also when that process is killed: the resource tracker of
-    multiprocessing sees to that."""
+    """A named piece of shared memory.
+
+    The process that created it removes it. If that process is killed, multiprocessing's resource tracker does.
+    """
 
     name: str
     nbytes: int
 
     @classmethod
     def named(cls, nbytes: int) -> "SharedPool":
-        """One that nobody has made yet."""
+        """Return a pool under a new name, without creating it."""
         return cls(f"{_PREFIX}ebb_{os.getpid()}_{secrets.token_hex(4)}", nbytes)
 
     def check_room(self) -> None:
-        """Raise SharedMemoryError unless so much can be made now: memory that is not there kills whoever touches it."""
+        """Raise SharedMemoryError unless the pool fits now. A process that touches missing memory is killed."""
         room = os.statvfs(_FOLDER)
         free = room.f_bavail * room.f_frsize
         if free < self.nbytes:
@@ -40,11 +42,11 @@ class SharedPool:
             )
 
     def touch(self) -> None:
-        """Take all its pages now, so that no copy faults later. Raises OSError if there are not as many."""
+        """Allocate all pages now, so that no copy faults later. Raise OSError if there are too few."""
         with (_FOLDER / self.name).open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, self.nbytes)
 
     def map(self) -> memoryview:
-        """All of it, writable, format 'B'; mapped as long as the view lives. Raises OSError if it does not exist."""
+        """Map the whole pool, writable, format 'B', until the view is released. Raise OSError if it does not exist."""
         with (_FOLDER / self.name).open("r+b") as file:
             return memoryview(mmap.mmap(file.fileno(), self.nbytes))

@@ -1,4 +1,4 @@
-"""Copies whole blocks between the device pool and the host pool, where the device's memory is the host's own."""
+"""Copies of whole blocks between the device pool and the host pool, both in host memory."""
 
 import time
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ from cache_tiers.transfer import Direction, TransferJob, TransferResult
 
 
 class CopyEngine:
-    """One memcpy per block, on the calling thread, without the GIL.
+    """One memcpy per block, on the calling thread, with the GIL released.
 
-    numpy and not torch: a tensor's copy_ wakes OpenMP's threads, which then spin and starve the model's.
+    numpy does the copies, because a tensor's copy_ wakes OpenMP threads that then spin and starve the model's threads.
     """
 
     def __init__(self, device: DevicePool, host: memoryview) -> None:
-        """host: the CPU tier's whole pool, writable, format 'B'."""
+        """Attach to both pools. `host` is the CPU tier's whole pool, writable, format 'B'."""
         self._device = device
         self._host = np.frombuffer(host, dtype=np.uint8)
         self._host_address: int = self._host.ctypes.data
 
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
-        """Done when it returns. A job outside either pool is a result with `error`, and moves nothing."""
+        """Copy the blocks of all jobs before returning. A job outside either pool copies nothing and returns an `error`."""
         return tuple(self._copy(job) for job in jobs)
 
     def _copy(self, job: TransferJob) -> TransferResult:
@@ -40,7 +40,10 @@ class CopyEngine:
         return TransferResult(job.job_id, time.perf_counter() - started)
 
     def addresses(self, job: TransferJob) -> tuple[int, int]:
-        """Where to read and where to write, for whoever copies in our place; raises IndexError outside either pool."""
+        """Return the source and the target address of a copy that the caller will do itself.
+
+        Raise IndexError outside either pool.
+        """
         self._check(job.host_offset)
         block, slot = self._device.address(job.block_id), self._host_address + job.host_offset
         return (block, slot) if job.direction is Direction.STORE else (slot, block)

@@ -1,14 +1,14 @@
-"""Copies whole blocks between an accelerator's pool and the host pool, beside the computation.
+"""Copies of whole blocks between an accelerator's pool and the host pool, concurrent with the computation.
 
-A block that is one piece of the pool goes straight to the host; one that is many pieces is gathered in one staging
-buffer per direction first, and scattered from it, because one long copy over the bus costs less than many short ones.
-Loads and stores have a stream each. What orders them, and all that does:
+A block that is one piece of the pool is copied straight to the host. A block in many pieces is first gathered in a
+staging buffer, one per direction, or scattered from it: one long copy over the bus costs less than many short ones.
+Loads and stores have a stream each. These rules alone order them:
 
-- a copy begins after what the model's stream was given before it;
-- the model's stream never waits for a copy. A block that is loaded is neither read nor written, and a block that is
-  stored is not written, until the host has seen that the copy has ended: from then on the host's order holds. The
-  scheduler keeps that promise, since both blocks belong to their copy until its result has come;
-- inside a stream copies keep their order, so that a staging buffer is never needed twice at once.
+- a copy begins after the work that was queued in the model's stream before it;
+- the model's stream never waits for a copy. A block being loaded is neither read nor written, and a block being stored
+  is not written, until the host has seen the copy end. From then on the host's order holds. The scheduler guarantees
+  this, since both blocks belong to their copy until its result has come;
+- copies keep their order within a stream, so a staging buffer is never in use twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,14 +23,14 @@ from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResu
 NO_CPU_TIER = "there is no CPU tier"
 
 Ends = tuple[torch.Tensor, torch.Tensor]
-"""A block in the pool, which may be in pieces, and its slot in host memory, flat bytes."""
+"""A block in the pool, possibly in pieces, and its slot in host memory as flat bytes."""
 
 
 class StagedCopies:
-    """Copies that the model's thread begins, and whose results any thread may wait for."""
+    """Copies that the model's thread starts and whose results any thread may await."""
 
     def __init__(self, pool: torch.Tensor, num_blocks: int, layout: BlockLayout, memory: DeviceMemory) -> None:
-        """pool: `layout.pool_shape`; of its blocks the first `num_blocks` may be moved."""
+        """Attach to `pool`, of shape `layout.pool_shape`. Only its first `num_blocks` blocks may be copied."""
         self._pool = pool
         self._num_blocks = num_blocks
         self._layout = layout
@@ -39,18 +39,21 @@ class StagedCopies:
         self._lanes = {direction: _Lane(layout, pool.dtype, memory) for direction in Direction}
 
     def attach(self, host: memoryview) -> None:
-        """host: the CPU tier's whole pool, writable, format 'B'."""
+        """Pin `host`, the CPU tier's whole pool: writable, format 'B'."""
         self._host = self._memory.pinned(host)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
-        """Queued in the model's stream. Raises IndexError for an id outside the pool."""
+        """Queue copies between blocks in the model's stream. Raise IndexError for an id outside the pool."""
         stream = self._memory.compute_stream()
         for copy in copies:
             stream.copy(self._block(copy.target_id), self._block(copy.source_id))
 
     def start(self, jobs: Iterable[TransferJob]) -> Sequence[CopyBatch]:
-        """Queue copies, loads before stores, and return them. A job outside either pool is a result with `error`, and
-        moves nothing. Raise what the device raises; nothing of it is under way then."""
+        """Queue copies, loads before stores, and return them.
+
+        A job outside either pool copies nothing and returns an `error`. If the device raises, no copy is in flight when
+        the exception propagates.
+        """
         failed: list[TransferResult] = []
         moves: dict[Direction, list[tuple[TransferJob, Ends]]] = {direction: [] for direction in Direction}
         for job in jobs:
@@ -67,7 +70,7 @@ class StagedCopies:
         return batches
 
     def close(self) -> None:
-        """Return when no copy is under way; the host pool may be freed then."""
+        """Wait until no copy is in flight, after which the host pool may be freed."""
         self._wait()
         self._host = None
 
@@ -99,7 +102,7 @@ class StagedCopies:
 
 
 class _Lane:
-    """One direction: its stream, and its staging buffer where blocks are in pieces."""
+    """One direction: its stream, and its staging buffer if blocks are in pieces."""
 
     def __init__(self, layout: BlockLayout, dtype: torch.dtype, memory: DeviceMemory) -> None:
         self.stream = memory.new_stream()

@@ -1,4 +1,4 @@
-"""What copies to and from an accelerator need of it: queues of work, points in them, and memory on both ends."""
+"""Interface of an accelerator to block copies: queues of work, points in them, and memory on both ends."""
 
 from typing import Protocol
 
@@ -6,43 +6,45 @@ import torch
 
 
 class Event(Protocol):
-    """A point in a stream: reached when everything queued before it is done."""
+    """A point in a stream, reached once everything queued before it is done."""
 
     def wait(self) -> None:
-        """Block the calling thread, which may be any, until it is reached."""
+        """Block the calling thread, which may be any, until the event is reached."""
 
     def is_reached(self) -> bool:
-        """Tell whether it is reached; the calling thread does not wait. Once True, as after `wait`."""
+        """Return True if the event is reached, without blocking. True has the same guarantees as a return of `wait`."""
 
     def seconds_since(self, earlier: "Event") -> float:
-        """Of the device's time between two points of one stream that have been reached."""
+        """Return the seconds on the device's clock since `earlier`. Both events must be reached and of one stream."""
 
 
 class Stream(Protocol):
-    """Work that the device does in order. Two streams know nothing of each other but through events."""
+    """A queue of work that the device executes in order. Only events order the work of two streams."""
 
     def copy(self, target: torch.Tensor, source: torch.Tensor) -> None:
-        """Queue a copy of equal shapes and dtypes; both ends must live, and the source must not change, until an event
-        behind it is reached. An end in host memory must be pinned."""
+        """Queue a copy between tensors of equal shape and dtype. An end in host memory must be pinned.
+
+        Both ends must live, and the source must not change, until an event recorded after the copy is reached.
+        """
 
     def record(self) -> Event:
-        """The point behind all that is queued now."""
+        """Record an event after all work queued so far."""
 
     def wait_for(self, event: Event) -> None:
-        """What is queued from now on begins when `event` is reached; the calling thread does not wait."""
+        """Make work queued from now on wait for `event`, without blocking the calling thread."""
 
 
 class DeviceMemory(Protocol):
-    """Memory that the host cannot address, and the ways to it."""
+    """Memory that the host cannot address, and the streams that reach it."""
 
     def zeros(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """A zeroed tensor on the device."""
+        """Allocate a zeroed tensor on the device."""
 
     def compute_stream(self) -> Stream:
-        """The one that the model computes in; asked for on the model's thread."""
+        """Return the stream that the model computes in. Call this on the model's thread."""
 
     def new_stream(self) -> Stream:
-        """Another one beside it."""
+        """Create another stream, concurrent with the model's."""
 
     def pinned(self, memory: memoryview) -> torch.Tensor:
-        """`memory` (format 'B') as a uint8 tensor that streams can copy from and to. Keep the memory alive."""
+        """Pin `memory` (format 'B') and return it as a uint8 tensor for copies. The caller keeps the memory alive."""

@@ -23,7 +23,7 @@ class CopyEngine:
         self._host_address: int = self._host.ctypes.data
 
     def run(self, jobs: Iterable[TransferJob]) -> tuple[TransferResult, ...]:
-        """Copy the blocks of all jobs before returning. A job outside either pool copies nothing and returns an `error`."""
+        """Copy the blocks of all jobs, then return. A job outside either pool copies nothing and returns an `error`."""
         return tuple(self._copy(job) for job in jobs)
 
     def _copy(self, job: TransferJob) -> TransferResult:

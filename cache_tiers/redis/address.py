@@ -1,4 +1,4 @@
-"""Where a Redis server listens and how to sign in."""
+"""Address of a Redis server, and the credentials for it."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -12,13 +12,16 @@ DEFAULT_PORT = 6379
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """How to check the server of a rediss:// URL. ca_file: None means the system's authorities."""
+    """Verification of the server of a rediss:// URL.
+
+    ca_file: PEM file of the trusted authorities; None for the system's.
+    """
 
     verify: bool = True
     ca_file: str | None = None
 
     def context(self) -> ssl.SSLContext:
-        """A client context; raises OSError when `ca_file` cannot be read."""
+        """Create a client context. Raise OSError if `ca_file` cannot be read."""
         context = ssl.create_default_context(cafile=self.ca_file)
         if not self.verify:
             context.check_hostname = False
@@ -30,7 +33,9 @@ class TlsOptions:
 class RedisAddress:
     """A TCP endpoint (`host`, `port`) or, if `unix_path` is set, a socket file.
 
-    password without username signs in as the default user. The password is kept out of repr().
+    username: None signs in as the default user if there is a password.
+    password: left out of repr(); None means no sign-in.
+    tls: None means a plain connection.
     """
 
     host: str = "127.0.0.1"
@@ -42,7 +47,7 @@ class RedisAddress:
     tls: TlsOptions | None = None
 
     def __str__(self) -> str:
-        """The URL without user and password: fit for logs and pages."""
+        """Return the URL without user and password, safe for logs and pages."""
         if self.unix_path is not None:
             return f"unix://{self.unix_path}"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -50,11 +55,12 @@ class RedisAddress:
 
 
 def parse_redis_url(url: str) -> RedisAddress:
-    """Read redis://, rediss:// or unix:// as redis-py writes them.
+    """Parse redis://, rediss:// or unix:// in redis-py's syntax.
 
     redis[s]://[[user]:password@]host[:port][/database] and unix://[[user]:password@]/path[?db=n];
     rediss:// also takes ?ssl_cert_reqs=required|none and ?ssl_ca_certs=FILE.
-    Raises RedisAddressError with what is wrong.
+
+    Raise RedisAddressError, whose message names the error.
     """
     try:
         parts = urlsplit(url)

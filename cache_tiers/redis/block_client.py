@@ -1,7 +1,7 @@
-"""Blocks in and out of one Redis, off the caller's thread, whatever state that Redis is in.
+"""Asynchronous client for the blocks of one Redis, in whatever state that Redis is.
 
-Every operation completes: with its result, or as a miss or a failure when Redis is away, slow, full or wrong. Results
-are handed over by a callback, once, from a worker thread or, if nothing was tried, from the caller's own.
+Every operation completes: with its result, or as a miss or a failure if Redis is unavailable, slow, full or wrong. The
+result is passed to a callback exactly once: on a worker thread, or on the caller's own if nothing was attempted.
 """
 
 import logging
@@ -41,9 +41,14 @@ _RENEW_BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class BlockClientOptions:
-    """max_write_bytes: payloads that may wait to be written. num_values: over which a block is spread. ttl_seconds: how
-    long an unused block stays. renew_every_seconds: how often Redis is told that a block is used that it is not asked
-    for. connections: at least 3; one loads, one answers questions, the others write."""
+    """Limits and tuning of the client.
+
+    max_write_bytes: maximum size of the payloads that wait to be written.
+    num_values: number of Redis values over which a block is spread.
+    ttl_seconds: time to live of an unused block.
+    renew_every_seconds: minimum interval between renewals of a block that is used without being read from Redis.
+    connections: at least 3: one loads, one answers lookups, the others write.
+    """
 
     max_write_bytes: int
     num_values: int = 1
@@ -55,13 +60,19 @@ class BlockClientOptions:
 
 @dataclass(frozen=True, slots=True)
 class BlockClientStats:
-    """Counts of blocks since the start; memory in bytes (0: unknown, or no limit). evicted_keys: by the server, since
-    its own start.
+    """Counts of blocks since the start, except where stated otherwise.
 
-    state: "ok", or why Redis is left alone, for `retry_seconds` more. pending, lag_seconds: announced blocks that are
-    not settled, and the age of the oldest. failed: did not reach Redis, for whatever reason; of these `shed` found the
-    write queue full, and `refused` got an error from the server. refusal: the error that answered the last write; empty
-    if it was taken.
+    state: "ok", or the reason why Redis is not used.
+    used_bytes: memory of the server; 0 if unknown.
+    limit_bytes: memory limit of the server; 0 if unknown or unlimited.
+    evicted_keys: keys evicted by the server since the server's own start.
+    pending: announced blocks that are not settled.
+    lag_seconds: age of the oldest of these.
+    failed: blocks that did not reach Redis, for any reason.
+    shed: failed blocks that found the write queue full.
+    refused: failed blocks that the server answered with an error.
+    retry_seconds: time until Redis is tried again; 0 while it is used.
+    refusal: the error reply to the last write; empty if the write succeeded.
     """
 
     state: str
@@ -84,7 +95,10 @@ class BlockClientStats:
 
 
 class RedisBlockClient:
-    """Thread-safe. Starting makes one attempt to reach Redis (about a second at worst) and succeeds without it."""
+    """Client for the blocks of one Redis. Thread-safe.
+
+    The constructor makes one attempt to reach Redis, which takes about a second at worst, and succeeds without it.
+    """
 
     def __init__(
         self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions, owners: Owners | None = None
@@ -118,24 +132,24 @@ class RedisBlockClient:
 
     @property
     def available(self) -> bool:
-        """Whether operations are tried at all just now."""
+        """Whether operations are attempted at present."""
         return self._breaker.closed
 
     @property
     def speed(self) -> LinkSpeed:
-        """Of the way to Redis, as the last operations found it."""
+        """Speed of the link to Redis, estimated from recent operations."""
         return self._meter.speed
 
     def announce(self, keys: Sequence[bytes]) -> None:
-        """Blocks that LMCache will hand to `put` any moment: their lag counts from now."""
+        """Note blocks that LMCache will pass to `put` at any moment. Their lag counts from now."""
         self._ledger.committed(keys)
 
     def awaits_put(self, key: bytes) -> bool:
-        """Whether a block was announced and `put` has not been called with it yet."""
+        """Return True if a block has been announced and `put` has not been called with it yet."""
         return self._ledger.awaits_handover(key)
 
     def put(self, blocks: Sequence[Block], done: Callable[[bool], None]) -> None:
-        """Write the blocks; `done` tells whether all were stored. Their memory must stay as it is until then."""
+        """Write the blocks. `done` receives True if all were stored; their memory must not change until then."""
         self._ledger.handed_over([block.key for block in blocks])
         lock = threading.Lock()
         left = len(blocks)
@@ -169,22 +183,25 @@ class RedisBlockClient:
 
     @property
     def num_missed(self) -> int:
-        """Blocks that did not reach Redis because it was away or there was too much to write, or that it lost."""
+        """Blocks that did not reach Redis because it was unavailable or the queue was full, or that Redis lost."""
         return len(self._missed)
 
     @property
     def may_miss_more(self) -> bool:
-        """Whether an answer is awaited after which there could be more of these."""
+        """Whether a pending reply could add to the missed blocks."""
         return self._renewing > 0 or self._ledger.pending > 0
 
     def take_missed(self, most: int) -> list[bytes]:
-        """Some of these, the oldest first, to be put again: while Redis is there, and little else waits for it."""
+        """Take at most `most` missed blocks to put again, oldest first.
+
+        The list is empty while Redis is unavailable or many writes are pending.
+        """
         if not self._breaker.closed or self._ledger.pending >= most:
             return []
         return self._missed.take_oldest(most)
 
     def renew(self, chain: Sequence[bytes]) -> None:
-        """These were used somewhere above: Redis should not take them for its oldest, the first one least of all."""
+        """Renew blocks that were used in a tier above, so that Redis evicts them last, the first one last of all."""
         due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
 
         def settle(there: list[bool] | None) -> None:
@@ -201,11 +218,11 @@ class RedisBlockClient:
             self._queue_write(job, _RENEW_BYTES * len(due), owner_of(due[-1]))
 
     def num_known(self, keys: Sequence[bytes]) -> int:
-        """How many of the first keys Redis should hold, as far as is known without asking."""
+        """Return the length of the leading run of `keys` that Redis should hold, without asking Redis."""
         return self._known.run(keys)
 
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
-        """Which keys Redis holds: a hint, given at once where all of them are known."""
+        """Look up which keys Redis holds. If all are known, `done` is called at once, without asking Redis."""
 
         def settle(found: list[bool]) -> None:
             if job.answered:
@@ -230,7 +247,10 @@ class RedisBlockClient:
             job.finish()
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
-        """Fill the blocks' memory; `done` tells which of them are whole and verified, the others hold garbage."""
+        """Fill the blocks' memory. `done` receives True for each block that is complete and verified.
+
+        The memory of the other blocks then holds garbage.
+        """
 
         def settle(outcomes: list[Reject | bool]) -> None:
             self._count_load(outcomes)
@@ -249,28 +269,28 @@ class RedisBlockClient:
                 job.finish()
 
     def erase(self, keys: Sequence[bytes]) -> None:
-        """Remove the blocks, if Redis is there. No write of them may be under way: it could come after this."""
+        """Remove the blocks if Redis is available. No write of them may be in flight, as it could arrive afterwards."""
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
             self._queue.put_read(EraseJob(keys, self._layout))
 
     def take_lookup_seconds(self, key: bytes) -> float:
-        """How long the last question for `key` took; 0 if none was asked since this was called."""
+        """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
         return self._lookups.take(key) or 0.0
 
     def why_missing(self, key: bytes) -> Missing | None:
-        """Why the last look-up or load did not give `key`; None if neither said so."""
+        """Return why the last lookup or load did not deliver `key`; None if no reason is known."""
         return self._missing.get(key)
 
     def note_unanswered(self, keys: Sequence[bytes]) -> None:
-        """These were wanted, and Redis has said nothing about them."""
+        """Record that Redis gave no answer about keys that were requested."""
         if keys:
             absence = Absence.NO_ANSWER if self._breaker.closed else Absence.LEFT_ALONE
             self._missing.note(keys, Missing(absence, "" if self._breaker.closed else self._breaker.describe()))
 
     def stats(self) -> BlockClientStats:
-        """Cheap: asks nothing of the server."""
+        """Return the current statistics without asking the server."""
         memory = self._watcher.memory
         with self._lock:
             return BlockClientStats(
@@ -294,19 +314,19 @@ class RedisBlockClient:
             )
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled; False if that took too long or one did not reach Redis."""
+        """Block until every announced block is settled. Return False on timeout or if one did not reach Redis."""
         failed = self._ledger.failed
         return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
 
     def close(self) -> None:
-        """Fail what is under way and what waits, then end every thread: no block's memory is touched afterwards."""
+        """Fail all operations, in flight or queued, and end every thread. No block's memory is touched afterwards."""
         self._queue.close()
         self._watcher.stop()
         for worker in self._workers:
             worker.stop()
 
     def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
-        """To be called before `_known` learns of it."""
+        """Record why keys are missing. This must be called before `_known` learns the outcomes."""
         for key, outcome in zip(keys, outcomes, strict=True):
             if outcome is True:
                 self._missing.take(key)

@@ -1,4 +1,4 @@
-"""What a block needs of Redis, on one connection: put, load and look up. Nothing here knows threads or LMCache."""
+"""Commands for blocks on one Redis connection: put, load, look up, renew, erase. Threads and LMCache are elsewhere."""
 
 import time
 from collections import deque
@@ -15,37 +15,41 @@ from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 KEY_PREFIX = b"ebb:kv:"
 _PROBE_KEY = b"ebb:probe"
 _FIRST_AHEAD: Final = 8
-"""Blocks to ask for ahead while nothing is known of the link."""
+"""Blocks to request ahead while the link's speed is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A key and the memory that its payload is sent from or received into (format 'B', contiguous); of a whole
-    block, or of one of its values."""
+    """A whole block, or one of its Redis values.
+
+    payload: memory to send from or receive into, contiguous, format 'B'.
+    """
 
     key: bytes
     payload: memoryview
 
 
 def redis_key(key: bytes) -> bytes:
-    """The name under which a block is stored."""
+    """Return the Redis key of a block."""
     return KEY_PREFIX + key.hex().encode()
 
 
 def knows_getex(connection: RespConnection) -> bool:
-    """Whether the server can read a value and renew its time to live in one command (Redis 6.2 and later)."""
+    """Return True if the server can read a value and renew its time to live in one command (Redis 6.2 and later)."""
     return not isinstance(connection.call(b"GETEX", _PROBE_KEY, b"PERSIST"), ErrorReply)
 
 
 def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> ErrorReply | None:
-    """Store one block; an ErrorReply says why the server did not (out of memory, read-only, ...). The value that stands
-    for the block is written when all others are there."""
+    """Store one block. Return the server's error (out of memory, read-only, ...), or None on success.
+
+    The first value stands for the whole block, so it is written after all others are stored.
+    """
     first, *others = _values(block, layout)
     connection.start_exchange(block.payload.nbytes)
     error = _put_values(connection, others, layout)
     if error is None:
         return _put_values(connection, [first], layout)
-    # Nobody would find what was taken of it.
+    # The values stored so far can never be found: remove them.
     erase_blocks(connection, [block.key], layout)
     return error
 
@@ -62,8 +66,10 @@ def _put_values(connection: RespConnection, values: Sequence[Block], layout: Blo
 
 
 def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> list[bool]:
-    """Begin the time to live of stored blocks anew, in one round trip: which of them are there, whole. For Redis' own
-    LRU they count as used, the last key last."""
+    """Renew the time to live of stored blocks in one round trip. Return which of them are there, complete.
+
+    Redis' own LRU counts the blocks as used in the order of `keys`.
+    """
     ttl = b"%d" % layout.ttl_seconds
     connection.start_exchange()
     connection.send(
@@ -74,12 +80,12 @@ def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: Bloc
 
 
 def erase_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> None:
-    """Remove the blocks, in one round trip. What the server refuses to remove lives as long as it would have lived."""
+    """Remove the blocks in one round trip. A block that the server refuses to remove expires at its time."""
     connection.call(b"UNLINK", *(redis_key(each) for key in keys for each in layout.value_keys(key)))
 
 
 def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMeter) -> list[bool]:
-    """Which of the keys exist now, in one round trip. A hint: a later load may still miss."""
+    """Return which of the keys exist now, in one round trip. The answer is a hint: a later load may still miss."""
     connection.start_exchange()
     connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
     asked = time.monotonic()
@@ -96,13 +102,13 @@ def load_blocks(
     *,
     getex: bool,
 ) -> Iterator[Reject | bool]:
-    """Receive blocks into their memory and renew their time to live, until there is no next one.
+    """Receive blocks into their memory and renew their time to live, until `next_block` returns None.
 
-    Only so many are asked for ahead that the link never runs dry: Redis copies all that one client has asked for before
-    it sends the first byte, and serves nobody meanwhile.
+    Only as many blocks are requested ahead as keep the link busy. Redis copies everything that one client has requested
+    before it sends the first byte, and serves no other client until then.
 
-    Yields per block: True when its payload is there and verified, False when there is none, or why what was found is
-    not used. After anything but True the memory holds garbage.
+    Yield one outcome per block: True if its payload is complete and verified, False if Redis does not have it, or the
+    reason why the value found is not used. After any outcome but True the memory holds garbage.
     """
     asked: deque[Block] = deque()
 
@@ -114,7 +120,7 @@ def load_blocks(
             connection.send([b"".join(_request(block, layout, getex=getex) for block in blocks)])
             asked.extend(blocks)
 
-    # The first one alone, so that its answer begins before the others are copied.
+    # Request the first block alone, so that its reply begins before the others are copied.
     ask(1)
     if not asked:
         return
@@ -153,7 +159,7 @@ def _ahead(meter: LinkMeter, block: Block) -> int:
 
 
 def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
-    """Read the bulk reply of one value to its end whatever it holds, so that the connection stays in step."""
+    """Read the bulk reply of one value to its end, valid or not, so that the connection stays in step."""
     length = connection.read_bulk_length()
     if isinstance(length, ErrorReply):
         return Reject.TYPE if length.text.startswith("WRONGTYPE") else False

@@ -1,10 +1,11 @@
-"""Whether it is worth talking to Redis right now.
+"""Circuit breaker in front of Redis.
 
-    CLOSED ──trip──> OPEN ──its time is over──> HALF_OPEN ──probe answered──> CLOSED
+    CLOSED ──trip──> OPEN ──the wait is over──> HALF_OPEN ──probe answered──> CLOSED
                       ^                             │
-                      └────────probe failed─────────┘   (each time twice the wait, up to `longest_wait`)
+                      └────────probe failed─────────┘   (doubles the wait, up to `longest_wait`)
 
-While it is not closed every operation is refused at once; the probe is the watcher's, so no request pays for it.
+While the breaker is not closed, every operation is refused at once. The watcher sends the probe, so no request pays
+for it.
 """
 
 import logging
@@ -16,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class BreakerState(Enum):
-    """See the module's picture."""
+    """States of the diagram in the module's docstring."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -24,7 +25,12 @@ class BreakerState(Enum):
 
 
 class CircuitBreaker:
-    """Thread-safe. Begins half-open: whoever makes it makes the first probe. `name`: the server, for the log."""
+    """A breaker that starts half-open: its creator sends the first probe. Thread-safe.
+
+    name: the server, for the log.
+    first_wait: seconds from the first fault to the probe.
+    longest_wait: maximum seconds between probes.
+    """
 
     def __init__(self, name: str, *, first_wait: float = 0.1, longest_wait: float = 1.0) -> None:
         self._first_wait = first_wait
@@ -40,33 +46,33 @@ class CircuitBreaker:
 
     @property
     def closed(self) -> bool:
-        """Whether operations may try."""
+        """Whether operations are allowed."""
         return self._state is BreakerState.CLOSED
 
     @property
     def trips(self) -> int:
-        """How often it opened from closed."""
+        """Number of transitions from closed to open."""
         return self._trips
 
     @property
     def current_wait(self) -> float:
-        """Seconds between the last fault and the probe after it."""
+        """Seconds from the last fault to the next probe."""
         return self._wait
 
     def describe(self) -> str:
-        """ "ok", or in words why Redis is left alone."""
+        """Return "ok", or the reason why Redis is not used."""
         with self._condition:
             return "ok" if self._state is BreakerState.CLOSED else self._reason
 
     @property
     def retry_seconds(self) -> float:
-        """Until the next probe; 0 while closed, and while one is under way."""
+        """Seconds until the next probe; 0 while the breaker is closed or a probe is in flight."""
         with self._condition:
             is_open = self._state is BreakerState.OPEN
             return max(0.0, self._probe_at - time.monotonic()) if is_open else 0.0
 
     def trip(self, reason: str) -> None:
-        """An operation or a probe failed."""
+        """Open the breaker after a failed operation or probe."""
         with self._condition:
             now = time.monotonic()
             if self._state is BreakerState.CLOSED:
@@ -82,7 +88,7 @@ class CircuitBreaker:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """A probe was answered."""
+        """Close the breaker after a successful probe."""
         with self._condition:
             self._state = BreakerState.CLOSED
             self._wait = self._first_wait
@@ -90,9 +96,9 @@ class CircuitBreaker:
             self._condition.notify_all()
 
     def wait_for_probe(self, interval: float) -> None:
-        """Block until a probe is due: `interval` seconds while closed, at the end of the wait while open.
+        """Block until a probe is due: for `interval` seconds while closed, until the end of the wait while open.
 
-        Returns early when `wake` is called.
+        `wake` makes this return early.
         """
         with self._condition:
             if self._state is BreakerState.CLOSED:
@@ -102,13 +108,13 @@ class CircuitBreaker:
                 self._state = BreakerState.HALF_OPEN
 
     def wake(self) -> None:
-        """End a running `wait_for_probe`."""
+        """End a `wait_for_probe` in progress."""
         with self._condition:
             self._probe_at = time.monotonic()
             self._condition.notify_all()
 
     def _tell(self, level: int, message: str, reason: str) -> None:
-        """Log a change once, not every failed probe."""
+        """Log a change of state once, rather than every failed probe."""
         if self._told is not self._state:
             self._told = self._state
             logger.log(level, message, reason, self._name)

@@ -1,12 +1,12 @@
-"""The Redis server that Ebb starts for itself, and that outlives no Ebb but keeps its data.
+"""The Redis server that Ebb starts for itself, which ends with its Ebb process but keeps its data.
 
-    start ──> lock the state directory, wait for a former companion that still saves
-          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> end, or socket gone ─> launch again
+    start ──> lock the state directory, wait for a former companion that is still saving
+          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> end, or socket removed ─> launch again
     stop  ──> SIGTERM, wait while the snapshot is written, unlock
 
 The kernel sends the server SIGTERM when the thread that launched it ends (PR_SET_PDEATHSIG). That thread is the
-supervisor, which lives exactly as long as this process wants a companion: so the server saves and goes whether we stop,
-crash or are killed -9, and `start` may be called from any thread.
+supervisor, which lives exactly as long as this process wants a companion. The server therefore saves and ends whether
+this process stops, crashes or is killed -9, and `start` may be called from any thread.
 """
 
 import logging
@@ -27,7 +27,7 @@ from cache_tiers.redis.server_binary import KEEP_PAGES, server_command
 logger = logging.getLogger(__name__)
 
 _STOP_SECONDS = 8.0
-"""Containers are killed ten seconds after SIGTERM."""
+"""Time for the server to save; container runtimes kill ten seconds after SIGTERM."""
 
 _SAVE_SECONDS = 30.0
 _LOOK_AT_SOCKET_SECONDS = 1.0
@@ -39,9 +39,10 @@ _TRIES_TO_START = 3
 
 
 class RedisCompanion:
-    """Owns one server process and the folder it works in.
+    """Owner of one server process and its folder.
 
-    Construction locks the state directory: StateDirInUseError, CompanionError.
+    The constructor locks the state directory, and raises StateDirInUseError or CompanionError.
+
     max_memory: bytes of data beyond which the server evicts the least recently used.
     """
 
@@ -63,22 +64,22 @@ class RedisCompanion:
 
     @property
     def address(self) -> RedisAddress:
-        """Where it listens; the same after every relaunch."""
+        """Address of the server, the same after every relaunch."""
         return self._address
 
     @property
     def pid(self) -> int | None:
-        """Of the server that runs now."""
+        """Process id of the running server; None while there is none."""
         process = self._process
         return process.pid if process is not None and process.poll() is None else None
 
     @property
     def relaunches(self) -> int:
-        """How often it had to be launched again."""
+        """Number of times that the server had to be launched again."""
         return max(0, self._launches - 1)
 
     def start(self) -> None:
-        """Block until it answers, its snapshot loaded. Raises CompanionError, and is stopped then."""
+        """Block until the server has loaded its snapshot and answers. On CompanionError the companion is stopped."""
         try:
             self._folder.wait_for_former(_SAVE_SECONDS)
             self._folder.clean()
@@ -92,10 +93,10 @@ class RedisCompanion:
             raise
 
     def stop(self) -> None:
-        """Let the server save and end, then unlock the state directory. Harmless when done twice.
+        """Let the server save and end, then unlock the state directory. A second call does nothing.
 
-        A server that cannot save is killed after STUCK_SECONDS. One that still writes after 8 s is left alone: the next
-        start waits for it.
+        A server that cannot save is killed after STUCK_SECONDS. A server that is still writing after 8 s is left alone,
+        and the next start waits for it.
         """
         if self._stopping.is_set():
             return
@@ -110,7 +111,7 @@ class RedisCompanion:
         self._folder.close()
 
     def _end(self, process: "subprocess.Popen[bytes]", timeout: float) -> bool:
-        """Let a server save and end, and kill one that is stuck; returns False if it still saves after `timeout`."""
+        """Let a server save and end, and kill it if it is stuck. Return False if it is still saving at `timeout`."""
 
         def ended(seconds: float) -> bool:
             with suppress(subprocess.TimeoutExpired):
@@ -151,7 +152,7 @@ class RedisCompanion:
             wait = min(2 * wait, _LONGEST_RELAUNCH_SECONDS)
 
     def _launch(self) -> "subprocess.Popen[bytes] | None":
-        """Start a server process; None when it is time to stop, or if the system does not let one start now."""
+        """Start a server process. Return None if the companion is stopping or the system cannot start a process now."""
         launcher = Path(__file__).with_name("launcher.py")
         with self._lock:
             if self._stopping.is_set():
@@ -168,7 +169,7 @@ class RedisCompanion:
                     start_new_session=True,
                 )
             except OSError as error:
-                # No descriptor, memory or process is left, which passes.
+                # A lack of descriptors, memory or processes, which passes.
                 self._not_launched = str(error.strerror)
                 return None
             return self._process
@@ -179,7 +180,7 @@ class RedisCompanion:
         return f"ended with code {process.returncode}: {self._folder.log_tail()}"
 
     def _wait_until_gone(self, process: "subprocess.Popen[bytes]") -> None:
-        """Wait until the server has ended. A server whose socket was removed cannot be reached, and is ended."""
+        """Wait until the server has ended. End a server whose socket was removed, because it cannot be reached."""
         while not self._stopping.is_set():
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK_AT_SOCKET_SECONDS)
@@ -192,7 +193,7 @@ class RedisCompanion:
         process.wait()
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
-        """True once it answers; False if it ended before. Until its snapshot is loaded it refuses: not ready yet."""
+        """Wait until the server answers, with its snapshot loaded. Return False if it ended first."""
         while process.poll() is None:
             try:
                 connection = RespConnection(self._address, Timeouts())

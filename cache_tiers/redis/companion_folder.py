@@ -1,4 +1,4 @@
-"""The folder of the companion inside the state directory: its lock, its socket, and the process that used it before."""
+"""The companion's folder inside the state directory: its lock, its socket, and the companion of an earlier process."""
 
 import contextlib
 import fcntl
@@ -19,21 +19,22 @@ from cache_tiers.redis.server_binary import LOG, SNAPSHOT
 logger = logging.getLogger(__name__)
 
 STUCK_SECONDS = 2.0
-"""Seconds without a byte more in its snapshot after which a server that should save and end never will."""
+"""Seconds without growth of its snapshot after which a server that should save and end is considered stuck."""
 
 # sockaddr_un.sun_path has 108 bytes, one of them for the terminating zero.
 _LONGEST_SOCKET_PATH = 107
 
 
 def companion_folder(state_dir: Path) -> Path:
-    """Where the companion of a state directory keeps what it has."""
+    """Return the folder in which the companion of a state directory keeps its files."""
     return state_dir.resolve() / "redis"
 
 
 class CompanionFolder:
-    """`<state_dir>/redis`, 0700, locked for this process while the object is open.
+    """The folder `<state_dir>/redis`, mode 0700, locked for this process until `close`.
 
-    Raises StateDirInUseError if another process holds the lock, CompanionError if the folder cannot be used.
+    The constructor raises StateDirInUseError if another process holds the lock, CompanionError if the folder cannot be
+    used.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -47,11 +48,11 @@ class CompanionFolder:
 
     @property
     def pid_file(self) -> Path:
-        """Holds the process id of the last companion, written before it became one."""
+        """File with the process id of the last companion, written before its server runs."""
         return self.path / "redis.pid"
 
     def close(self) -> None:
-        """Let another process have it. What the socket needed elsewhere is removed, unless a server still uses it."""
+        """Release the lock. Remove the socket's folder outside this one, unless a server still uses it."""
         socket = self.socket()
         if socket.parent != self.path:
             with contextlib.suppress(OSError):
@@ -59,16 +60,16 @@ class CompanionFolder:
         self._lock.close()
 
     def socket(self) -> Path:
-        """`socket_path` of this folder, where a server may make its socket."""
+        """Return `socket_path` of this folder, after creating the private folder that it may need."""
         path = socket_path(self.path)
         if path.parent != self.path:
             _private_folder(path.parent)
         return path
 
     def wait_for_former(self, timeout: float) -> None:
-        """Wait until the companion of an earlier process has saved and ended, `timeout` seconds at most.
+        """Wait at most `timeout` seconds until the companion of an earlier process has saved and ended.
 
-        A companion that stops writing its snapshot before it has ended, or passes the timeout, is killed.
+        A companion that stops writing its snapshot before it has ended, or exceeds the timeout, is killed.
         """
         pidfd = self._open_former()
         if pidfd is None:
@@ -89,12 +90,12 @@ class CompanionFolder:
             os.close(pidfd)
 
     def clean(self) -> None:
-        """Remove unfinished snapshots and the old log; only while no companion runs."""
+        """Remove unfinished snapshots and the old log. Call this only while no companion runs."""
         for path in (*self.path.glob("temp-*.rdb"), self.path / LOG, self.pid_file, self.socket()):
             path.unlink(missing_ok=True)
 
     def set_snapshot_aside(self) -> bool:
-        """Rename a snapshot that no server wants to load; False if there is none."""
+        """Rename a snapshot that no server can load. Return False if there is none."""
         snapshot = self.path / SNAPSHOT
         if not snapshot.exists():
             return False
@@ -103,7 +104,7 @@ class CompanionFolder:
         return True
 
     def unfinished_bytes(self) -> int:
-        """Return the size of the snapshot that a server is writing, 0 if there is none."""
+        """Return the size of the snapshot being written; 0 if there is none."""
         size = 0
         for path in self.path.glob("temp-*.rdb"):
             with contextlib.suppress(OSError):
@@ -111,7 +112,7 @@ class CompanionFolder:
         return size
 
     def log_tail(self) -> str:
-        """The last words of the server, on one line."""
+        """Return the last lines of the server's log, joined into one."""
         try:
             lines = (self.path / LOG).read_text(errors="replace").splitlines()
         except OSError:
@@ -119,7 +120,7 @@ class CompanionFolder:
         return " | ".join(lines[-2:])
 
     def _open_former(self) -> int | None:
-        """A pidfd of the former companion if it lives: a process with its id that works in this very folder."""
+        """Return a pidfd of the former companion if it lives: a process with its id and this working directory."""
         try:
             pidfd = os.pidfd_open(pid := int(self.pid_file.read_text()))
         except (OSError, ValueError):
@@ -132,14 +133,14 @@ class CompanionFolder:
 
 
 class SaveWatch:
-    """A wait for a server that saves its data before it ends, and ends early if the server makes no progress."""
+    """A wait for a server that saves before it ends, cut short if the server makes no progress."""
 
     def __init__(self, folder: CompanionFolder, timeout: float) -> None:
         self._folder = folder
         self._timeout = timeout
 
     def wait(self, ended: Callable[[float], bool]) -> Literal["ended", "stuck", "saving"]:
-        """Return how the wait for `ended(seconds)` ended: "saving" if the server still writes after the timeout."""
+        """Wait for `ended(seconds)`. Return "saving" if the server is still writing at the timeout."""
         give_up = time.monotonic() + self._timeout
         written = -1
         while (left := give_up - time.monotonic()) > 0:
@@ -152,7 +153,7 @@ class SaveWatch:
 
 
 def socket_path(folder: Path) -> Path:
-    """Where the companion of `folder` listens: there or, where that path is too long, in a short private folder."""
+    """Return the socket of the companion of `folder`: in the folder or, if that path is too long, in a short one."""
     path = folder / "redis.sock"
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path

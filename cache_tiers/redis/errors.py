@@ -1,32 +1,32 @@
-"""What can go wrong between us and a Redis server, apart from the socket's own OSError.
+"""Errors between this process and a Redis server, apart from the socket's own OSError.
 
 RedisError
-├── RedisAddressError   a URL that names no server
-├── RedisRefusedError   the server answers, but will not serve us: wrong password, still loading its snapshot, ...
-├── RedisProtocolError  bytes that are not RESP, or too many of them: the connection is of no further use
+├── RedisAddressError   the URL does not name a server
+├── RedisRefusedError   the server answers but refuses to serve: wrong password, still loading its snapshot, ...
+├── RedisProtocolError  bytes that are not RESP, or too many of them: the connection is unusable
 └── CompanionError      the companion server cannot be started here
     └── StateDirInUseError  another process keeps its companion in the same state directory
 """
 
 
 class RedisError(Exception):
-    """Root of the tree."""
+    """Base class of all errors in this module."""
 
 
 class RedisAddressError(RedisError):
-    """The URL is not a Redis URL, or asks for what we do not support. Never repeats its password."""
+    """The URL is not a Redis URL, or asks for an unsupported option. The message never contains the password."""
 
 
 class RedisRefusedError(RedisError):
-    """The connection works and the server says no to everything; its words are the message."""
+    """The connection works, but the server refuses every command. The message is the server's reply."""
 
 
 class RedisProtocolError(RedisError):
-    """The reply is not what the protocol allows here; the connection must be closed."""
+    """The reply is not allowed by the protocol at this point. The connection must be closed."""
 
 
 class CompanionError(RedisError):
-    """The companion did not start; the message holds the last lines of its log."""
+    """The companion did not start. The message contains the last lines of its log."""
 
 
 class StateDirInUseError(CompanionError):

@@ -1,6 +1,6 @@
-"""What lies in a Redis, seen from outside, for people: through redis-py, since nobody's answer waits for it.
+"""Inspection of a Redis for people. redis-py is fast enough here, since no answer waits for it.
 
-A large block lies in several values, each of which counts here as a block: nothing in it tells how many they are.
+A large block is stored as several values. Each counts as a block here, because a value does not say how many there are.
 """
 
 from collections import Counter
@@ -22,7 +22,13 @@ _SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class StoredBlocks:
-    """Bytes of the whole server (limit 0: none), and its blocks: how many, their bytes, how many of each model."""
+    """Memory of the whole server, and its blocks.
+
+    limit_bytes: 0 for no limit.
+    evicted_keys: since the server's start.
+    block_bytes: total size of the values of all blocks.
+    by_model: number of blocks, by the first 8 hexadecimal digits of the model's fingerprint.
+    """
 
     used_bytes: int
     limit_bytes: int
@@ -34,7 +40,10 @@ class StoredBlocks:
 
 @dataclass(slots=True)
 class Verdict:
-    """What reading every block found. gone: evicted or expired while they were being read."""
+    """The result of reading every block.
+
+    gone: blocks evicted or expired while they were being read.
+    """
 
     num_whole: int = 0
     gone: int = 0
@@ -42,7 +51,7 @@ class Verdict:
 
 
 def connect(address: RedisAddress) -> redis.Redis:
-    """A client; the first command raises redis.RedisError where nothing answers."""
+    """Create a client. The first command raises redis.RedisError if no server answers."""
     if address.unix_path is not None:
         return redis.Redis(
             unix_socket_path=str(address.unix_path),
@@ -68,12 +77,12 @@ def connect(address: RedisAddress) -> redis.Redis:
 
 
 def _retry_at_once() -> Retry:
-    """A connection that was lost is made anew. Nobody wants to wait longer to hear that nothing answers."""
+    """Return the policy of one immediate reconnection, so that an unreachable server is reported without delay."""
     return Retry(NoBackoff(), 1)
 
 
 def stat(client: redis.Redis) -> StoredBlocks:
-    """Reads the head of every block. Raises redis.RedisError."""
+    """Read the header of every block and count the blocks. Raise redis.RedisError."""
     memory, counts = client.info("memory"), client.info("stats")
     num_blocks, block_bytes, by_model = 0, 0, Counter[str]()
     for names in _batches(client):
@@ -94,7 +103,7 @@ def stat(client: redis.Redis) -> StoredBlocks:
 
 
 def verify(client: redis.Redis, secret: bytes, progress: Callable[[int], None]) -> Verdict:
-    """Reads every block and checks it, of whatever model; `progress` is told how many. Raises redis.RedisError."""
+    """Read and check every block, of any model. `progress` receives the number read so far. Raise redis.RedisError."""
     verdict, read = Verdict(), 0
     for names in _batches(client):
         for name in names:
@@ -111,7 +120,7 @@ def verify(client: redis.Redis, secret: bytes, progress: Callable[[int], None]) 
 
 
 def clear(client: redis.Redis) -> int:
-    """Deletes every block, and nothing else; returns how many. Raises redis.RedisError."""
+    """Delete every block and no other key. Return the number of blocks. Raise redis.RedisError."""
     return sum(client.unlink(*names) for names in _batches(client))
 
 
@@ -136,7 +145,7 @@ def _verify(client: redis.Redis, secret: bytes, name: bytes) -> Reject | bool:
 
 
 def _batches(client: redis.Redis) -> Iterator[list[bytes]]:
-    """The names of all blocks; SCAN may give one twice."""
+    """Yield the keys of all blocks once each. SCAN itself may return a key twice."""
     cursor, seen = 0, set[bytes]()
     while True:
         cursor, names = client.scan(cursor, match=KEY_PREFIX + b"*", count=_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Work for the worker threads: reads before writes, a worker that is free for reads, and writes rationed by owner."""
+"""Queue of work for the worker threads: reads before writes, one worker kept free for reads, writes shared by owner."""
 
 import threading
 from collections import deque
@@ -11,13 +11,12 @@ from cache_tiers.shares import MemoryShares
 
 
 class JobQueue:
-    """Thread-safe. A request waits for a read, none for a write: a write waits behind all reads, and while a far Redis
-    takes its time to confirm writes, no read waits for that.
+    """A queue in which a write waits behind all reads, since requests wait only for reads. Thread-safe.
 
-    Owners take turns to write, by bytes. Those that wait are bounded, and what is too much is shed from the owner that
-    has most of them for its weight.
+    At most `max_writes` writes are in flight, so no read waits while a distant Redis takes its time to confirm them.
 
-    max_writes: the number of writes under way, at most.
+    Owners take turns to write, by bytes. Queued writes are bounded by `max_write_bytes`. The excess is shed from the
+    owner with the most queued bytes for its weight.
     """
 
     def __init__(self, max_write_bytes: int, max_writes: int, owners: Owners) -> None:
@@ -32,7 +31,7 @@ class JobQueue:
         self._closed = False
 
     def put_read(self, job: Job) -> bool:
-        """Queue a look-up, a load or an erasure; False once closed."""
+        """Queue a lookup, a load or an erasure. Return False once the queue is closed."""
         with self._condition:
             if self._closed:
                 return False
@@ -41,7 +40,7 @@ class JobQueue:
             return True
 
     def put_write(self, job: Job, nbytes: int, owner: Owner) -> list[Job]:
-        """Queue a write of that size, which is above 0. Returns the writes that are shed for it, or this one itself."""
+        """Queue a write of `nbytes` > 0. Return the writes shed for it, and the job itself if it has no room."""
         with self._condition:
             if self._closed or nbytes > self._max_write_bytes:
                 return [job]
@@ -63,7 +62,7 @@ class JobQueue:
             return shed
 
     def take(self) -> Job | None:
-        """The next job, waiting for one; None once the queue is closed and empty. `done` has to follow."""
+        """Wait for the next job, on which the caller must call `done`. Return None once the queue is closed and empty."""
         with self._condition:
             while True:
                 if self._reads:
@@ -86,19 +85,19 @@ class JobQueue:
         return turn.key
 
     def _write_off(self, turn: Turn[Job, int]) -> None:
-        """Take a write that waits no longer from the accounts."""
+        """Remove from the accounts a write that is no longer queued."""
         self._write_bytes -= turn.value
         self._shares.give(turn.owner, turn.value)
 
     def done(self, job: Job) -> None:
-        """Note that a job that was taken has been tried."""
+        """Note that a job returned by `take` has been attempted."""
         with self._condition:
             if job in self._writing:
                 self._writing.remove(job)
                 self._condition.notify()
 
     def close(self) -> None:
-        """Accept nothing more; what waits is still handed out."""
+        """Accept no further jobs. Queued jobs are still handed out."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

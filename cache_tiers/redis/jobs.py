@@ -1,4 +1,4 @@
-"""The kinds of work for a worker thread. Each is finished exactly once, whether it was tried or not."""
+"""The jobs of the worker threads. Each is finished exactly once, whether it was attempted or not."""
 
 import time
 from abc import ABC, abstractmethod
@@ -20,19 +20,22 @@ from cache_tiers.redis.resp import ErrorReply, RespConnection
 
 
 class Job(ABC):
-    """`run` may be called twice, for a fresh connection; `finish` once, afterwards or instead of it."""
+    """A unit of work. `run` may be called again with a new connection; `finish` is called once, after or instead."""
 
     @abstractmethod
     def run(self, connection: RespConnection, *, getex: bool) -> None:
-        """Do the exchange and keep its result."""
+        """Perform the exchange and keep its result."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Hand the result over; the result of a job that was never run is a miss or a failure."""
+        """Pass the result to the callback. A job that never ran reports a miss or a failure."""
 
 
 class PutJob(Job):
-    """Write one block. is_there: asked when its turn has come; if so, renewing the time to live may be enough."""
+    """A write of one block.
+
+    is_there: asked right before the write. If True, renewing the time to live may be enough.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class PutJob(Job):
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
-        """Send the block; `stored` tells whether the server took it, `seconds` how long that took."""
+        """Send the block. `stored` becomes True if the server accepted it; `seconds` is the duration of the write."""
         if self._is_there(self.block.key) and renew_blocks(connection, [self.block.key], self._layout) == [True]:
             self.stored = True
             return
@@ -61,12 +64,12 @@ class PutJob(Job):
         self.stored = self.error is None
 
     def finish(self) -> None:
-        """Report `stored`."""
+        """Report the job itself, with `stored` and `error`."""
         self._done(self)
 
 
 class RenewJob(Job):
-    """Begin the time to live of stored blocks anew; `done` learns which were there, or None if nobody said so."""
+    """A renewal of stored blocks' time to live. `done` receives which of them exist, or None without an answer."""
 
     def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[list[bool] | None], None]) -> None:
         self._keys = keys
@@ -75,16 +78,16 @@ class RenewJob(Job):
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
-        """One pipelined exchange."""
+        """Renew the blocks in one pipelined exchange."""
         self._there = renew_blocks(connection, self._keys, self._layout)
 
     def finish(self) -> None:
-        """Report what was learned, if anything."""
+        """Report the result."""
         self._done(self._there)
 
 
 class FindJob(Job):
-    """Ask which of some keys exist. answered: the server has said so."""
+    """A lookup of keys. `answered` becomes True once the server has replied."""
 
     def __init__(self, keys: Sequence[bytes], meter: LinkMeter, done: Callable[[list[bool]], None]) -> None:
         self._keys = keys
@@ -94,19 +97,21 @@ class FindJob(Job):
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
-        """One pipelined look-up."""
+        """Look up the keys in one pipelined exchange."""
         self._found = find_blocks(connection, self._keys, self._meter)
         self.answered = True
 
     def finish(self) -> None:
-        """Report which were found."""
+        """Report which keys were found."""
         self._done(self._found)
 
 
 class LoadJob(Job):
-    """Receive and verify what stands in a line, until it is empty: one connection takes all that a Redis sends, which
-    serves one client at a time, and two would disturb each other. The next load's questions travel while the answers of
-    the one before come in."""
+    """Loads from a line until it is empty.
+
+    One connection receives all loads, since Redis serves one client at a time and two would disturb each other. The
+    requests of the next load are sent while the replies to the previous one arrive.
+    """
 
     def __init__(self, line: LoadLine, layout: BlockFormat, meter: LinkMeter) -> None:
         self._line = line
@@ -117,7 +122,7 @@ class LoadJob(Job):
         self._has_left = False
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:
-        """Pipelined. What came before a fault counts, unless there is a second attempt."""
+        """Receive and verify blocks, pipelined. Outcomes before a fault count, unless there is a second attempt."""
         self._blocks.clear()
         for load in self._taken:
             load.outcomes.clear()
@@ -140,8 +145,10 @@ class LoadJob(Job):
         return self._blocks.popleft() if self._blocks else None
 
     def finish(self) -> None:
-        """Report the outcomes of what stands in the line still: there was a fault, or no attempt. Once it was empty,
-        what stands there is another job's."""
+        """Report the outcomes of the loads still in the line, after a fault or without an attempt.
+
+        If the line has been empty, the loads in it now belong to another job.
+        """
         if self._has_left:
             return
         while not self._line.leave():
@@ -152,15 +159,15 @@ class LoadJob(Job):
 
 
 class EraseJob(Job):
-    """Remove some blocks. Nobody is told: what could not be removed ages out."""
+    """A removal of blocks, without a report. Blocks that could not be removed expire."""
 
     def __init__(self, keys: Sequence[bytes], layout: BlockFormat) -> None:
         self._keys = keys
         self._layout = layout
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
-        """One command."""
+        """Remove the blocks with one command."""
         erase_blocks(connection, self._keys, self._layout)
 
     def finish(self) -> None:
-        """Nothing to report."""
+        """Do nothing: there is no callback."""

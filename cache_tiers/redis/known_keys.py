@@ -1,4 +1,4 @@
-"""What is believed to be in Redis, so that not every load has to ask first."""
+"""The keys believed to be in Redis, so that not every load needs a lookup first."""
 
 import threading
 import time
@@ -11,17 +11,21 @@ from cache_tiers.owners import Owners
 
 @dataclass(slots=True)
 class _Known:
-    """whole: its value was, when we saw it last. renewed: when it last counted as used there."""
+    """The last information about a key.
+
+    whole: the value was complete when it was last written or verified here.
+    renewed: when the key last counted as used in Redis.
+    """
 
     whole: bool
     renewed: float
 
 
 class KnownKeys:
-    """Thread-safe. Hints: a key may have been evicted or have expired since, or be there without our knowledge.
+    """Hints about Redis. A key may have been evicted or have expired since, or exist without being known. Thread-safe.
 
-    most: keys that are remembered, at about 300 bytes each. The owner with most of them forgets the one that was
-    confirmed least recently.
+    most: maximum number of keys, at about 300 bytes each. The owner with the most keys loses the one that was confirmed
+        least recently.
     """
 
     def __init__(self, most: int, owners: Owners, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,9 +35,9 @@ class KnownKeys:
         self._keys: OwnedKeys[bytes, _Known] = OwnedKeys(owners)
 
     def learn(self, keys: Sequence[bytes], found: Sequence[bool], *, whole: bool) -> None:
-        """Note what Redis has just said of each of the keys.
+        """Record what Redis has just answered about each key.
 
-        whole: what is there was written or verified by us just now.
+        whole: values that exist have just been written or verified here.
         """
         with self._lock:
             for key, there in zip(keys, found, strict=True):
@@ -44,18 +48,18 @@ class KnownKeys:
                         self._keys.pop(self._keys.next_to_go())
 
     def is_whole(self, key: bytes) -> bool:
-        """Whether the key is known, and its value was whole when we saw it last."""
+        """Return True if the key is known and its value was complete when last seen."""
         with self._lock:
             known = self._keys.get(key)
             return known is not None and known.whole
 
     def run(self, keys: Sequence[bytes]) -> int:
-        """How many of the first keys are known, without a gap."""
+        """Return the length of the leading run of `keys` that is known."""
         with self._lock:
             return next((index for index, key in enumerate(keys) if key not in self._keys), len(keys))
 
     def take_due(self, keys: Sequence[bytes], seconds: float) -> list[bytes]:
-        """Return the keys that are known and were last renewed that long ago; now they count as renewed."""
+        """Return the known keys that were last renewed at least `seconds` ago, and mark them as renewed now."""
         now, due = self._clock(), []
         with self._lock:
             for key in keys:

@@ -1,4 +1,4 @@
-"""Loads, one after the other."""
+"""A queue of loads, received one after another."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ from cache_tiers.redis.value import Reject
 
 @dataclass(slots=True, eq=False)
 class Load:
-    """Some blocks to receive. outcomes: of the first ones, about which the server has said something."""
+    """Blocks to receive. `outcomes` holds the server's answers for the first of them."""
 
     blocks: Sequence[Block]
     done: Callable[[list[Reject | bool]], None]
@@ -19,12 +19,12 @@ class Load:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to receive."""
+        """Whether no block is left to receive."""
         return len(self.outcomes) == len(self.blocks)
 
 
 class LoadLine:
-    """Thread-safe. Somebody works on it, or it is empty: who adds the first load has to see to that."""
+    """Queued loads. A non-empty line always has a worker, started by the caller that adds the first load. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,19 +32,19 @@ class LoadLine:
         self._is_worked_on = False
 
     def add(self, load: Load) -> bool:
-        """Whether somebody has to begin to work on it now."""
+        """Queue a load. Return True if the caller must start a worker."""
         with self._lock:
             self._loads.append(load)
             begins, self._is_worked_on = not self._is_worked_on, True
             return begins
 
     def take(self) -> Load | None:
-        """The next one, if there is one now."""
+        """Return the next load; None if the line is empty."""
         with self._lock:
             return self._loads.popleft() if self._loads else None
 
     def leave(self) -> bool:
-        """No more work on it; False if there is something left."""
+        """End the worker's duty. Return False if loads are left, in which case the worker must continue."""
         with self._lock:
             self._is_worked_on = bool(self._loads)
             return not self._loads

@@ -1,4 +1,4 @@
-"""Numbered tasks whose results wait to be fetched, with a bell that rings for each."""
+"""Numbered tasks whose results wait to be fetched, with a notification for each."""
 
 import itertools
 import threading
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 class Mailbox(Generic[Result]):
-    """Thread-safe. `ring` is called after a result was put in, from the thread that did so."""
+    """Results of tasks. `ring` is called after each result, on the thread that delivered it. Thread-safe."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
@@ -18,22 +18,22 @@ class Mailbox(Generic[Result]):
         self._results: dict[int, Result] = {}
 
     def open(self) -> int:
-        """The number of a new task."""
+        """Return the number of a new task."""
         return next(self._numbers)
 
     def put(self, task: int, result: Result) -> None:
-        """The task is done."""
+        """Deliver the result of a task."""
         with self._lock:
             self._results[task] = result
         self._ring()
 
     def take(self, task: int) -> Result | None:
-        """The result, once; None while there is none."""
+        """Take the result of a task, once; None while there is none."""
         with self._lock:
             return self._results.pop(task, None)
 
     def take_all(self) -> dict[int, Result]:
-        """Every result that waits, once."""
+        """Take all results that have not been taken."""
         with self._lock:
             results, self._results = self._results, {}
         return results

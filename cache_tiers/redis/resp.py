@@ -1,6 +1,7 @@
-"""One connection that speaks RESP2 and moves bulk values without copying them through Python.
+"""One RESP2 connection that moves bulk values without copying them through Python.
 
-Requests go out with sendmsg from wherever their parts lie; a bulk reply is received straight into the caller's memory.
+Requests are sent with sendmsg straight from the memory of their parts. A bulk reply is received straight into the
+caller's memory.
 Protocol: https://redis.io/docs/latest/develop/reference/protocol-spec/
 """
 
@@ -18,9 +19,9 @@ from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
 _READ_AHEAD = 8192
 
 SLOWEST = 1 << 18
-"""Bytes per second below which a server counts as broken."""
+"""Bytes per second below which a server is considered broken."""
 
-# The server is up, but whatever we ask it now gets this answer.
+# Errors with which a running server answers every command.
 _REFUSALS = (
     "LOADING",
     "NOAUTH",
@@ -37,7 +38,7 @@ _REFUSALS = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """An error of one command; the connection stays in step."""
+    """Error reply to one command, after which the connection is still in step."""
 
     text: str
 
@@ -47,8 +48,12 @@ Reply = int | bytes | ErrorReply | None
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds. io: the longest that one system call waits for bytes that are due. operation: the longest that one
-    exchange may last, on top of what its bytes take at SLOWEST; it is looked at between system calls."""
+    """Time limits in seconds.
+
+    connect: for the TCP or socket connection.
+    io: for a single system call that waits for bytes.
+    operation: for a whole exchange, in addition to the time of its bytes at SLOWEST. Checked between system calls.
+    """
 
     connect: float = 0.25
     io: float = 1.0
@@ -56,16 +61,18 @@ class Timeouts:
 
 
 def command(*words: bytes) -> bytes:
-    """A request with short arguments."""
+    """Encode a request with short arguments."""
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 class RespConnection:
-    """Connected on construction: signed in, database chosen.
+    """A connection, which the constructor signs in and directs to its database.
 
-    Every method raises OSError (TimeoutError, ConnectionError, SSLError among them), RedisProtocolError or
-    RedisRefusedError; after any of them the connection must be closed, for a reply may still be on its way.
-    Not thread-safe: one thread uses a connection, another may only `abort` it. num_received: bytes, since it was made.
+    Every method raises OSError (including TimeoutError, ConnectionError, SSLError), RedisProtocolError or
+    RedisRefusedError. After any of them the connection must be closed, because a reply may still arrive.
+    Not thread-safe: one thread uses a connection, and another may only `abort` it.
+
+    num_received: bytes received since the connection was made.
     """
 
     def __init__(self, address: RedisAddress, timeouts: Timeouts) -> None:
@@ -76,7 +83,7 @@ class RespConnection:
         self._begin = 0
         self._end = 0
         self._socket = _connect(address, timeouts)
-        # One system call for a block, during which nobody waits for the interpreter. TLS has its own records.
+        # With MSG_WAITALL a block takes one system call, which needs no GIL in between. TLS has its own records.
         self._whole = 0 if isinstance(self._socket, ssl.SSLSocket) else socket.MSG_WAITALL
         try:
             _set_timeout(self._socket, timeouts.io)
@@ -86,30 +93,30 @@ class RespConnection:
             raise
 
     def close(self) -> None:
-        """Close the socket; harmless when done twice."""
+        """Close the socket. A second call does nothing."""
         self._socket.close()
 
     def abort(self) -> None:
-        """Make the thread that uses this connection fail now instead of at its timeout."""
+        """Make the thread that uses this connection fail now rather than at its timeout."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def start_exchange(self, nbytes: int = 0) -> None:
-        """A new request that moves so many bytes begins: its deadline counts from now."""
+        """Begin a request that moves `nbytes` bytes. The deadline counts from now."""
         self._deadline = time.monotonic() + self._timeouts.operation + nbytes / SLOWEST
 
     def extend_exchange(self, nbytes: int) -> None:
-        """So many bytes more are to come in it. What came faster than it had to leaves no more time to those."""
+        """Extend the deadline for `nbytes` further bytes. Time saved on earlier bytes is not added."""
         self._deadline = min(self._deadline, time.monotonic() + self._timeouts.operation) + nbytes / SLOWEST
 
     def call(self, *words: bytes) -> Reply:
-        """One small command and its whole reply."""
+        """Send one small command and return its whole reply."""
         self.start_exchange()
         self.send([command(*words)])
         return self.read_reply()
 
     def send(self, parts: Sequence[bytes | memoryview]) -> None:
-        """Send the parts one after the other from where they lie."""
+        """Send the parts one after another, without copying them."""
         if isinstance(self._socket, ssl.SSLSocket):
             for part in parts:
                 self._check_deadline()
@@ -128,12 +135,12 @@ class RespConnection:
                 views[0] = views[0][sent:]
 
     def await_reply(self) -> None:
-        """Block until the first bytes of a reply are here."""
+        """Block until the first bytes of a reply have arrived."""
         if self._begin == self._end:
             self._fill()
 
     def read_reply(self) -> Reply:
-        """A simple string, an error, a number or a bulk string (None: nil)."""
+        """Read a simple string, an error, a number or a bulk string. None stands for nil."""
         line = self._read_line()
         kind, rest = line[:1], line[1:]
         if kind == b"+":
@@ -153,7 +160,7 @@ class RespConnection:
         raise RedisProtocolError(f"unexpected reply {line[:40]!r}")
 
     def read_bulk_length(self) -> int | ErrorReply | None:
-        """The head of a bulk reply: its length, None for nil, or the command's error.
+        """Read the head of a bulk reply. Return its length, None for nil, or the command's error.
 
         After a length the caller reads exactly that many bytes with `read_into` and `skip`, then calls `end_bulk`.
         """
@@ -166,7 +173,7 @@ class RespConnection:
         return None if length < 0 else length
 
     def read_into(self, target: memoryview) -> None:
-        """Fill `target` (format 'B')."""
+        """Fill `target` (format 'B') from the reply."""
         done = min(self._end - self._begin, target.nbytes)
         target[:done] = self._ahead[self._begin : self._begin + done]
         self._begin += done
@@ -174,7 +181,7 @@ class RespConnection:
             done += self._receive(target[done:], self._whole)
 
     def skip(self, nbytes: int) -> None:
-        """Read and forget."""
+        """Read and discard `nbytes` bytes."""
         while nbytes > 0:
             if self._begin == self._end:
                 self._fill()
@@ -183,7 +190,7 @@ class RespConnection:
             nbytes -= taken
 
     def end_bulk(self) -> None:
-        """Read the line end that follows a bulk string, and what the next reply begins with, if it is there."""
+        """Read the line end after a bulk string, and buffer the beginning of the next reply if it has arrived."""
         while self._end - self._begin < 2:
             self._fill()
         if self._ahead[self._begin : self._begin + 2].tobytes() != b"\r\n":
@@ -209,7 +216,7 @@ class RespConnection:
         return bytes(line[:-2])
 
     def _fill(self) -> None:
-        """Read ahead, behind what was read ahead and not taken yet."""
+        """Read ahead, after the buffered bytes that have not been consumed."""
         left = self._end - self._begin
         self._ahead[:left] = self._ahead[self._begin : self._end]
         self._begin, self._end = 0, left
@@ -270,7 +277,10 @@ def _connect(address: RedisAddress, timeouts: Timeouts) -> socket.socket:
 
 
 def _set_timeout(connected: socket.socket, seconds: float) -> None:
-    """For each call. The kernel's own timeout leaves the socket blocking, which waiting for whole blocks needs."""
+    """Set the timeout of each system call.
+
+    A plain socket gets the kernel's timeout and stays blocking, which receiving whole blocks with MSG_WAITALL requires.
+    """
     if isinstance(connected, ssl.SSLSocket):
         connected.settimeout(seconds)
         return
@@ -281,7 +291,7 @@ def _set_timeout(connected: socket.socket, seconds: float) -> None:
 
 
 def _error(text: bytes) -> ErrorReply:
-    """An error reply, or RedisRefusedError when every other command would get the same."""
+    """Return an error reply. Raise RedisRefusedError if the server would answer every other command likewise."""
     words = text.decode(errors="replace")
     if words.startswith(_REFUSALS):
         raise RedisRefusedError(words)

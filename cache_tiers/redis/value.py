@@ -1,4 +1,4 @@
-"""One block, or a part of a large one, as a Redis value: a fixed header, then the payload as it lies in the pool.
+"""One block, or a part of a large one, as a Redis value: a fixed header, then the payload as stored in the pool.
 
     offset  bytes  field
     0       4      magic "EbbK"
@@ -6,11 +6,11 @@
     6       2      bytes of the header
     8       8      length of the payload in bytes, little-endian
     16      16     fingerprint of all that may change a bit of the payload: model, dtype, layout, block size, kernels
-    32      32     the block's key, or the one that is derived from it for this part
+    32      32     the block's key, or the key derived from it for this part
     64      32     BLAKE3 over all of the above and the payload, keyed with the server's secret
 
-A reader takes a payload for nothing but what was written under this key, for this model, by someone who knows the
-secret: damage, truncation and mix-ups are noticed, and so is whoever can write to the server but not read the secret.
+A reader accepts only a payload that was written under this key, for this model, by a holder of the secret. This detects
+damage, truncation, mix-ups, and writers with access to the server but not to the secret.
 Why BLAKE3: docs/decisions/redis-values.md.
 """
 
@@ -34,7 +34,7 @@ _MAC_KEY_CONTEXT: Final = "Ebb 2026-11-20 authentication of KV blocks"
 
 
 class Reject(Enum):
-    """Why a value that was found is not used."""
+    """Reason why a value that was found is not used."""
 
     TYPE = "the key holds another type than a string"
     LENGTH = "wrong length"
@@ -46,7 +46,7 @@ class Reject(Enum):
 
 
 def fingerprint_of(header: bytes) -> bytes | None:
-    """Whose block it says it is; None if it is no whole header."""
+    """Return the fingerprint that a header claims; None if the header is incomplete."""
     if len(header) != HEADER_BYTES:
         return None
     *_, fingerprint, _key = _FIELDS.unpack_from(header)
@@ -54,26 +54,28 @@ def fingerprint_of(header: bytes) -> bytes | None:
 
 
 class BlockSeal:
-    """Writes and checks the headers of one model's blocks."""
+    """Headers of one model's blocks: written and checked with the server's secret."""
 
     def __init__(self, secret: bytes, fingerprint: bytes) -> None:
-        """secret: of the server, any length. fingerprint: FINGERPRINT_BYTES."""
+        """Create the seal. `secret` is the server's, of any length; `fingerprint` has FINGERPRINT_BYTES bytes."""
         if len(fingerprint) != FINGERPRINT_BYTES:
             raise ValueError(f"a fingerprint has {FINGERPRINT_BYTES} bytes, not {len(fingerprint)}")
         self._mac_key = blake3(secret, derive_key_context=_MAC_KEY_CONTEXT).digest()
         self._fingerprint = fingerprint
 
     def header(self, key: bytes, payload: memoryview) -> bytes:
-        """What belongs before `payload`."""
+        """Return the header that precedes `payload`."""
         fields = _FIELDS.pack(MAGIC, VERSION, HEADER_BYTES, payload.nbytes, self._fingerprint, key)
         return fields + self._mac(fields, payload)
 
     def check_header(
         self, key: bytes, header: bytes | bytearray, value_bytes: int, payload_bytes: int
     ) -> Reject | None:
-        """Whether a value of `value_bytes` in all can hold `key`'s payload of `payload_bytes`; None means that it can.
+        """Check that a value can hold the payload of `key`. Return None if it can.
 
-        `header`: the first HEADER_BYTES of the value, or less if the value is shorter.
+        header: the first HEADER_BYTES of the value, or less if the value is shorter.
+        value_bytes: length of the whole value.
+        payload_bytes: length of the payload.
         """
         if len(header) < HEADER_BYTES:
             return Reject.LENGTH
@@ -91,7 +93,7 @@ class BlockSeal:
         return None
 
     def check_payload(self, header: bytes | bytearray, payload: memoryview) -> Reject | None:
-        """Whether `payload` is what was sealed with `header`, which passed `check_header`."""
+        """Check that `payload` was sealed with `header`, which passed `check_header`. Return None if it was."""
         mac = self._mac(bytes(header[: _FIELDS.size]), payload)
         return None if compare_digest(mac, header[_FIELDS.size :]) else Reject.MAC
 

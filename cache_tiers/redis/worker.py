@@ -1,4 +1,4 @@
-"""One worker thread and its connection."""
+"""A worker thread and its connection."""
 
 import logging
 import threading
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class RedisWorker:
-    """Takes jobs from the queue until it is closed, and finishes every one of them."""
+    """A thread that runs and finishes every job of the queue until the queue is closed."""
 
     def __init__(
         self, name: str, address: RedisAddress, timeouts: Timeouts, queue: JobQueue, breaker: CircuitBreaker
@@ -31,7 +31,7 @@ class RedisWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Cut the exchange that is under way; the queue must be closed already. Returns when the thread has ended."""
+        """Abort the exchange in flight and join the thread. The queue must already be closed."""
         self._stopping = True
         connection = self._connection
         if connection is not None:
@@ -39,7 +39,7 @@ class RedisWorker:
         self._thread.join()
 
     def _work(self) -> None:
-        # A far Redis is asked twice before the first job can be, unless that was done before somebody waits.
+        # Connecting to a distant Redis takes two round trips, which no job should have to wait for.
         try:
             self._connect()
         except (OSError, RedisError):
@@ -59,7 +59,7 @@ class RedisWorker:
         self._disconnect()
 
     def _attempt(self, job: Job) -> None:
-        """Run the job; a fault of the server or the network ends in the breaker, not in an exception."""
+        """Run the job. A fault of the server or the network trips the breaker and raises nothing."""
         try:
             if self._connection is not None and self._run_on_old_connection(job, self._connection):
                 return
@@ -77,7 +77,7 @@ class RedisWorker:
         return self._connection
 
     def _run_on_old_connection(self, job: Job, connection: RespConnection) -> bool:
-        """False if the server had closed the connection meanwhile, so that a new one deserves a try."""
+        """Run the job. Return False if the server has closed the connection, so that a new one is worth a try."""
         try:
             job.run(connection, getex=self._getex)
         except ConnectionError:
@@ -94,7 +94,7 @@ class RedisWorker:
 
 
 def describe_fault(error: OSError | RedisError) -> str:
-    """One phrase for a person: why Redis is left alone for now."""
+    """Describe in one phrase for people why Redis is not used."""
     if isinstance(error, RedisError):
         return f"Redis refuses: {error}"
     if isinstance(error, TimeoutError):

@@ -1,17 +1,17 @@
-"""The blocks that were committed to the CPU tier and that Redis has not acknowledged yet: the write lag."""
+"""Write lag: the blocks that were committed to the CPU tier and that Redis has not acknowledged yet."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 
-# LMCache hands a committed block on within milliseconds, seconds if it is busy, or never (it was there already).
+# LMCache hands over a committed block within milliseconds, seconds if busy, or never if it had the block already.
 _HANDOVER_SECONDS = 10.0
 
 
 class WriteLedger:
-    """Thread-safe. An entry lives from `committed` to `settled`.
+    """Blocks in transit to Redis. An entry lives from `committed` to `settled`. Thread-safe.
 
-    `handed_over` tells that somebody now owes a `settled`; an entry without it is given up after ten seconds.
+    After `handed_over` the writer must call `settled`. An entry that is not handed over is given up after ten seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,7 +23,7 @@ class WriteLedger:
         self._failed = 0
 
     def committed(self, keys: Sequence[bytes]) -> None:
-        """These blocks are on their way from now on."""
+        """Add blocks that have been committed and will be written."""
         now = self._clock()
         with self._condition:
             for key in keys:
@@ -31,7 +31,7 @@ class WriteLedger:
                 self._unclaimed.setdefault(key, now)
 
     def handed_over(self, keys: Sequence[bytes]) -> None:
-        """The writer has them: each will be settled."""
+        """Note that the writer has received the blocks and will settle each."""
         now = self._clock()
         with self._condition:
             for key in keys:
@@ -39,13 +39,13 @@ class WriteLedger:
                 self._unclaimed.pop(key, None)
 
     def awaits_handover(self, key: bytes) -> bool:
-        """Whether the writer will be given this block any moment: its bytes must stay until then."""
+        """Return True if the writer will receive this block at any moment. Its bytes must be kept until then."""
         with self._condition:
             since = self._unclaimed.get(key)
             return since is not None and since >= self._clock() - _HANDOVER_SECONDS
 
     def withdrawn(self, keys: Sequence[bytes]) -> None:
-        """These will not be handed over any more, unless they were."""
+        """Drop blocks that will no longer be handed over. Blocks already handed over stay."""
         with self._condition:
             for key in keys:
                 if self._unclaimed.pop(key, None) is not None:
@@ -53,7 +53,7 @@ class WriteLedger:
             self._condition.notify_all()
 
     def settled(self, key: bytes, *, stored: bool) -> None:
-        """Redis acknowledged the block, or will never get it."""
+        """Remove a block that Redis has acknowledged, or will never receive."""
         with self._condition:
             if stored:
                 self._stored += 1
@@ -64,14 +64,14 @@ class WriteLedger:
 
     @property
     def pending(self) -> int:
-        """Blocks on their way."""
+        """Number of blocks in transit."""
         with self._condition:
             self._give_up_unclaimed()
             return len(self._since)
 
     @property
     def lag_seconds(self) -> float:
-        """Age of the oldest block on its way; 0 when there is none."""
+        """Age of the oldest block in transit; 0 if there is none."""
         with self._condition:
             self._give_up_unclaimed()
             oldest = min(self._since.values(), default=None)
@@ -88,7 +88,7 @@ class WriteLedger:
         return self._failed
 
     def wait_until_empty(self, timeout: float) -> bool:
-        """Block until nothing is on its way; False if that took longer than `timeout` seconds."""
+        """Block until no block is in transit. Return False after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         with self._condition:
             while True:

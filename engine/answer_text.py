@@ -1,4 +1,4 @@
-"""The tokens of an answer to its text, thought apart from what is said."""
+"""Conversion of an answer's tokens to text, with the reasoning kept apart."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +9,12 @@ from models.thinking import Thinking, Thoughts
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """How one model's answers are read.
+    """Decoding rules of one model's answers.
 
-    token_bytes: an id to its bytes, empty for control tokens. drops_first_space: see
-    `models.text_tokenizer.TextTokenizer`. thinking: None for models that do not think aloud. describe: ids to a text
-    with the names of control tokens.
+    token_bytes: maps an id to its bytes, which are empty for control tokens.
+    drops_first_space: see `models.text_tokenizer.TextTokenizer`.
+    thinking: None for models that do not reason aloud.
+    describe: maps ids to a text that names control tokens.
     """
 
     token_bytes: Callable[[int], bytes]
@@ -22,8 +23,10 @@ class AnswerFormat:
     describe: Callable[[Sequence[int]], str] = lambda _: ""
 
     def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True) -> "AnswerText":
-        """To read the answer to a prompt. skip_special: whether control tokens are left out, but for those around
-        thoughts, which always are."""
+        """Create the reader of the answer to a prompt.
+
+        skip_special: leave control tokens out of the text. Control tokens around reasoning are always left out.
+        """
         return AnswerText(self if skip_special else replace(self, token_bytes=self._name_or_bytes), prompt_ids)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
@@ -32,17 +35,20 @@ class AnswerFormat:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one token completes."""
+    """Text that one token completes."""
 
     text: str = ""
     is_thought: bool = False
 
 
 class AnswerText:
-    """Reads one answer, token by token. num_thought: tokens of thoughts so far, without those around them."""
+    """Decoder of one answer, token by token.
+
+    num_thought: reasoning tokens so far, without the control tokens around them.
+    """
 
     def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int]) -> None:
-        # An answer to a prompt that ends within a text goes on with it.
+        # If the prompt ends within a text, the answer continues that text.
         begins_stretch = bool(prompt_ids) and not how.token_bytes(prompt_ids[-1])
         self._detokenizer = Detokenizer(
             how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
@@ -51,7 +57,7 @@ class AnswerText:
         self.num_thought = 0
 
     def push(self, token_id: int) -> Said:
-        """Text that this token completes."""
+        """Return the text that this token completes."""
         if self._thoughts is None:
             return Said(self._detokenizer.push(token_id))
         if self._thoughts.push(token_id):

@@ -1,4 +1,4 @@
-"""The engine on an asyncio loop: while the model thread computes a step, the loop serves sockets."""
+"""The engine on an asyncio loop, which serves sockets while the model thread computes a step."""
 
 import asyncio
 import logging
@@ -30,17 +30,17 @@ STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
 FLUSH_SECONDS = 2.0
 MOST_REBUILDS = 5
-"""New schedulers within `REBUILD_SECONDS`; a defect that comes more often is left to a new process."""
+"""Maximum number of new schedulers within `REBUILD_SECONDS`. A more frequent defect is left to a new process."""
 REBUILD_SECONDS = 600.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
 LONG_PROMPT = 8192
-"""Tokens from which checking a prompt and naming its blocks takes more than a millisecond."""
+"""Prompt length in tokens from which checking and hashing the prompt takes more than a millisecond."""
 
 MOST_MERGED = 64
-"""Unread outputs that a reader gets as one."""
+"""Maximum number of unread outputs merged into one."""
 
 MOST_MERGED_LOGPROBS = 8
-"""The same where they have log probabilities, of which a token has up to twenty."""
+"""The same limit for outputs with log probabilities, of which a token has up to twenty."""
 
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
@@ -48,16 +48,18 @@ logger = logging.getLogger(__name__)
 
 
 class RequestStream(AsyncIterator[RequestOutput]):
-    """News of one request, for one reader or one listener. A late reader gets unread outputs merged, MOST_MERGED at a
-    time: neither a token nor a frame costs more because of what is unread.
+    """Outputs of one request, for one reader or one listener.
 
-    Close it (`aclose`, or `async with`) to abort a request that nobody wants any more.
+    A slow reader gets unread outputs merged, at most MOST_MERGED at a time, so a backlog makes neither a token nor a
+    frame more expensive.
+
+    Close the stream (`aclose`, or `async with`) to abort a request that is no longer wanted.
     """
 
     def __init__(
         self, request: Request, abort: Callable[[str], None], text_before: str = "", reasoning_before: str = ""
     ) -> None:
-        """text_before, reasoning_before: what the tokens say that it was given as the beginning of its answer."""
+        """Create the stream. `text_before` and `reasoning_before` are the text of the answer's given beginning."""
         self.request_id = request.request_id
         self.text_before = text_before
         self.reasoning_before = reasoning_before
@@ -70,8 +72,10 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._has_failed = False
 
     def put(self, output: RequestOutput) -> None:
-        """Deliver `output`; for the engine alone. A listener that raises ends this stream with an error, and no
-        other."""
+        """Deliver `output`. Only the engine calls this.
+
+        An exception of the listener ends this stream with an error, and affects no other stream.
+        """
         if self._has_failed:
             return
         if not self._pending and self._hear is not None:
@@ -99,10 +103,10 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._abort(self.request_id)
 
     def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer unread output, and from now on each output within the step that produced it, to `hear`.
+        """Offer unread outputs to `hear`, and from now on each output within the step that produced it.
 
-        No task has to wake for an output that `hear` takes. An output that it refuses is left to the reader, and
-        nothing is offered until that is read. `hear` must not block.
+        An output that `hear` accepts wakes no task. A refused output is left to the reader, and no other is offered
+        until it has been read. `hear` must not block.
         """
         self._hear = hear
         unread, self._pending = self._pending, deque()
@@ -133,7 +137,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
 
 def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
-    """Take the first of the outputs, as one."""
+    """Take the first outputs, merged into one."""
     most = MOST_MERGED_LOGPROBS if outputs[0].logprobs else MOST_MERGED
     taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
     return taken[0] if len(taken) == 1 else joined(taken)
@@ -142,11 +146,11 @@ def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
 class AsyncLLMEngine:
     """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
 
-    redis_note: why Redis is off, in a sentence; empty when it is on. sampling_defaults: what the model's makers sample
-    with; for whoever makes SamplingParams. prefixes: what lies in the tiers of prompts that are not asked yet.
-
-    gave_up: set once the engine has failed for good. By then every stream has ended with "abort", as at a stop, so that
-    runs can be handed over; the process should call `stop` and exit with a status other than 0.
+    redis_note: reason why Redis is off, in a sentence; empty while it is on.
+    sampling_defaults: sampling parameters recommended by the model's authors, for callers that make SamplingParams.
+    prefixes: tier lookups and prefetches for prompts that have not been submitted.
+    gave_up: set once the engine has failed permanently. By then every stream has ended with "abort", as during a stop,
+        so that runs can be handed over. The process should call `stop` and exit with a non-zero status.
     why_gave_up: the reason, in a sentence; empty until then.
     """
 
@@ -191,16 +195,16 @@ class AsyncLLMEngine:
         self._log = StatsLog(LOG_EVERY_SECONDS, engine.stats(), time.monotonic())
 
     async def start(self) -> None:
-        """Begin to serve."""
+        """Start the loop task."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
     async def prepare(
         self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
     ) -> None:
-        """Compile the form and name the blocks of a long prompt in other threads, so that `generate` need not.
+        """Compile the answer form and hash a long prompt on other threads, so that `generate` does not have to.
 
-        `generate` should follow at once. Raises InvalidRequestError if a token id, or the form, is none or beyond the
-        limits; OverloadedError if forms took all places.
+        `generate` should follow immediately. Raise InvalidRequestError if a token id or the form is invalid or beyond
+        the limits, OverloadedError if forms occupy all places.
         """
         await self._engine.grammars.prepare(params, tenant)
         if len(prompt_token_ids) >= LONG_PROMPT:
@@ -218,11 +222,11 @@ class AsyncLLMEngine:
         keep_kv: bool = True,
         on_place: Callable[[], None] | None = None,
     ) -> RequestStream:
-        """Queue a request. Raises InvalidRequestError naming the field, OverloadedError, NotReadyError; all at once.
+        """Queue a request. Raise InvalidRequestError with the field's name, OverloadedError or NotReadyError at once.
 
-        produced: the beginning of the answer, as another process produced it; the stream tells what follows.
-        keep_kv: False, and it uses the KV that others left, leaves it as it is, and adds nothing.
-        on_place: called when the request gets its place in the batch; neither blocks nor raises.
+        produced: the beginning of the answer, from another process. The stream contains only the tokens after it.
+        keep_kv: if False, the request reuses cached KV without changing it, and publishes none.
+        on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
         """
         if self.is_broken:
             raise NotReadyError(LOOP_BROKE)
@@ -246,9 +250,10 @@ class AsyncLLMEngine:
         return stream
 
     def fork(self, request_id: str, choice: int) -> RequestStream:
-        """Queue one more answer, number `choice`, to the prompt of a request that `generate` has just returned, which
-        is number 0; before anything is awaited. The prompt is computed once, and its blocks are shared. Raises
-        OverloadedError."""
+        """Queue answer number `choice` to the prompt of a request that `generate` has just returned as number 0.
+
+        No await may come in between. The prompt is computed once, and its blocks are shared. Raise OverloadedError.
+        """
         stream = self._stream(self._engine.add_fork(request_id, choice))
         self._watch_deadlines()
         return stream
@@ -261,37 +266,39 @@ class AsyncLLMEngine:
         return stream
 
     def abort(self, request_id: str) -> None:
-        """End a request; its stream gets a last output with "abort". Nothing happens if it has ended."""
+        """End a request with a last output of "abort". Do nothing if the request has already ended."""
         output = self._engine.abort_request(request_id) if not self.is_broken else None
         if output is not None:
             self._deliver(output)
             self._wake.set()
 
     def tenant_salt(self, tenant: str) -> bytes:
-        """32 secret bytes: others after the tenant was deleted, so that nothing leads to what was named by them."""
+        """Return 32 secret bytes. They change when the tenant is deleted, so names derived from them are lost."""
         return self._engine.processor.salts.salt(tenant)
 
     def requests_of(self, tenant: str) -> list[str]:
-        """The ids of a tenant's requests that have not ended."""
+        """Return the ids of a tenant's requests that have not ended."""
         return self._engine.ids_of_tenant(tenant)
 
     async def delete_tenant(self, tenant: str) -> None:
-        """Nobody finds in any tier what the tenant left, also after a restart; its streams get a last output with
-        "abort". Raises EngineError if that could not be made to last; nothing has changed then."""
+        """Make the tenant's blocks unreachable in every tier, also after a restart, and abort its requests.
+
+        Raise EngineError, without any change, if the deletion cannot be made durable.
+        """
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
         for output in self._engine.abort_requests_of(tenant) if not self.is_broken else ():
             self._deliver(output)
         self._wake.set()
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
+        """Erase the blocks that only these trails use from all tiers; from Redis only if it is available now."""
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):
             self._engine.core.erase(keys)
             self._wake.set()
 
     def _watch_deadlines(self) -> None:
-        """Wake at the next deadline, whatever the loop's task is waiting for."""
+        """Set a timer for the next deadline, independent of what the loop's task is waiting for."""
         if self._deadline is not None:
             self._deadline.cancel()
         delay = self._engine.core.ask(Scheduler.seconds_to_deadline, otherwise=None)
@@ -307,7 +314,7 @@ class AsyncLLMEngine:
         self._watch_deadlines()
 
     def stats(self) -> EngineStats:
-        """A snapshot; cheap."""
+        """Return a snapshot of the statistics. The call is cheap."""
         return self._engine.stats()
 
     def check(self) -> None:
@@ -316,11 +323,11 @@ class AsyncLLMEngine:
 
     @property
     def is_idle(self) -> bool:
-        """No request, no copy and no load is under way."""
+        """Whether no request, copy or load is in progress."""
         return not self._engine.has_unfinished_requests() and self._engine.core.is_quiet
 
     async def stop(self, drain_seconds: float) -> None:
-        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
+        """Refuse new requests, drain running ones for `drain_seconds`, abort the rest and flush the tiers."""
         self._stopping = True
         self._wake.set()
         if self._task is not None:
@@ -337,11 +344,11 @@ class AsyncLLMEngine:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the engine has failed for good; nothing is served any more."""
+        """Whether the engine has failed permanently and serves no more requests."""
         return self.gave_up.is_set()
 
     async def _guarded(self) -> None:
-        """Run the loop; a defect in it ends every stream, so that no request hangs."""
+        """Run the loop. A defect in it ends every stream, so that no request hangs."""
         try:
             await self._run()
         except FOR_THE_PROCESS:
@@ -353,7 +360,7 @@ class AsyncLLMEngine:
             self._give_up(f"its loop met a defect: {type(error).__name__}: {error}")
 
     def _give_up(self, reason: str) -> None:
-        """Serve nothing any more. Streams end as at a stop: their runs go on in the next process."""
+        """Stop serving. Streams end as during a stop, so that their runs can continue in the next process."""
         logger.error("the engine has failed: %s", reason)
         self.why_gave_up = reason
         self.gave_up.set()
@@ -370,16 +377,16 @@ class AsyncLLMEngine:
             except SchedulerInDoubtError:
                 pass
             except BaseException as error:
-                # Nothing is known of how far the loop came, so its scheduler is in doubt too.
+                # The loop may have failed anywhere, so its scheduler is in doubt too.
                 self._engine.core.condemn(error)
             await self._rebuild()
 
     async def _rebuild(self) -> None:
-        """Continue with a new scheduler. Raises EngineError if that has been done too often."""
+        """Continue with a new scheduler. Raise EngineError if the budget for that is spent."""
         core, budget = self._engine.core, self._rebuilds
         cause = core.doubt
         logger.error("the scheduler failed, please report it; a new one takes its requests over", exc_info=cause)
-        # A step that failed behind another one cannot do so for ever: the first one has ended its requests.
+        # A step that failed behind another one cannot fail repeatedly, since the first one has ended its requests.
         if not isinstance(cause, StepBehindFailureError) and budget.spend(time.monotonic()) is None:
             raise EngineError(
                 f"its scheduler failed {budget.most + 1} times within {budget.seconds:g} s, the last time with "
@@ -400,7 +407,7 @@ class AsyncLLMEngine:
         self._watch_deadlines()
 
     async def _ended(self, step: InFlight) -> None:
-        """Wait until the oldest step has ended. Raises EngineError if it hangs."""
+        """Wait until the oldest step has ended. Raise EngineError if it hangs."""
         ended = asyncio.wrap_future(step.future)
         ended.add_done_callback(_note_exception)
         while (await asyncio.wait([ended], timeout=self._engine.core.seconds_to_step_limit()))[1]:
@@ -435,8 +442,10 @@ class AsyncLLMEngine:
             logger.exception("the line of figures could not be written")
 
     async def _follow(self, step: InFlight) -> InFlight | None:
-        """Wait for `step`. Shortly before it ends, as far as that is known, the next one is scheduled behind it, so
-        that the model does not wait for us; what arrives until then is still in it."""
+        """Wait for `step`, and schedule the next step shortly before it ends, if that time is known.
+
+        The model then does not wait for the scheduler, and the next step includes requests that arrive until then.
+        """
         delay = self._engine.core.time_to_prepare(step)
         following = None
         if delay is not None:
@@ -449,12 +458,12 @@ class AsyncLLMEngine:
         return following
 
     async def _rest(self) -> None:
-        """Nothing to do now: sleep until a request comes, or a tier may have news."""
+        """Sleep until a request arrives, or until a tier may have results."""
         self._wake.clear()
         delay = self._engine.core.next_poll_seconds()
         if delay is None and (self._engine.has_unfinished_requests() or self._stopping):
             delay = STALLED_POLL_SECONDS
-        # What waits for a Redis that is away may wait for days.
+        # Blocks that wait for an unavailable Redis may wait for days, so they do not count here.
         if not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
             self._check_when_idle()
         timer = asyncio.get_running_loop().call_later(delay, self._wake.set) if delay is not None else None
@@ -480,6 +489,6 @@ class AsyncLLMEngine:
 
 
 def _note_exception(ended: asyncio.Future[ModelRunnerOutput]) -> None:
-    """Tell asyncio that the exception is not lost: finishing the step raises it."""
+    """Mark the exception as retrieved for asyncio. Finishing the step raises it."""
     if not ended.cancelled():
         ended.exception()

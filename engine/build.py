@@ -1,4 +1,4 @@
-"""Wiring of the engine: worker, tiers, scheduler and the loop around them, from an EngineConfig."""
+"""Construction of the engine from an EngineConfig: worker, tiers, scheduler and the loop around them."""
 
 import logging
 import time
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from engine.executor.uniproc import UniProcExecutor
 
 TEXT_WINDOWS = 2
-"""Windows of tokens up to which a text is tokenised, so that a refusal can say how long a prompt is."""
+"""Tokenizer limit in context windows, so that a refusal can still state a too long prompt's length."""
 
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
@@ -60,7 +60,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What the scheduler's side needs to know of the worker's. window: tokens of prompt and answer together."""
+    """The worker side's properties that the scheduler side needs.
+
+    window: tokens of prompt and answer together.
+    """
 
     executor: Executor
     tokenizer: TextTokenizer
@@ -77,9 +80,9 @@ class _Loaded:
 def build_llm_engine(
     config: EngineConfig, progress: Progress, closing: ExitStack, trace: Trace = NO_TRACE
 ) -> tuple[LLMEngine, TextTokenizer, ChatFormat, OpenTiers]:
-    """Load the model, open the tiers, wire the rest. What must be closed later is pushed on `closing`.
+    """Load the model, open the tiers and connect everything. Cleanup is pushed on `closing`.
 
-    Raises EngineError, ModelError.
+    Raise EngineError or ModelError.
     """
     loaded = _load(config, progress, closing)
     return_freed_memory()
@@ -118,19 +121,19 @@ def build_llm_engine(
 
 
 def _shown_bytes(loaded: _Loaded) -> Callable[[int], bytes]:
-    """What tokens say, those around calls of tools their names."""
+    """Return the bytes of each token for the answer's text. Tokens that delimit tool calls show their names."""
     marks, token_bytes = loaded.chat_format.tools.names_of_marks(), loaded.tokenizer.token_bytes
     return (lambda id_: marks.get(id_) or token_bytes(id_)) if marks else token_bytes
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
-    """Weights, memory, tiers and tokenizer.
+    """Load weights and tokenizer, and open memory and tiers.
 
-    What does not wait for each other happens at once: Redis loads its snapshot while torch is imported, LMCache is
-    imported while the weights are read, and touches the CPU tier's pages while the tokenizer is made.
+    Independent work runs in parallel: Redis loads its snapshot while torch is imported, and LMCache is imported while
+    the weights are read. LMCache then touches the CPU tier's pages while the tokenizer is loaded.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
-    # Closed in reverse: the executor lets go of the host pool before the store frees it.
+    # Closed in reverse order: the executor releases the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
     with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
         finding = beside.submit(find_redis, config, progress, below)
@@ -179,13 +182,13 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
 
 
 def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
-    """Free host memory, unless a thread that hangs may still write to it; then it goes with the process."""
+    """Free host memory unless a hung thread may still write to it. In that case the memory lives until exit."""
     if not executor.is_hung:
         host_memory.close()
 
 
 def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
-    # torch takes a second to import, which is why nothing above imports it.
+    # Importing torch takes a second, so no module imported above imports it.
     try:
         if config.tensor_parallel_size > 1:
             from engine.executor.multiproc import MultiprocExecutor
@@ -194,7 +197,7 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
         from engine.executor.uniproc import UniProcExecutor
         from engine.worker.worker import Worker
     except RuntimeError as error:
-        # torch loads whatever device extension is installed, and fails with it.
+        # torch loads every installed device extension, and fails with it.
         raise EngineError(f"torch cannot be imported; `ebb doctor` says what is missing: {error}") from error
     return UniProcExecutor(Worker(config, progress=progress))
 
@@ -206,7 +209,7 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
         kv_dtype=config.dtype,
         block_size=config.block_size,
         layout_version=LAYOUT_VERSION,
-        # A block outside the devices holds the parts of all ranks, from the first on.
+        # A block outside the devices holds the parts of all ranks, in order of rank.
         tp_rank=0,
         tp_size=config.tensor_parallel_size,
         tenant_salt=b"",
@@ -214,8 +217,10 @@ def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
 
 
 def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progress) -> list[int]:
-    """What all prompts with the public system prompt begin with, whatever is asked. Raises EngineError if that does
-    not fill a block, ChatFormatError if the model's template takes no system prompt."""
+    """Return the token ids with which every prompt with the public system prompt begins.
+
+    Raise EngineError if they do not fill a block, ChatFormatError if the model's template takes no system prompt.
+    """
     system = Message("system", config.public_prompt)
     first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
     ids = first[: min(num_equal(first, other) for other in others)]
@@ -230,7 +235,7 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
 
 
 def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Progress) -> KVBudget:
-    """Raises EngineError if it does not hold one block."""
+    """Divide memory between the device pool and the CPU tier. Raise EngineError if the pool holds no block."""
     free, block_nbytes = model.free, model.block_nbytes
     cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
     window_nbytes = -(-window // config.block_size) * block_nbytes
@@ -251,7 +256,7 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
 
 
 def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRACE) -> AsyncLLMEngine:
-    """The whole engine for a server. Blocks for seconds; `progress` gets a sentence for each long step."""
+    """Build the whole engine for a server. This blocks for seconds; `progress` gets a sentence for each long step."""
     with ExitStack() as closing:
         engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
         engine.grammars.load()
@@ -278,7 +283,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
 def _scheduler(
     config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace, former: Scheduler | None
 ) -> Scheduler:
-    """Make a scheduler. former: the one in doubt that it replaces, if any."""
+    """Build a scheduler. `former` is the one in doubt that it replaces, if any."""
     store, manager = loaded.tiers.store, None
     if store is not None:
         manager = TierManager(

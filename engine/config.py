@@ -1,4 +1,4 @@
-"""Everything the engine needs to know at its start. Built by `app.config`; never read from the environment here."""
+"""Configuration of the engine. `app.config` builds it; nothing here reads the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from engine.scheduling.queue.policy import QueuePolicy
 
 @dataclass(frozen=True, slots=True)
 class TierConfig:
-    """The tiers below the device. All sizes in bytes.
+    """The tiers below the device. All sizes are in bytes.
 
-    cpu_memory: 0 keeps a small staging pool while Redis is on, and no CPU tier otherwise; None: three device pools.
-    redis_url: "auto" starts or finds the companion, "off" leaves Redis out, else redis://, rediss:// or unix://.
-    redis_memory: maxmemory of the companion; a server that the user names keeps its own settings.
-    state_dir: where the companion's socket, pid file and snapshot live.
-    eviction: in which order blocks leave CPU memory when it is full.
+    cpu_memory: None means three times the device pool; 0 means no CPU tier, only a staging pool if Redis is on.
+    redis_url: "auto" starts or finds the companion, "off" disables Redis, else redis://, rediss:// or unix://.
+    redis_memory: maxmemory of the companion. A server that the user names keeps its own settings.
+    state_dir: folder of the companion's socket, pid file and snapshot.
+    eviction: the order in which blocks are evicted from CPU memory.
     """
 
     cpu_memory: int | None
@@ -27,42 +27,48 @@ class TierConfig:
 
     @property
     def all_off(self) -> bool:
-        """Whether nothing lies below the device."""
+        """Whether there is no tier below the device."""
         return self.cpu_memory == 0 and self.redis_url == "off"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """One model on one device, or on several of a kind.
+    """One model on one device, or on several of the same kind.
 
-    model_path: a folder with config.json, safetensors and tokenizer. model_name: what clients call it.
-    dtype: "bfloat16" or "float32". max_model_len: 0 means the model's own window.
-    kv_memory: bytes of the device's block pool; 0 means what `engine.kv.budget` makes of the memory that is free.
-    tiers: None leaves prefix reuse to the device alone; with `prefix_cache` off there is no reuse at all.
-    itl_target: seconds that a step with running streams may take; 0 means 50 ms, or twice a step without prompts where
-    that is more.
-    max_waiting: requests in the queue; one that comes when they are so many is refused.
-    speculation: decode several tokens of a stream in one pass where they can be guessed (`engine.speculation`).
-    decode_passes: most forward passes of one step while everybody decodes and nobody waits; tokens come in such groups.
-    queue_policy: whose request is next: "fcfs", "priority", or "fair" between tenants and by priority inside one.
-    max_queue_wait: seconds after which a request (a tenant, under "fair") is next whatever the policy says.
-    queue_timeout: seconds within which a request must have its first turn; 0: it may wait for ever.
-    tenant_weights: shares under "fair"; 1 for whoever is not named.
-    secret: what tenant salts are derived from. tenants_file: which tenants were deleted, and how often; None: that is
-    known as long as the process lives.
-    cpu_kernels: "auto" for the native step with the best instructions of this CPU, where the model and the machine
-    allow it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
-    with weights packed for oneDNN, which is what "auto" falls back to; "torch" for the torch model as it is.
-    quantization: "none", or "int8" for weights in groups of 32 with a float16 scale; the native step alone has them.
-    public_prompt: a system prompt whose full blocks all tenants share; empty: they share nothing.
-    device: "cpu", "npu" or "cuda". block_size: tokens; `engine.device_choice` says what suits a device.
-    attention: the name of a backend (`engine.attention.selector`), or "auto" for the first that can serve.
-    decode_graphs: record steps that only decode, where the device can replay them.
-    check_operators: hold every call of a device's fused operators to its documented limits, which costs much time.
-    max_answers: to one prompt of a request.
-    tensor_parallel_size: processes that compute the model together, each on a device of its own, or on its share of
-    the CPU's cores; kv_memory is of all of them together.
-    cache_dir: where the native kernels are kept once they are compiled; None: only the torch model.
+    model_path: a folder with config.json, safetensors and tokenizer.
+    model_name: the model's name for clients.
+    tiers: None limits prefix reuse to the device.
+    secret: the key from which tenant salts are derived.
+    dtype: "bfloat16" or "float32".
+    device: "cpu", "npu" or "cuda".
+    max_model_len: tokens of prompt and answer together; 0 means the model's own window.
+    kv_memory: bytes of the device's block pool, for all ranks together; 0 lets `engine.kv.budget` derive it from the
+        free memory.
+    block_size: tokens per block. `engine.device_choice` knows which size suits a device.
+    attention: a backend from `engine.attention.selector`, or "auto" for the first one that supports the model.
+    decode_graphs: record decode-only steps, where the device can replay them.
+    check_operators: check every call of a device's fused operators against its documented limits, which is slow.
+    prefix_cache: False turns all reuse off.
+    max_waiting: maximum length of the queue. Further requests are refused.
+    max_answers: maximum number of answers to one prompt.
+    queue_policy: order of the queue: "fcfs", "priority", or "fair" between tenants and by priority within one.
+    max_queue_wait: seconds after which a request (a tenant, under "fair") is next regardless of the policy.
+    queue_timeout: seconds within which a request must first be scheduled; 0 means no limit.
+    tenant_weights: shares under "fair", by tenant; 1 for tenants not listed.
+    itl_target: seconds that a step with running streams may take; 0 means 50 ms, or twice the duration of a decode-only
+        step if that is more.
+    decode_passes: maximum number of forward passes per step while every request decodes and none waits. Tokens then
+        arrive in groups of that size.
+    speculation: verify several guessed tokens of a stream in one pass (`engine.speculation`).
+    cpu_kernels: "auto" for the native step with this CPU's best instruction set, where the model and the machine allow
+        it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
+        with weights packed for oneDNN, the fallback of "auto"; "torch" for the plain torch model.
+    quantization: "none", or "int8" for weights in groups of 32 with a float16 scale, in the native step only.
+    tensor_parallel_size: number of processes that compute the model together, each on its own device, or on its share
+        of the CPU's cores.
+    cache_dir: folder of the compiled native kernels; None allows only the torch model.
+    tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
+    public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
     """
 
     model_path: Path

@@ -1,4 +1,4 @@
-"""The loop's body: schedule, execute, update. Knows no text and no sockets."""
+"""The body of the engine loop: schedule, execute, update. Text and sockets are handled elsewhere."""
 
 import time
 from collections import deque
@@ -22,43 +22,43 @@ from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Trace, Track
 
 SETTLING_STEP: Final = -1
-"""The id of a step that no scheduler made."""
+"""Id of a step that no scheduler made."""
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
 class Executor(Protocol):
-    """The side that runs the model, in this process or in others."""
+    """Interface to the processes or threads that run the model."""
 
     def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
-        """Steps run in the order of their calls."""
+        """Start a step. Steps run in the order of these calls."""
 
     def restart(self) -> None:
-        """After a WorkersLostError. Raises EngineError if there is no use in it."""
+        """Restart the workers after a WorkersLostError. Raise EngineError if they are lost for good."""
 
     @property
     def is_hung(self) -> bool:
-        """Whether a thread of this process hangs in a step, and cannot be stopped."""
+        """Whether a thread of this process hangs in a step and cannot be stopped."""
 
     @property
     def step_limit(self) -> StepLimit | None:
-        """How long steps may take; None if the executor itself ends those that hang."""
+        """Time limit of steps; None if the executor itself ends steps that hang."""
 
     @property
     def state(self) -> WorkersState | None:
-        """None if the worker is in this process, and is lost with it."""
+        """State of the workers; None if the worker is in this process and is lost with it."""
 
     def close(self) -> None:
-        """End what it started."""
+        """Stop the workers."""
 
 
 class SchedulerInDoubtError(Exception):
-    """The scheduler raised where it never should. Its state is in doubt: `EngineCore.rebuild` replaces it."""
+    """An unexpected exception in the scheduler, whose state is now in doubt. `EngineCore.rebuild` replaces it."""
 
 
 class StepFailedError(Exception):
-    """A step raised: `requests` ended with it."""
+    """A failed step, with whose failure `requests` ended."""
 
     def __init__(self, requests: list[Request]) -> None:
         super().__init__(f"a step failed with {len(requests)} requests in it")
@@ -66,12 +66,15 @@ class StepFailedError(Exception):
 
 
 class StepBehindFailureError(Exception):
-    """A step failed that had been begun behind one that failed: nothing is known against its requests."""
+    """The failure of a step begun behind one that failed, which is no evidence against its requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """A step that was started. follows_at_once: requests ran when it was scheduled, so a gap before it counts."""
+    """A step that was started.
+
+    follows_at_once: requests were running when it was scheduled, so a gap before it counts.
+    """
 
     output: SchedulerOutput
     future: Future[ModelRunnerOutput]
@@ -79,18 +82,19 @@ class InFlight:
 
 
 class EngineCore:
-    """One scheduler, one executor: `begin_step`, then `finish_step` with its result, in the same order.
+    """One scheduler and one executor. Call `begin_step`, then `finish_step` with its result, in the same order.
 
-    Any exception of the scheduler that it does not raise on purpose leaves its state in doubt: `doubt` has the
-    exception, and every call raises SchedulerInDoubtError until `rebuild` has put a new scheduler in its place.
+    An exception that the scheduler does not raise on purpose leaves its state in doubt. `doubt` then holds the
+    exception, and every call raises SchedulerInDoubtError until `rebuild` has replaced the scheduler.
 
-    on_doubt: called when that happens. in_flight: steps that were begun and not finished, in their order.
+    on_doubt: called when that happens.
+    in_flight: steps that were begun and not finished, in order.
     """
 
     def __init__(
         self, make_scheduler: Callable[[Scheduler | None], Scheduler], executor: Executor, trace: Trace = NO_TRACE
     ) -> None:
-        """make_scheduler: receives the scheduler in doubt, or None the first time."""
+        """Create the core. `make_scheduler` receives the scheduler in doubt, or None the first time."""
         self._make_scheduler = make_scheduler
         self.scheduler = make_scheduler(None)
         self.executor = executor
@@ -111,7 +115,7 @@ class EngineCore:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Guard calls of the scheduler."""
+        """Guard calls of the scheduler: an unexpected exception puts it in doubt."""
         if self.doubt is not None:
             raise SchedulerInDoubtError from self.doubt
         try:
@@ -124,7 +128,7 @@ class EngineCore:
             raise SchedulerInDoubtError from error
 
     def ask(self, call: Callable[[Scheduler], T], otherwise: U) -> T | U:
-        """Call the scheduler for what no request depends on; `otherwise` is the answer while it is in doubt."""
+        """Call the scheduler for information that no request depends on. Return `otherwise` while it is in doubt."""
         try:
             with self._sound():
                 return call(self.scheduler)
@@ -132,17 +136,17 @@ class EngineCore:
             return otherwise
 
     def add_request(self, request: Request) -> None:
-        """Queue a request. Raises OverloadedError, SchedulerInDoubtError."""
+        """Queue a request. Raise OverloadedError or SchedulerInDoubtError."""
         with self._sound():
             self.scheduler.add_request(request)
 
     def finish_request(self, request_id: str, reason: FinishReason) -> None:
-        """End a request now; its blocks are free by the next step. Raises SchedulerInDoubtError."""
+        """End a request now; its blocks are free by the next step. Raise SchedulerInDoubtError."""
         with self._sound():
             self.scheduler.finish_request(request_id, reason)
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
-        """Forget these blocks in all tiers, if need be in the next scheduler."""
+        """Erase these blocks from all tiers; while the scheduler is in doubt, in the next scheduler."""
         self._to_erase += keys
         try:
             with self._sound():
@@ -152,9 +156,9 @@ class EngineCore:
             return
 
     def begin_step(self) -> InFlight | None:
-        """Schedule and start a step; None if there is nothing to do now. Raises SchedulerInDoubtError.
+        """Schedule and start a step. Return None if there is nothing to do now. Raise SchedulerInDoubtError.
 
-        May be called while a step is in flight: its results are counted on.
+        A step may begin while another is in flight, and counts on that step's results.
         """
         with self._sound():
             with self.trace.span(Track.SCHEDULER, "schedule"):
@@ -168,10 +172,9 @@ class EngineCore:
             return step
 
     def finish_step(self, step: InFlight) -> list[TokenUpdate]:
-        """Take the result of the oldest step in flight. A step whose workers were lost has no result: it is computed
-        again.
+        """Process the result of the oldest step in flight. A step whose workers were lost is computed again.
 
-        Raises StepFailedError, after which the engine continues; SchedulerInDoubtError; and EngineError if the workers
+        Raise StepFailedError, after which the engine continues; SchedulerInDoubtError; or EngineError if the workers
         are lost for good.
         """
         oldest = self.in_flight.popleft()
@@ -210,7 +213,7 @@ class EngineCore:
 
     def _recover(self, step: SchedulerOutput, lost: WorkersLostError) -> None:
         self._busy = False
-        # Of two steps that were lost together the second must not undo what was begun after the first.
+        # If two steps are lost together, the second must not undo what was begun after the first.
         is_first = lost is not self._recovered
         self._restart_workers(lost)
         with self._sound():
@@ -224,21 +227,21 @@ class EngineCore:
             self.executor.restart()
 
     def condemn(self, error: BaseException) -> None:
-        """Put the scheduler in doubt, because of a defect in the code around it."""
+        """Put the scheduler in doubt because of a defect in the code around it."""
         self.doubt = self.doubt or error
 
     def settle_copies(self) -> None:
-        """Put a step in flight that ends when no copy is under way, whatever the scheduler in doubt knew of them."""
+        """Start a step that ends when no copy is in flight, whatever the scheduler in doubt knew of them."""
         output = SchedulerOutput(SETTLING_STEP)
         self.in_flight.append(InFlight(output, self.executor.execute(output), follows_at_once=False))
 
     def rebuild(self, requests: Iterable[Request]) -> None:
-        """Replace the scheduler in doubt by a new one that has `requests`, which must not be known to the old one.
+        """Replace the scheduler in doubt with a new one that has `requests`, which the old one must not know.
 
-        Nothing of the old scheduler's state is used. Every step in flight must have ended, and the last must be the one
-        of `settle_copies`: the new scheduler gives the host slots and the device blocks of copies to others. Results of
-        the steps are dropped.
-        Raises EngineError if the workers are lost for good, and what making a scheduler raises.
+        Nothing of the old scheduler's state is used. Every step in flight must have ended, the last being that of
+        `settle_copies`, because the new scheduler reuses the host slots and device blocks of copies. Results of the
+        steps are dropped.
+        Raise EngineError if the workers are lost for good, and any exception of `make_scheduler`.
         """
         assert self.in_flight, "copies may be under way"
         assert self.in_flight[-1].output.step_id == SETTLING_STEP, "copies may be under way"
@@ -256,22 +259,21 @@ class EngineCore:
         self.scheduler, self.doubt = scheduler, None
 
     def seconds_to_step_limit(self) -> float | None:
-        """How long the oldest step in flight may still take before it counts as hung; None if the executor sees to
-        that itself."""
+        """Return the seconds after which the oldest step in flight counts as hung; None without a limit."""
         limit = self.executor.step_limit
         return max(0.0, limit.passes_at() - time.monotonic()) if limit is not None else None
 
     def hang_in_words(self) -> str:
-        """Say that the oldest step hangs, and by which limit."""
+        """Return a message that the oldest step hangs, with the limit that it exceeded."""
         limit = self.executor.step_limit
         assert limit is not None
         return f"a step did not end within {limit.seconds:g} s, and a thread of this process cannot be stopped"
 
     def time_to_prepare(self, step: InFlight) -> float | None:
-        """How long to wait before the step behind `step` is begun; None: until it has ended, because its tokens are
-        needed for that, or nothing is known yet.
+        """Return the seconds to wait before beginning the step behind `step`.
 
-        `step` has just been started, or the one before it has just ended.
+        None means to wait for the end of `step`: its tokens are needed for the next one, or its duration is unknown.
+        Call this when `step` has just been started, or when the step before it has just ended.
         """
         if step.output.is_awaited:
             return None
@@ -282,11 +284,11 @@ class EngineCore:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no copy, load, refused store or erasure is under way."""
+        """Whether no copy, load, refused store or erasure is in progress."""
         return self.ask(_is_quiet, otherwise=False)
 
     def next_poll_seconds(self) -> float | None:
-        """How soon to try a step again when `begin_step` had nothing; None: not before something is added."""
+        """Return the seconds until `begin_step` is worth another try; None if only a new request can change that."""
         return self.ask(_next_poll_seconds, otherwise=0.0)
 
 

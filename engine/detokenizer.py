@@ -1,23 +1,25 @@
-"""Ids to text, a piece at a time, showing only what can no longer change."""
+"""Incremental conversion of token ids to text that can no longer change."""
 
 import codecs
 from collections.abc import Callable
 
 
 class Detokenizer:
-    """Bytes of tokens through an incremental UTF-8 decoder: half a character is held back until it is whole,
-    and never shown if the answer ends within it.
+    """Incremental UTF-8 decoder of token bytes.
 
-    `token_bytes` maps an id to its bytes (empty for special tokens). Invalid bytes become U+FFFD, as in `bytes.decode`
-    with errors="replace".
+    An incomplete character is held back, and dropped if the answer ends within it. Invalid bytes become U+FFFD, as in
+    `bytes.decode` with errors="replace".
+
+    token_bytes: maps an id to its bytes, which are empty for special tokens.
     """
 
     def __init__(
         self, token_bytes: Callable[[int], bytes], *, drops_first_space: bool = False, begins_stretch: bool = True
     ) -> None:
-        """drops_first_space: whether a space that begins a stretch of text between special tokens is none of it.
+        """Create the decoder.
 
-        begins_stretch: whether the first token begins one.
+        drops_first_space: drop a space that begins a stretch of text between special tokens.
+        begins_stretch: the first token begins such a stretch.
         """
         self._token_bytes = token_bytes
         self._drops_first_space = drops_first_space
@@ -25,38 +27,38 @@ class Detokenizer:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def push(self, token_id: int) -> str:
-        """Text that this token completes."""
+        """Return the text that this token completes."""
         text = self._token_bytes(token_id)
         begins, self._begins_stretch = self._begins_stretch, not text
         return self._decoder.decode(text.removeprefix(b" ") if begins and self._drops_first_space else text)
 
     def break_off(self) -> None:
-        """A special token that splits the text: half a character before it is given up."""
+        """Note a special token that splits the text, and drop an incomplete character before it."""
         self._decoder.reset()
         self._begins_stretch = True
 
     @property
     def is_between_characters(self) -> bool:
-        """Whether nothing is held back."""
+        """Whether no incomplete character is held back."""
         return not self._decoder.getstate()[0]
 
 
 class StopStrings:
-    """Cuts text at whichever of a few strings is complete first, and holds back whatever could be the start of one."""
+    """Cuts text at the stop string that is complete first, and holds back a possible beginning of one."""
 
     def __init__(self, stop: tuple[str, ...], *, include: bool = False) -> None:
-        """include: whether the one that was met is shown."""
+        """Create the filter. With `include`, the stop string that ends the text is part of it."""
         self._stop = stop
         self._include = include
         self._longest = max((len(text) for text in stop), default=0)
         self._held = ""
 
     def push(self, text: str) -> tuple[str, str | None]:
-        """(text that may be shown, the stop string that was met). After a stop nothing more may be pushed."""
+        """Return the text that may be shown and the stop string reached, if any, after which nothing may be pushed."""
         if not self._stop:
             return text, None
         self._held += text
-        # The one that is complete first, so that it does not matter in which pieces the text comes.
+        # The string that is complete first wins, so the result does not depend on how the text is split.
         found = [(at + len(stop), at, stop) for stop in self._stop if (at := self._held.find(stop)) >= 0]
         if found:
             end, start, stop = min(found)
@@ -67,12 +69,12 @@ class StopStrings:
         return shown, None
 
     def flush(self) -> str:
-        """What was held back, when no more text comes."""
+        """Return the text held back, when no more text follows."""
         held, self._held = self._held, ""
         return held
 
     def _possible_start(self) -> int:
-        """Length of the longest end of the held text that begins a stop string."""
+        """Return the length of the longest suffix of the held text that begins a stop string."""
         for length in range(min(self._longest - 1, len(self._held)), 0, -1):
             tail = self._held[-length:]
             if any(stop.startswith(tail) for stop in self._stop):

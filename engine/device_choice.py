@@ -1,4 +1,4 @@
-"""Which device to compute on, decided from what lies on the machine: before torch is imported, which may fail on it."""
+"""Choice of the device from the files on the machine, before torch is imported, which may fail on it."""
 
 from glob import glob
 from importlib.util import find_spec
@@ -8,15 +8,15 @@ from typing import Final
 
 DEVICES: Final = ("auto", "cpu", "npu", "cuda")
 NPU_FILES: Final = "/dev/davinci[0-9]*"
-"""One per NPU, made by its driver."""
+"""Device files, one per NPU, created by the driver."""
 
 _BLOCK_SIZES: Final = MappingProxyType({"npu": 128})
 
 
 def choose_device(wanted: str) -> str:
-    """`wanted`, or for "auto" the NPU of a machine that has one and torch_npu, else the CPU.
+    """Return `wanted`. For "auto", return "npu" on a machine with an NPU and torch_npu, else "cpu".
 
-    cuda has to be asked for, until it was verified on hardware (docs/cuda.md).
+    cuda must be requested until it has been verified on hardware (docs/cuda.md).
     """
     if wanted != "auto":
         return wanted
@@ -24,11 +24,13 @@ def choose_device(wanted: str) -> str:
 
 
 def npu_files() -> list[Path]:
-    """The NPUs of this machine as files, in order."""
+    """Return the device files of this machine's NPUs, in order."""
     return [Path(name) for name in sorted(glob(NPU_FILES))]
 
 
 def block_size_for(device: str) -> int:
-    """Tokens of a KV block. The operators of an NPU take multiples of 128 only; elsewhere less is restored in vain with
-    smaller ones."""
+    """Return the tokens of a KV block.
+
+    The operators of an NPU take multiples of 128 only. On other devices, smaller blocks waste less on a restore.
+    """
     return _BLOCK_SIZES.get(device, 64)

@@ -1,4 +1,4 @@
-"""Every error that Ebb raises on purpose.
+"""Errors that Ebb raises on purpose.
 
 EbbError
 ├── ClientError              the request is wrong; the message is shown to the client
@@ -6,9 +6,9 @@ EbbError
 │   ├── NotFoundError        404: unknown model, conversation, message or run
 │   ├── ConflictError        409: the state does not allow it now
 │   └── OverloadedError      429: try again after `retry_after` seconds
-└── ServerError              our fault; detail goes to the log, one sentence to the client
+└── ServerError              a fault of the server; details go to the log, one sentence to the client
     ├── NotReadyError        503: still starting or already stopping
-    ├── OutageError          503: something that the server needs is away; try again after `retry_after` seconds
+    ├── OutageError          503: a required service is unavailable; try again after `retry_after` seconds
     └── EngineError          500: a step failed, or an invariant was broken
 """
 
@@ -16,12 +16,18 @@ import asyncio
 from typing import Final
 
 FOR_THE_PROCESS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""Exceptions that end a task or the process, and are never a defect. Where the engine guards a call it catches every
-other BaseException, because a panic in native code is no Exception."""
+"""Exceptions that end a task or the process, and are never a defect.
+
+A guard in the engine catches every other BaseException, because a panic in native code is not an Exception.
+"""
 
 
 class EbbError(Exception):
-    """Root of the tree. `code` is the machine-readable name sent to clients."""
+    """Base class of all errors.
+
+    code: machine-readable name for clients.
+    param: the field at fault; None if no single field is.
+    """
 
     status = 500
     code = "internal_error"
@@ -35,7 +41,7 @@ class EbbError(Exception):
 
 
 class ClientError(EbbError):
-    """The request cannot be served as it is; `param` names the field at fault."""
+    """The request cannot be served as it is."""
 
     status = 400
     code = "invalid_request_error"
@@ -46,21 +52,21 @@ class InvalidRequestError(ClientError):
 
 
 class NotFoundError(ClientError):
-    """What the request names does not exist."""
+    """An object that the request names does not exist."""
 
     status = 404
     code = "not_found"
 
 
 class ConflictError(ClientError):
-    """The named thing exists, but its state does not allow this now."""
+    """The state of a named object does not allow the request now."""
 
     status = 409
     code = "conflict"
 
 
 class OverloadedError(ClientError):
-    """Too much work is queued; the client may try again after `retry_after` seconds."""
+    """Too much work is queued. The client may try again after `retry_after` seconds."""
 
     status = 429
     code = "overloaded"
@@ -71,7 +77,7 @@ class OverloadedError(ClientError):
 
 
 class ServerError(EbbError):
-    """Our fault: the log has the detail."""
+    """A fault of the server, with details in the log."""
 
 
 class NotReadyError(ServerError):
@@ -82,7 +88,7 @@ class NotReadyError(ServerError):
 
 
 class OutageError(ServerError):
-    """Something that the server needs is away or full, and may come back by itself. Nothing is wrong with the code."""
+    """A service or resource that the server needs is unavailable or full, and may recover. This is not a defect."""
 
     status = 503
     code = "outage"

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class LLMEngine:
-    """Processor, core and output processor in one line. All calls come from one thread."""
+    """Processor, core and output processor, connected. All calls come from one thread."""
 
     def __init__(self, processor: Processor, core: EngineCore, outputs: OutputProcessor, grammars: Grammars) -> None:
         self.processor = processor
@@ -61,10 +61,10 @@ class LLMEngine:
         produced: Sequence[int] = (),
         keep_kv: bool = True,
     ) -> Request:
-        """Check and queue. Raises InvalidRequestError, OverloadedError.
+        """Check a request and queue it. Raise InvalidRequestError or OverloadedError.
 
-        produced: the beginning of the answer, from another process. See `end_if_complete`. keep_kv: see
-        `AsyncLLMEngine.generate`.
+        produced: the beginning of the answer, from another process. See `end_if_complete`.
+        keep_kv: see `AsyncLLMEngine.generate`.
         """
         unique = f"{request_id or 'req'}-{next(self._ids)}"
         request = self.processor.process(
@@ -74,7 +74,7 @@ class LLMEngine:
         return request
 
     def add_fork(self, first_id: str, choice: int) -> Request:
-        """Queue one more answer to the prompt of a request that was just added. Raises OverloadedError."""
+        """Queue one more answer to the prompt of a request that has just been added. Raise OverloadedError."""
         first = self._outputs.get(first_id)
         assert first is not None, "a request that has ended cannot be forked"
         request = self.processor.fork(first, f"{first_id}-{choice}", choice)
@@ -86,7 +86,7 @@ class LLMEngine:
         return request
 
     def _queue_request(self, request: Request) -> None:
-        # Known here before the scheduler knows it, so that a new scheduler has it if this one fails.
+        # Register the request here before the scheduler has it, so that a new scheduler gets it if this one fails.
         self._outputs.add_request(request)
         try:
             self.core.add_request(request)
@@ -97,26 +97,26 @@ class LLMEngine:
             return
 
     def ids_of_tenant(self, tenant: str) -> list[str]:
-        """List a tenant's requests that have not ended."""
+        """Return the ids of a tenant's requests that have not ended."""
         return [request.request_id for request, _ in self._outputs.unfinished() if request.tenant == tenant]
 
     def text_before(self, request: Request) -> str:
-        """The text of the tokens that it was added with, as far as that can no longer change."""
+        """Return the text of the tokens that the request was added with, as far as that text can no longer change."""
         return self._outputs.text_before(request)
 
     def reasoning_before(self, request: Request) -> str:
-        """The same of what it had thought."""
+        """Return the reasoning of the tokens that the request was added with."""
         return self._outputs.reasoning_before(request)
 
     def end_if_complete(self, request: Request) -> RequestOutput | None:
-        """The last output of a request whose answer was whole when it was added; None if it goes on."""
+        """Return the last output of a request whose answer was complete when it was added; None if it continues."""
         output = self._outputs.end_if_complete(request)
         if output is not None:
             self._end_in_scheduler(request, output.finish_reason or "stop")
         return self._count(output)
 
     def abort_request(self, request_id: str) -> RequestOutput | None:
-        """End a request now, whatever its state. None if it had ended before."""
+        """End a request now, whatever its state. Return its last output; None if it had already ended."""
         request = self._outputs.get(request_id)
         if request is None:
             return None
@@ -124,7 +124,7 @@ class LLMEngine:
         return self._finish(request, "abort")
 
     def _finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
-        """Make the last output of a request that ended outside of a step. None if it had ended before."""
+        """Make the last output of a request that ended outside of a step; None if it had already ended."""
         if self._outputs.get(request.request_id) is None:
             return None
         try:
@@ -140,32 +140,32 @@ class LLMEngine:
         return self._outputs.fail(request, REQUEST_FAILED)
 
     def _end_in_scheduler(self, request: Request, reason: FinishReason) -> None:
-        """End a request that ends here, so that the next scheduler would not have it."""
+        """End a request in the scheduler. One in doubt can be skipped, since the next scheduler does not get it."""
         try:
             self.core.finish_request(request.request_id, reason)
         except SchedulerInDoubtError:
             return
 
     def delete_tenant(self, tenant: str) -> list[RequestOutput]:
-        """Nobody finds in any tier what the tenant left, also after a restart; its requests end now.
+        """Make the tenant's blocks unreachable in every tier, also after a restart, and end its requests.
 
-        Returns their last outputs. Raises EngineError if that could not be made to last; nothing has changed then.
-        Waits for the disk.
+        Return their last outputs. Raise EngineError, without any change, if the deletion cannot be made durable. This
+        blocks on the disk.
         """
         self.processor.salts.rotate(tenant)
         return self.abort_requests_of(tenant)
 
     def abort_requests_of(self, tenant: str) -> list[RequestOutput]:
-        """End all of them now; returns their last outputs."""
+        """End all requests of a tenant now. Return their last outputs."""
         aborted = [self.abort_request(request_id) for request_id in self.ids_of_tenant(tenant)]
         return [output for output in aborted if output is not None]
 
     def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Forget the blocks that only these trails have, in all tiers; in Redis only if it can be reached now."""
+        """Erase the blocks that only these trails use from all tiers; from Redis only if it is available now."""
         self.core.erase(self.processor.keys_of_trails(trails, tenant))
 
     def expire_requests(self) -> list[RequestOutput]:
-        """The last outputs of those whose time was over since the last call."""
+        """Return the last outputs of requests whose deadline has passed since the last call."""
         outputs = []
         for request in self.core.ask(Scheduler.take_expired, otherwise=()):
             reason = request.finish_reason
@@ -178,21 +178,21 @@ class LLMEngine:
         return outputs
 
     def has_unfinished_requests(self) -> bool:
-        """Whether any request has not ended."""
+        """Return True if any request has not ended."""
         return self._outputs.has_unfinished
 
     def step(self) -> list[RequestOutput]:
-        """One step, waited for in this thread. With nothing to compute yet it gives the tiers a moment."""
+        """Run one step and block until it ends. If there is nothing to compute yet, give the tiers a moment."""
         begun = self.core.begin_step()
         if begun is None:
-            # Not a spin: the threads that bring blocks up need the interpreter too.
+            # Sleep rather than spin: the threads that load blocks need the GIL too.
             time.sleep(self.core.next_poll_seconds() or 0.0)
             return self.expire_requests()
         begun.future.exception()
         return [*self.finish_step(begun), *self.expire_requests()]
 
     def finish_step(self, step: InFlight) -> list[RequestOutput]:
-        """News of the requests of a step that has ended; a failed step ends its requests with "error"."""
+        """Return the outputs of a step that has ended. A failed step ends its requests with "error"."""
         try:
             updates = self.core.finish_step(step)
         except StepFailedError as failure:
@@ -219,10 +219,12 @@ class LLMEngine:
         return self._count(output)
 
     def rebuild(self) -> list[RequestOutput]:
-        """Replace a scheduler in doubt by a new one that has every unfinished request, to be computed again from its
-        prompt and the tokens that were delivered. Every step in flight must have ended; see `EngineCore.rebuild`.
+        """Replace a scheduler in doubt with a new one that has every unfinished request.
 
-        Returns the last outputs of requests that cannot be continued. Raises what `EngineCore.rebuild` raises.
+        Each request is recomputed from its prompt and the tokens that were delivered. Every step in flight must have
+        ended; see `EngineCore.rebuild`.
+
+        Return the last outputs of requests that cannot be continued. Raise the exceptions of `EngineCore.rebuild`.
         """
         renewed, failed = list[Request](), list[Request]()
         siblings: defaultdict[int, list[Request]] = defaultdict(list)
@@ -248,7 +250,7 @@ class LLMEngine:
         return [self._fail(request) for request in failed]
 
     def _counted_by_scheduler(self) -> Counter[str]:
-        """Count what this scheduler and those before it have done, which the next one starts to count at 0."""
+        """Return the totals of this scheduler and its predecessors. The next scheduler starts counting at 0."""
         scheduler = self.core.scheduler
         return self._counted_before + Counter(
             preemptions=scheduler.num_preemptions,
@@ -282,7 +284,7 @@ class LLMEngine:
         return output
 
     def stats(self) -> EngineStats:
-        """A snapshot; cheap."""
+        """Return a snapshot of the statistics. The call is cheap."""
         scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
         tiers = scheduler.tiering.tiers if scheduler.tiering is not None else None
         store = tiers.store.stats() if tiers is not None else None

@@ -1,4 +1,4 @@
-"""The tiers below the device, from an EngineConfig: in two steps, because Redis loads its snapshot meanwhile."""
+"""Opening of the tiers below the device, in two steps, because Redis loads its snapshot in the meantime."""
 
 import logging
 from collections.abc import Callable
@@ -24,7 +24,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FoundRedis:
-    """address: None if the tier is off; `note` then says why, in a sentence."""
+    """Result of `find_redis`.
+
+    address: None if the tier is off.
+    note: the reason in that case, in a sentence.
+    """
 
     address: RedisAddress | None
     note: str = ""
@@ -32,8 +36,13 @@ class FoundRedis:
 
 @dataclass(frozen=True, slots=True)
 class OpenTiers:
-    """The store below the device, if any tier is on; `redis_note` says in a sentence why Redis is off. shared_pool: its
-    host memory for other processes, if they are the ones that compute."""
+    """The tiers below the device.
+
+    store: None if both tiers are off.
+    redis: the Redis tier is on.
+    redis_note: the reason why it is off, in a sentence; empty while it is on.
+    shared_pool: the host memory's name for the processes that compute; None if this process does.
+    """
 
     store: KVTierStore | None
     redis: bool
@@ -42,8 +51,11 @@ class OpenTiers:
 
 
 def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> FoundRedis:
-    """Where Redis is. A companion is started and waited for, and stopped by `closing`; one that cannot start leaves
-    the tier off. Raises EngineError."""
+    """Find Redis. A companion is started and awaited here, and stopped by `closing`.
+
+    A companion that cannot start leaves the tier off. Raise EngineError for an invalid setting or a state directory in
+    use.
+    """
     tiers = config.tiers
     if tiers is None:
         return FoundRedis(None, "off" if config.prefix_cache else "off: --no-prefix-cache")
@@ -73,7 +85,7 @@ def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> 
 
 
 def import_store(config: EngineConfig) -> None:
-    """Import what `open_tiers` will need: LMCache takes half a second, and without tiers nobody should wait for it."""
+    """Import what `open_tiers` needs, if any tier is on. Importing LMCache takes half a second."""
     if config.tiers is not None and not config.tiers.all_off:
         import cache_tiers.lmcache_store  # noqa: F401
 
@@ -89,10 +101,13 @@ def open_tiers(
     fingerprint: bytes,
     owners: Owners,
 ) -> OpenTiers:
-    """Allocate a CPU tier of `cpu_bytes` and connect to Redis; the store is closed by `closing`.
+    """Allocate a CPU tier of `cpu_bytes` and connect to Redis. `closing` closes the store.
 
-    block_nbytes: of all ranks. fingerprint: of what may change a bit of the KV, for the values in Redis. owners: whose
-    the blocks may be. Raises EngineError.
+    block_nbytes: bytes of a block, for all ranks together.
+    fingerprint: identifies everything that may change a bit of the KV, for the values in Redis.
+    owners: names and weights of the owners of blocks.
+
+    Raise EngineError.
     """
     if config.tiers is None or (redis.address is None and cpu_bytes == 0):
         return OpenTiers(None, redis=False, redis_note=redis.note)

@@ -1,4 +1,4 @@
-"""Scheduler updates to RequestOutputs: text that can no longer change, stop strings, the receipt at the end."""
+"""Conversion of scheduler updates to RequestOutputs: final text, stop strings, and the receipt at the end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class _Progress:
 
 
 class OutputProcessor:
-    """Keeps the text state of every unfinished request. `clock` is the scheduler's."""
+    """Text states of all unfinished requests. `clock` is the scheduler's."""
 
     def __init__(self, answers: AnswerFormat, *, clock: Callable[[], float], block_nbytes: int) -> None:
         self._answers = answers
@@ -34,7 +34,7 @@ class OutputProcessor:
         self._progress: dict[str, _Progress] = {}
 
     def add_request(self, request: Request) -> None:
-        """From now on its updates can be processed. The text of what it has produced already is not told again."""
+        """Start processing a request's updates. Text of tokens that it already has is not emitted again."""
         sampling = request.sampling
         progress = _Progress(
             request,
@@ -53,7 +53,7 @@ class OutputProcessor:
                 progress.text_before += said.text
 
     def get(self, request_id: str) -> Request | None:
-        """Return the request, unless it has ended."""
+        """Return the request, or None if it has ended."""
         progress = self._progress.get(request_id)
         return progress.request if progress is not None else None
 
@@ -63,12 +63,11 @@ class OutputProcessor:
         return bool(self._progress)
 
     def unfinished(self) -> list[tuple[Request, int]]:
-        """List the requests that have not ended, in the order of their arrival, each with the number of its tokens that
-        were processed."""
+        """List the unfinished requests in order of arrival, each with the number of its processed tokens."""
         return [(progress.request, progress.num_tokens) for progress in self._progress.values()]
 
     def renew(self, request: Request) -> None:
-        """Continue with `request` in place of the one with the same id."""
+        """Replace the request with the same id by `request`, and keep its text state."""
         self._progress[request.request_id].request = request
 
     def forget(self, request: Request) -> None:
@@ -76,15 +75,15 @@ class OutputProcessor:
         self._progress.pop(request.request_id, None)
 
     def text_before(self, request: Request) -> str:
-        """The text of what it had produced when it came, as far as that can no longer change."""
+        """Return the text of the tokens that the request was added with, as far as that text can no longer change."""
         return self._progress[request.request_id].text_before
 
     def reasoning_before(self, request: Request) -> str:
-        """The same of what it had thought."""
+        """Return the reasoning of the tokens that the request was added with."""
         return self._progress[request.request_id].reasoning_before
 
     def end_if_complete(self, request: Request) -> RequestOutput | None:
-        """The last output of a request that was ended by what it had produced when it came; it has no text."""
+        """Return the last output, without text, of a request whose initial tokens already end it; else None."""
         progress = self._progress[request.request_id]
         if not progress.num_tokens:
             return None
@@ -95,9 +94,9 @@ class OutputProcessor:
         return self._finished(progress, Said(), (), reason, cut=True, stop_string=met)
 
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
-        """(output, whether a stop string ended the request here, so that the scheduler must end it too).
+        """Process one update. Return its output, and True if a stop string ended the request here.
 
-        No output for a token that was computed behind a stop string.
+        In that case the scheduler must end the request too. A token computed behind a stop string has no output.
         """
         request, token_id = update.request, update.token_id
         progress = self._progress.get(request.request_id)
@@ -131,14 +130,14 @@ class OutputProcessor:
         return _output(request.request_id, said, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
-        """The last output of a request that ended outside of a step. None if it had ended before."""
+        """Make the last output of a request that ended outside of a step; None if it had already ended."""
         progress = self._progress.get(request.request_id)
         return None if progress is None else self._finished(progress, Said(), (), reason, error=error)
 
     def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[Said, str | None]:
         is_left_out = is_stop_token and not progress.request.sampling.include_stop_str_in_output
         said = Said() if is_left_out else progress.answer.push(token_id)
-        # Stop strings end what is said; a thought may speak of them.
+        # Stop strings end the answer. Reasoning may mention them.
         if said.is_thought:
             return said, None
         if progress.num_tokens <= progress.request.sampling.min_tokens:
@@ -175,7 +174,7 @@ class OutputProcessor:
         )
 
     def fail(self, request: Request, error: str) -> RequestOutput:
-        """End a request whose own state may be the defect: the last output has neither text nor usage."""
+        """End a request whose own state may be the defect. The last output has neither text nor usage."""
         self._progress.pop(request.request_id, None)
         return RequestOutput(request.request_id, "", (), "error", error=error)
 

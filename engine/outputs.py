@@ -1,4 +1,4 @@
-"""What the engine hands to its callers: text deltas, and the receipt at the end."""
+"""Outputs of the engine for its callers: text deltas, and the receipt at the end."""
 
 import itertools
 from collections.abc import Sequence
@@ -6,20 +6,21 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
-"""timeout: the request's own time was over. queue_timeout: it had no turn within the server's `--queue-timeout`."""
+"""timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`."""
 
 Place = Literal["device", "cpu", "redis"]
-"""Where a block is, the nearest of the tiers that have it."""
+"""Location of a block: the nearest of the tiers that have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Milliseconds of each part of the time to the first token; they follow each other and add up to it.
+    """Milliseconds of each part of the time to the first token. The phases are consecutive and add up to it.
 
-    queue: until its turn, again after a preemption, and while another request computed the beginning that they share.
-    lookup: while it waited for the tiers and Redis had not said yet what it has of the first window that was asked of
-    it; later windows are asked for while those before them come. load: the rest of its wait for the tiers.
-    prefill: in the batch, up to the first token; what was computed while Redis was asked counts here.
+    queue: waiting to be scheduled, also after a preemption, and while another request computed a shared prefix.
+    lookup: waiting for the tiers until Redis had answered which blocks of the first window it has. Later windows are
+        requested while earlier ones arrive.
+    load: the rest of the wait for the tiers.
+    prefill: in the batch until the first token. Tokens computed while Redis was asked count here.
     """
 
     queue: float = 0.0
@@ -29,19 +30,26 @@ class Phases:
 
     @property
     def first_token(self) -> float:
-        """From arrival to the first token, or to the end if there was none."""
+        """Time from arrival to the first token, or to the end if there was none."""
         return self.queue + self.lookup + self.load + self.prefill
 
 
 @dataclass(frozen=True, slots=True)
 class KVReceipt:
-    """Where the prompt's tokens came from. device + cpu + redis + computed == prompt tokens, and those of the answer
-    that another process had produced.
+    """Origin of the prompt's KV.
 
-    restore_ms: duration of the loads that brought them. cpu_bytes, redis_bytes: moved into the device for it, by where
-    they lay before; blocks_verified: those from Redis, each taken after its MAC was checked. These three count all of
-    its loads, also those after a preemption. saved_ms: what the engine expects that computing the reused tokens would
-    have taken, less the wait for the tiers (below 0 if that was in vain); None while it knows nothing of its speed.
+    device + cpu + redis + computed equals the number of prompt tokens, plus the answer's tokens from another process.
+
+    device: tokens whose KV was on the device.
+    cpu: tokens whose KV was restored from CPU memory.
+    redis: tokens whose KV was restored from Redis.
+    computed: tokens whose KV was computed.
+    restore_ms: duration of the loads that restored KV.
+    cpu_bytes: bytes copied to the device that were in CPU memory before, by all loads, also after a preemption.
+    redis_bytes: the same for blocks that were in Redis before.
+    blocks_verified: blocks from Redis, also of all loads. Each passed its MAC check.
+    saved_ms: estimated time to compute the reused tokens, less the wait for the tiers. Negative if the wait was in
+        vain; None while the engine's speed is unknown.
     """
 
     device: int = 0
@@ -57,18 +65,21 @@ class KVReceipt:
 
     @property
     def cached(self) -> int:
-        """Tokens that were not computed again, from whichever tier."""
+        """Tokens that were not recomputed, from all tiers together."""
         return self.device + self.cpu + self.redis
 
     @property
     def tokens(self) -> int:
-        """All that it tells of."""
+        """Number of tokens that the receipt covers."""
         return self.cached + self.computed
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPrefix:
-    """A beginning of a prompt that was computed before, and how the one who did went on there (a few ids at most)."""
+    """A prefix of a prompt that was computed before.
+
+    continuation: the first few ids with which the earlier request continued.
+    """
 
     num_tokens: int
     continuation: tuple[int, ...]
@@ -79,9 +90,10 @@ LossCause = Literal["evicted", "rejected", "breaker_open", "not_worth_loading", 
 
 @dataclass(frozen=True, slots=True)
 class ReuseEnd:
-    """Why the first block that the device did not have, nor the tiers gave, did not come. detail: in words.
+    """Reason why the first block that had to be computed was neither on the device nor restored.
 
-    gone_from: tiers that had it, as far as anybody can tell, and have it no more.
+    detail: the reason in words.
+    gone_from: tiers that once had the block, as far as is known, and no longer do.
     """
 
     cause: LossCause
@@ -91,8 +103,12 @@ class ReuseEnd:
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """What is known of a request's beginning, when it was first admitted. until: index of the first token that had to
-    be computed. known: what the engine remembers. end: None if everything came that was asked for."""
+    """Prefix reuse of a request at its first admission.
+
+    until: index of the first token that had to be computed.
+    known: the prefix that the engine remembers to have computed.
+    end: None if all requested blocks were restored.
+    """
 
     until: int
     known: KnownPrefix
@@ -101,11 +117,14 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one finished request, and its times in milliseconds since it came to this process.
+    """Token counts of a finished request, and its times in milliseconds since its arrival in this process.
 
-    resumed_tokens: of the completion's, those that another process had produced; reasoning_tokens: those that were
-    thought, and are no part of the text. reuse: None if it never had its turn,
-    or if nothing is ever reused.
+    queue_ms: until the request was first scheduled.
+    ttft_ms: until the first token.
+    total_ms: until the end.
+    reuse: None if the request was never scheduled, or if reuse is off.
+    resumed_tokens: completion tokens that another process had produced.
+    reasoning_tokens: completion tokens of the reasoning, which is not part of the text.
     """
 
     prompt_tokens: int
@@ -121,9 +140,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprobs:
-    """The natural logarithm of a token's probability at its place, and the likeliest ones there, the likeliest first.
+    """Natural log probabilities of a token and of the likeliest tokens at its position, likeliest first.
 
-    Of the model itself: settings of the request change nothing in them.
+    These are the model's own: no sampling parameter of the request affects them.
     """
 
     token_id: int
@@ -131,20 +150,22 @@ class TokenLogprobs:
     top: tuple[tuple[int, float], ...] = ()
 
 
-# Not frozen: one is made for every token of every request, and that would take five times as long.
+# Not frozen, because one is made for every token of every request, and freezing makes that five times as slow.
 @dataclass(slots=True)
 class RequestOutput:
-    """News of one request since the last RequestOutput.
+    """Output of one request since its previous RequestOutput.
 
-    text: text that can no longer change (whole characters, no possible start of a stop string).
-    token_ids: every id produced since the last output, also those whose text is held back or cut.
-    finish_reason: set on the last output only, as is `usage`. `error` is one sentence, with "error"
-    and "queue_timeout". retry_after: with "queue_timeout", seconds after which another try makes sense.
+    text: text that can no longer change (whole characters, no possible beginning of a stop string).
+    token_ids: every id produced since the previous output, including ids whose text is held back or cut.
+    finish_reason: set on the last output only.
+    usage: set on the last output only.
+    error: one sentence, with "error" and "queue_timeout".
+    retry_after: with "queue_timeout", seconds after which another attempt is reasonable.
     error_path: with "error", the field of the request that is at fault; None if the engine is at fault.
-    stop_string: with "stop", the one of SamplingParams.stop that ended it; None if a token did.
-    reasoning: what the model thought before it answered, apart from `text`; if an output has both, it comes first.
-    logprobs: of each of token_ids, if they were asked for. prompt_logprobs: of each token of the prompt but the first,
-    with the first output, if they were asked for.
+    stop_string: with "stop", the entry of SamplingParams.stop that ended the request; None if a token did.
+    reasoning: reasoning text, separate from `text`. In an output with both, the reasoning comes first.
+    logprobs: one entry per id in `token_ids`, if requested.
+    prompt_logprobs: one entry per prompt token but the first, on the first output, if requested.
     """
 
     request_id: str
@@ -167,7 +188,7 @@ class RequestOutput:
 
 
 def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
-    """News of one request, in their order, as one; at least one."""
+    """Merge consecutive outputs of one request, at least one, into a single output."""
     return replace(
         outputs[-1],
         text="".join(each.text for each in outputs),

@@ -62,7 +62,7 @@ class JobQueue:
             return shed
 
     def take(self) -> Job | None:
-        """Wait for the next job, on which the caller must call `done`. Return None once the queue is closed and empty."""
+        """Wait for the next job, which the caller passes to `done` later; None once the queue is closed and empty."""
         with self._condition:
             while True:
                 if self._reads:

@@ -24,7 +24,7 @@ class Load:
 
 
 class LoadLine:
-    """Queued loads. A non-empty line always has a worker, started by the caller that adds the first load. Thread-safe."""
+    """Queued loads. A non-empty line has a worker, which the caller that adds the first load starts. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -39,7 +39,7 @@ class WriteLedger:
                 self._unclaimed.pop(key, None)
 
     def awaits_handover(self, key: bytes) -> bool:
-        """Return True if the writer will receive this block at any moment. Its bytes must be kept until then."""
+        """Return True if the writer will receive this block at any moment. The bytes must be kept until then."""
         with self._condition:
             since = self._unclaimed.get(key)
             return since is not None and since >= self._clock() - _HANDOVER_SECONDS

@@ -140,7 +140,7 @@ class LLMEngine:
         return self._outputs.fail(request, REQUEST_FAILED)
 
     def _end_in_scheduler(self, request: Request, reason: FinishReason) -> None:
-        """End a request in the scheduler. One in doubt can be skipped, since the next scheduler does not get it."""
+        """End a request in the scheduler. A scheduler in doubt is left alone: its successor does not get it."""
         try:
             self.core.finish_request(request.request_id, reason)
         except SchedulerInDoubtError:

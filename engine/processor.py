@@ -1,4 +1,4 @@
-"""Prompt ids and wishes to a Request, or a clear refusal before any work starts."""
+"""Conversion of prompt ids and parameters to a Request, or a clear refusal before any work starts."""
 
 import secrets
 from collections import deque
@@ -32,7 +32,11 @@ from engine.urgency import NORMAL, Urgency
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """window: tokens of prompt and answer together. pool_tokens: what the device's block pool holds at most."""
+    """Limits of the model and of the server's memory.
+
+    window: tokens of prompt and answer together.
+    pool_tokens: tokens that fit in the device's block pool.
+    """
 
     vocab_size: int
     window: int
@@ -42,12 +46,12 @@ class ModelLimits:
 
 
 MOST_PREPARED = 8
-"""Long prompts whose requests are about to be processed."""
+"""Maximum number of prepared long prompts that are kept for `process`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A prompt that was checked, with the keys of its full blocks behind `root`."""
+    """A prompt that has been checked, with the keys of its full blocks after `root`."""
 
     prompt: tuple[int, ...]
     root: BlockKey
@@ -55,14 +59,17 @@ class _Prepared:
 
 
 class Processor:
-    """`namespace` is complete but for the tenant's salt, which is one of `salts`.
+    """Converter of prompts to requests, with one namespace of block keys per tenant.
 
-    public: token ids; prompts that begin with all of them share the full blocks of these with every tenant.
+    namespace: complete except for the tenant's salt.
+    salts: salts of the tenants.
+    prefix_cache: False gives requests no block keys, so that nothing is reused.
+    public: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a request belong to.
-
-    queue_timeout: seconds within which a request must have its first turn. encode: a plain text's ids, for `bad_words`.
-    make_mask: a new one for each request whose answer must have a form, from its parameters and its prompt; it may
-    raise InvalidRequestError.
+    queue_timeout: seconds within which a request must first be scheduled.
+    encode: tokenizes plain text, for `bad_words`.
+    make_mask: creates the mask of a request from its parameters and prompt; None if its answer needs no form. May raise
+        InvalidRequestError.
     """
 
     def __init__(
@@ -97,12 +104,12 @@ class Processor:
 
     @property
     def model_fingerprint(self) -> str:
-        """Names the weights."""
+        """Identifier of the weights."""
         return self._namespace.model_fingerprint
 
     @property
     def kv_fingerprint(self) -> str:
-        """Names whatever may change a bit of what is computed: model, numerics, dtype, layout."""
+        """Identifier of everything that may change a bit of the KV: model, numerics, dtype, layout."""
         return self._namespace.fingerprint().hex()
 
     def process(
@@ -116,10 +123,12 @@ class Processor:
         produced: Sequence[int] = (),
         keep_kv: bool = True,
     ) -> Request:
-        """Raises InvalidRequestError naming the field: "prompt", "max_tokens", "temperature", "priority", ...
+        """Check a prompt and its parameters, and create a request.
 
-        produced: what another process produced of the answer already; it goes on behind that.
-        keep_kv: whether others may find what it computes.
+        produced: the beginning of the answer, from another process. The request continues after it.
+        keep_kv: other requests may find the KV that this one computes.
+
+        Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
         prompt = tuple(prompt_token_ids)
         prepared = self._prepared_for(prompt)
@@ -133,7 +142,7 @@ class Processor:
         public = self._public_part(prompt)
         root = self._root_key(tenant, public)
         if params.prompt_logprobs is not None:
-            # Each token of the prompt must be computed for it: nobody else's blocks can serve.
+            # Log probabilities require computing every prompt token, so no cached block can serve.
             public, root, keep_kv = None, unfindable_root(owner_of(root)), False
         keys: list[BlockKey] = []
         if self._prefix_cache:
@@ -160,9 +169,9 @@ class Processor:
         return request
 
     def prepare(self, prompt_token_ids: Sequence[int], tenant: str) -> None:
-        """Check a long prompt and name its blocks, in any thread, so that the next `process` of it need not.
+        """Check a long prompt and hash its blocks, on any thread, so that the next `process` does not have to.
 
-        Raises InvalidRequestError.
+        Raise InvalidRequestError.
         """
         prompt = tuple(prompt_token_ids)
         self._check_prompt(prompt)
@@ -171,14 +180,14 @@ class Processor:
         self._prepared.append(_Prepared(prompt, root, self._keys(root, public, prompt)))
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
-        """Make a request for answer number `choice` to the prompt of `first`, which is for number 0."""
+        """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""
         return first.fork(request_id, choice, self._mask(first.sampling, first.prompt_token_ids))
 
     def renew(self, request: Request, num_produced: int) -> Request:
-        """Make a request that continues `request` behind its first `num_produced` tokens.
+        """Create a request that continues `request` after its first `num_produced` tokens.
 
-        Its blocks, counts and mask are in doubt and made again. Its tokens, parameters and measurements are kept.
-        Raises InvalidRequestError if its mask cannot be made again.
+        Blocks, counts and mask of `request` are in doubt and are made again. Tokens, parameters and measurements are
+        kept. Raise InvalidRequestError if the mask cannot be made again.
         """
         prompt, produced = request.prompt_token_ids, request.output_token_ids[:num_produced]
         keys = self._keys(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
@@ -193,15 +202,15 @@ class Processor:
         return GuardedMask(mask, sampling.eos_token_ids) if mask is not None else None
 
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
-        """Keys of the full blocks of a prompt that begins with these tokens. Touches nothing else."""
+        """Return the keys of the full blocks of a prompt that begins with these tokens. This has no side effects."""
         if not self._prefix_cache:
             return []
         public = self._public_part(token_ids)
         return self._keys(self._root_key(tenant, public), public, token_ids)
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
-        """Keys of the blocks that only these trails have, full ones and partly filled ones. Touches nothing else."""
-        # Branches of one conversation begin alike.
+        """Return the keys of the blocks, full and partly filled, that only these trails use. Without side effects."""
+        # Branches of one conversation share a prefix, so the same key may occur in several trails.
         return list(dict.fromkeys(key for trail in trails for key in self._keys_of_trail(trail, tenant)))
 
     def _keys_of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
@@ -218,7 +227,7 @@ class Processor:
         return full[max(first, trail.num_shared // size) :] + tails
 
     def _prepared_for(self, prompt: tuple[int, ...]) -> _Prepared | None:
-        # Another thread may append while this one looks.
+        # Another thread may append during the search, hence the copy.
         candidates = (each for each in list(self._prepared) if len(each.prompt) == len(prompt))
         return next((each for each in candidates if each.prompt == prompt), None)
 
@@ -284,7 +293,7 @@ class Processor:
         )
 
     def _bad_word_ids(self, params: SamplingParams) -> tuple[tuple[int, ...], ...]:
-        """A word has other tokens behind a space than at the beginning of a text."""
+        """Encode the bad words, each as the first word of a text and after a space, which have different tokens."""
         written = [text for word in params.bad_words for text in (word, f" {word.lstrip()}")]
         return tuple(dict.fromkeys(ids for text in written if (ids := tuple(self._encode(text)))))
 
@@ -304,7 +313,7 @@ class Processor:
         token_ids: Sequence[int],
         known: Sequence[BlockKey] = (),
     ) -> list[BlockKey]:
-        """Name the full blocks. known: the first of them, with those that are public, if that was done before."""
+        """Return the keys of the full blocks. `known` holds the first of them, public ones included, if available."""
         size, before = self.limits.block_size, known or (public.keys if public is not None else ())
         own = len(before) > (len(public.keys) if public is not None else 0)
         parent = before[-1] if own else root

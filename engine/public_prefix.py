@@ -1,4 +1,4 @@
-"""A beginning of prompts that an administrator declared public: its full blocks are every tenant's."""
+"""A prompt prefix that an administrator declared public, whose full blocks all tenants share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,11 @@ from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
 
 @dataclass(frozen=True, slots=True)
 class PublicPrefix:
-    """root_key: the parent of its first block. keys: of its full blocks, at least one."""
+    """Tokens and keys of the public prefix.
+
+    root_key: the parent of the first block.
+    keys: keys of the full blocks, at least one.
+    """
 
     token_ids: tuple[int, ...]
     root_key: BlockKey
@@ -16,7 +20,7 @@ class PublicPrefix:
 
     @classmethod
     def of(cls, token_ids: Sequence[int], namespace: KeyNamespace) -> "PublicPrefix":
-        """`namespace` holds a salt that is no tenant's. Raises ValueError if the tokens do not fill a block."""
+        """Create the prefix. `namespace` has no tenant's salt. Raise ValueError if the tokens do not fill a block."""
         root = namespace.root()
         keys = extend_keys(root, token_ids, namespace.block_size)
         if not keys:
@@ -24,5 +28,5 @@ class PublicPrefix:
         return cls(tuple(token_ids), root, tuple(keys))
 
     def begins(self, token_ids: Sequence[int]) -> bool:
-        """Whether all of it stands at their beginning."""
+        """Return True if `token_ids` begin with the whole prefix."""
         return tuple(token_ids[: len(self.token_ids)]) == self.token_ids

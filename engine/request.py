@@ -1,4 +1,4 @@
-"""A request as the scheduler side sees it."""
+"""A request on the scheduler's side."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,10 +15,10 @@ from engine.timeline import Timeline
 
 
 class RequestStatus(Enum):
-    """WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which waits again at its place.
+    """States: WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which keeps its place in the queue.
 
-    RUNNING -> LOADING if Redis turns out to have what it was computing. WAITING -> FOLLOWING -> WAITING, at its place,
-    if another one has begun to compute the beginning that they share.
+    RUNNING -> LOADING if Redis turns out to have the blocks being computed.
+    WAITING -> FOLLOWING -> WAITING, with the same place in the queue, while another request computes a shared prefix.
     """
 
     WAITING = auto()
@@ -31,7 +31,7 @@ class RequestStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Tokens that a load brought, by where they lay; seconds: how long it took."""
+    """Tokens restored by a load, by the tier that had them. `seconds` is the duration of the load."""
 
     cpu: int
     redis: int
@@ -40,10 +40,10 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why a request could not begin.
+    """Reason why a request could not be admitted.
 
-    num_blocks: free blocks that it needed. next_key: the key of the first block that the device did not have; None if
-    it has all that can be found.
+    num_blocks: free blocks that it needed.
+    next_key: the key of the first block that the device did not have; None if the device has all that can be found.
     """
 
     num_blocks: int
@@ -52,32 +52,39 @@ class Lack:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
-    """Identity and progress of one request. The scheduler alone changes it.
+    """Identity and progress of one request. Only the scheduler changes it. All times are on the scheduler's clock.
 
-    block_keys: keys of its full blocks, as far as their tokens are known; `root_key` is the parent of the first one
-    that is the tenant's own. public: what it begins with that is every tenant's.
-    blocks: its block table, owned by the BlockManager.
+    root_key: the parent of the first block that is the tenant's own.
+    block_keys: keys of the full blocks whose tokens are known.
+    priority: smaller is sooner.
+    order: number among all arrivals, assigned by the scheduler.
+    wait_began: when the request joined the queue, moved forward by the time spent outside of it.
+    waited: seconds in the queue when the request last left it to be scheduled.
+    lack: missing blocks at the last failed admission; None if no admission has failed.
+    held_back_since: when the request first waited for blocks of its tenant to be copied down (`HeldBack`); None: never.
+    deadline: when the request ends, with the tokens that it has by then.
+    start_by: when the request ends unless it has been scheduled by then.
+    blocks: the block table, owned by the BlockManager.
     num_computed_tokens: tokens whose KV is written once all scheduled steps are done.
-    num_confirmed_tokens: the same, counting only steps whose result has come.
-    steps_in_flight: steps that were scheduled with it and whose result has not come;
-    samples_in_flight: how many of them produce a token. num_drafted: tokens of a draft that the last of them computes:
-    how many of these stand, and with them its next position, is not known before its result.
-    restored: what the tiers brought, at its last admission. cpu_blocks, redis_blocks: what all of its loads brought.
-    reuse_seconds: what computing the tokens that were reused should have taken; None: nobody knows.
-    reuse_end: why the tiers did not bring more, at the last time; reuse: what was known at its first admission.
-    keeps_kv: whether others may find what it computed; if not, it takes nothing away from what they would find either.
-    priority: smaller is sooner. order: its number among all arrivals, given by the scheduler.
-    wait_began: when it joined the queue, later by the time that it was out of it; waited: seconds that it had spent
-    there when it last left for its turn.
-    lack: what it lacked when it could not begin for want of room; None: it was not tried.
-    held_back_since: when it first waited for blocks of its tenant to go down (`HeldBack`); None: never.
-    deadline: when it ends, with whatever it has; start_by: when it ends unless it had a turn. Both, as all times here,
-    on the scheduler's clock.
-    mask: what says which token may come next; None: any. untold_token_ids: the last of its tokens, as many as were
-    forced by the mask since the worker was told of it. prompt_logprobs: of the prompt's tokens behind the first one,
-    as far as they are known, if it wants them.
-    siblings: the requests for several answers to one prompt that have not ended, this one among them, in the order of
-    their numbers; empty if it came alone.
+    num_confirmed_tokens: the same, for steps whose result has arrived.
+    steps_in_flight: scheduled steps with this request whose result has not arrived.
+    samples_in_flight: steps in flight that produce a token.
+    num_drafted: draft tokens in the last of these steps. The number accepted, and with it the next position, is unknown
+        until its result arrives.
+    restored: tokens that the tiers restored at the last admission.
+    cpu_blocks: blocks that all loads together restored from CPU memory.
+    redis_blocks: blocks that all loads together restored from Redis.
+    reuse_seconds: estimated time to compute the reused tokens; None if unknown.
+    reuse_end: why the tiers restored no more at the last admission.
+    reuse: prefix reuse at the first admission.
+    started: when the request was first scheduled; None until then.
+    public: the public prefix with which the prompt begins, if any.
+    mask: determines which tokens may come next; None for any.
+    untold_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
+    prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
+    keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
+    siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
+        answer.
     """
 
     request_id: str
@@ -122,16 +129,16 @@ class Request:
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
     on_place: Callable[[], None] | None = field(default=None, repr=False)
-    """Called when the request gets its place in the batch; neither blocks nor raises."""
+    """Called when the request gets its place in the batch. The callback must neither block nor raise."""
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.arrival)
 
     def fork(self, request_id: str, choice: int, mask: TokenMask | None) -> "Request":
-        """A request for one more answer to its prompt, which differs in the numbers that its tokens are drawn with.
+        """Create a request for one more answer to the prompt, whose tokens are drawn with other random numbers.
 
-        To be called before it has its first turn. mask: the fork's own, if this one has one.
+        Call this before the request is first scheduled. `mask` is the fork's own; None if this request has none.
         """
         fork = Request(
             request_id,
@@ -154,8 +161,10 @@ class Request:
         return fork
 
     def renewed(self, block_keys: list[BlockKey], mask: TokenMask | None) -> "Request":
-        """Make a request of the same identity, parameters and measurements that has produced nothing, and that neither
-        a scheduler nor a worker knows. Its siblings are the caller's to set."""
+        """Create a request with the same identity, parameters and measurements, but without tokens.
+
+        Neither a scheduler nor a worker knows the new request. The caller sets its siblings.
+        """
         renewed = Request(
             self.request_id,
             self.tenant,
@@ -166,7 +175,7 @@ class Request:
             arrival=self.arrival,
             priority=self.priority,
             deadline=self.deadline,
-            # A request that had its turn cannot be too late for it any more.
+            # A request that was scheduled once cannot miss the time limit for that any more.
             start_by=self.start_by if self.started is None and not self.tiers_asked else inf,
             cpu_blocks=self.cpu_blocks,
             redis_blocks=self.redis_blocks,
@@ -183,7 +192,7 @@ class Request:
 
     @property
     def owner(self) -> Owner:
-        """Whom its blocks are charged to, but for those of a public prefix."""
+        """Owner to whom the blocks are charged, except those of a public prefix."""
         return owner_of(self.root_key)
 
     @property
@@ -193,17 +202,17 @@ class Request:
 
     @property
     def num_shared_tokens(self) -> int:
-        """What its siblings may share with it: each of them computes the last token of the prompt itself."""
+        """Prompt tokens whose KV siblings may share: each of them computes the last prompt token itself."""
         return len(self.prompt_token_ids) - 1
 
     @property
     def has_prompt(self) -> bool:
-        """Whether its blocks hold what its siblings may share."""
+        """Whether the blocks hold the KV that siblings may share."""
         return bool(self.blocks) and 0 < self.num_shared_tokens <= self.num_confirmed_tokens
 
     @property
     def is_fork(self) -> bool:
-        """Whether it is for one more answer to the prompt of a request that came before it."""
+        """Whether the request is for one more answer to the prompt of an earlier request."""
         return bool(self.siblings) and self.siblings[0] is not self
 
     @property
@@ -223,44 +232,46 @@ class Request:
 
     @property
     def will_reach_max_tokens(self) -> bool:
-        """Whether the steps in flight already produce its last token."""
+        """Whether the steps in flight already produce the last token."""
         limit = self.sampling.max_tokens
         return limit is not None and self.num_produced_tokens >= limit
 
     @property
     def num_wanted_tokens(self) -> int:
-        """Tokens that it still wants beside those that steps in flight will produce. Needs `max_tokens`."""
+        """Tokens still to be produced, apart from those that steps in flight will produce. Requires `max_tokens`."""
         assert self.sampling.max_tokens is not None
         return self.sampling.max_tokens - self.num_produced_tokens
 
     @property
     def needs_known_tokens(self) -> bool:
-        """Whether each of its tokens can only be chosen when all before it are known here: no step with it is put
-        together while one is in flight that produces a token of it."""
+        """Whether a token can only be sampled once all tokens before it are known here.
+
+        Such a request is not scheduled while a step in flight produces one of its tokens.
+        """
         return self.mask is not None or self.sampling.has_bad_phrases
 
     @property
     def may_be_sampled(self) -> bool:
-        """Whether a step may be put together that chooses its next token."""
+        """Whether a step that samples the next token may be scheduled."""
         if self.num_drafted or (self.samples_in_flight and self.needs_known_tokens):
             return False
         return self.mask is None or self.mask.is_ready
 
     def forced_tokens(self) -> Sequence[int]:
-        """What must follow its last token, and is appended next: nothing is left to choose."""
-        # Nobody computes how likely a forced token was.
+        """Return the tokens that must follow, for the caller to append: there is no choice to sample."""
+        # The log probability of a forced token is not computed, so a request for logprobs gets none forced.
         forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
         self.untold_token_ids.extend(forced)
         return forced
 
     def append_token(self, token_id: int) -> None:
-        """The next token of its answer has come."""
+        """Append the next token of the answer."""
         self.output_token_ids.append(token_id)
         if self.mask is not None:
             self.mask.accept(token_id)
 
     def key_before(self, index: int) -> BlockKey:
-        """The parent of block `index`: the key of the block before it, or a root."""
+        """Return the parent of block `index`: the key of the block before it, or a root."""
         if self.public is None:
             return self.block_keys[index - 1] if index else self.root_key
         if index == len(self.public.keys):
@@ -268,7 +279,7 @@ class Request:
         return self.block_keys[index - 1] if index else self.public.root_key
 
     def token_ids(self, start: int, stop: int) -> tuple[int, ...]:
-        """Known ids of positions [start, stop)."""
+        """Return the known ids of positions [start, stop)."""
         prompt = len(self.prompt_token_ids)
         if stop <= prompt:
             return self.prompt_token_ids[start:stop]

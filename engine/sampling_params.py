@@ -1,4 +1,4 @@
-"""How one request wants its tokens chosen. Plain data: no torch, no tokenizer."""
+"""Sampling parameters of one request. Plain data, without torch or a tokenizer."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,35 @@ from engine.grammar.form import AnswerForm
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """Validated by `engine.processor`, which also resolves `seed`, `max_tokens`, `eos_token_ids` and `bad_word_ids`.
+    """Sampling parameters. `engine.processor` validates them, and resolves the fields described as resolved.
 
-    Tokens are chosen from logits that are changed in this order: `logit_bias`, `repetition_penalty`,
-    `frequency_penalty`, `presence_penalty`, what is not allowed, `temperature`, `top_k`, `top_p`, `min_p`.
+    Logits are changed in this order: `logit_bias`, `repetition_penalty`, `frequency_penalty`, `presence_penalty`,
+    disallowed tokens, `temperature`, `top_k`, `top_p`, `min_p`.
 
     temperature: 0 means greedy (arg max, lowest id on ties); at most 2.
-    top_p: nucleus mass in (0, 1]. top_k: 0 means off. min_p: tokens below this share of the likeliest one's probability
-    are left out; 0 means off.
-    repetition_penalty: 0.01 to 10; 1 means off. Divides the positive logits of tokens that the prompt or the answer
-    has, and multiplies the negative ones.
-    presence_penalty, frequency_penalty: -2 to 2; taken off the logits of tokens that the answer has, once, and as often
-    as it has them.
-    logit_bias: (id, bias) with each id once; -100 to 100. allowed_token_ids: no others; empty means all.
-    bad_words: strings that the answer may not have; bad_word_ids: their tokens, resolved.
+    top_p: nucleus mass in (0, 1].
+    top_k: 0 means off.
+    min_p: drops tokens with less than this share of the likeliest token's probability; 0 means off.
+    repetition_penalty: 0.01 to 10; 1 means off. Divides positive logits of tokens in the prompt or the answer, and
+        multiplies negative ones.
+    presence_penalty: -2 to 2. Subtracted once from the logits of tokens in the answer.
+    frequency_penalty: -2 to 2. Subtracted once per occurrence from the logits of tokens in the answer.
+    logit_bias: (id, bias) with each id once; -100 to 100.
+    allowed_token_ids: the only tokens allowed; empty means all.
+    bad_words: strings that may not occur in the answer.
+    bad_word_ids: their tokens, resolved.
     seed: 64 bits. None on arrival; always set once processed, so that a run can be continued at any token.
-    choice: number of this answer among those to one request. With the seed and a token's position it names the random
-    number that the token is drawn with.
-    stop: at most 16 non-empty strings; never part of the text, unless include_stop_str_in_output.
-    stop_token_ids: ids that end the answer. eos_token_ids: the model's own, resolved; none with ignore_eos.
-    max_tokens: None on arrival means "to the end of the window".
-    min_tokens: no stop token is sampled, no stop string honoured, before that many tokens.
-    form: what the answer must be; None: any text.
-    logprobs: tell how likely each token was, and so many of the likeliest at its place; prompt_logprobs: the same of
-    the prompt, which is computed anew for it, and kept for nobody. None: not asked for.
-    skip_special_tokens: whether control tokens are left out of the text.
+    choice: number of this answer among those to one request. With the seed and a token's position, it selects the
+        random number with which that token is drawn.
+    stop: at most 16 non-empty strings, never part of the text unless `include_stop_str_in_output` is set.
+    stop_token_ids: ids that end the answer.
+    eos_token_ids: the model's own ending ids, resolved; empty with `ignore_eos`.
+    max_tokens: None on arrival means up to the end of the window.
+    min_tokens: number of tokens before which no stop token is sampled and no stop string honoured.
+    form: the form of the answer; None for any text.
+    skip_special_tokens: leave control tokens out of the text.
+    logprobs: number of likeliest tokens to report with each token's log probability; None for no report.
+    prompt_logprobs: the same for the prompt, whose KV is then recomputed and not kept for other requests.
     """
 
     temperature: float = 1.0
@@ -61,15 +65,15 @@ class SamplingParams:
 
     @property
     def ending_ids(self) -> tuple[int, ...]:
-        """Each of them ends the answer."""
+        """Ids of which each ends the answer."""
         return self.eos_token_ids + self.stop_token_ids
 
     @property
     def has_penalties(self) -> bool:
-        """Whether it matters which tokens there have been."""
+        """Whether the logits depend on the tokens so far."""
         return self.repetition_penalty != 1 or self.presence_penalty != 0 or self.frequency_penalty != 0
 
     @property
     def has_bad_phrases(self) -> bool:
-        """Whether what may not come next depends on the tokens just before."""
+        """Whether the allowed tokens depend on the tokens just before."""
         return any(len(words) > 1 for words in self.bad_word_ids)

@@ -1,4 +1,4 @@
-"""What the engine counts about itself: plain numbers, for /metrics and the log."""
+"""Statistics of the engine as plain numbers, for /metrics and the log."""
 
 from dataclasses import dataclass, field
 
@@ -9,25 +9,38 @@ from engine.executor.workers import WorkersState
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """Now: running, waiting, loading, following, blocks. Since the start: the rest. Times in seconds.
+    """Snapshot of the engine. Times are in seconds.
 
-    preempted: those of the waiting that ran before. preemptions: running requests that were stopped for lack of blocks;
-    reclaims: waiting ones that lost the blocks that had been restored for them. rebuilds: schedulers that failed and
-    were replaced. queue_seconds: by what came
-    of the wait, "served" if there was a token, else the finish reason.
-    *_tokens: prompt tokens by where their KV came from, counted when their request ends; prefilled_tokens: those that
-    were computed, counted as they are. tiers: None if nothing lies below the device.
-    unstored_blocks: full blocks that the CPU tier has not taken yet; stores_refused: for lack of room.
-    asked_tokens: prompt tokens that each tier could have had: those that none above it had.
-    load_seconds: of loads that brought something, by the lowest tier that it came from. cpu_store_seconds: of each copy
-    of a block down to the CPU tier. copied_up_blocks, copied_down_blocks: between CPU memory and the device.
-    warmed_blocks: that came from Redis into CPU memory before anybody asked.
-    evicted_blocks: of the device, that held a prefix until they were needed for something else; lost_blocks: those of
-    them that still waited to be copied down. reuse_ends: requests for which the tiers did not have, or not give, the
-    block behind what was reused, by the cause (`ReuseEnd`). checks: how often the
-    owners of blocks checked themselves, by outcome: "clean" or "failed". drafted_tokens: computed because they might
-    come (`engine.speculation`); accepted_tokens: those of them that came. device_tenants, cpu_tenants: bytes that the
-    largest tenants and the others hold of these tiers, by name.
+    running, waiting, loading, following, preempted and blocks_* are current values. All others count since the start.
+
+    following: requests that wait for another one to compute a shared prefix.
+    preempted: waiting requests that ran before.
+    preemptions: running requests that were stopped for lack of blocks.
+    reclaims: waiting requests that lost the blocks restored for them.
+    rebuilds: schedulers that failed and were replaced.
+    device_tokens, cpu_tokens, redis_tokens, computed_tokens: prompt tokens by the origin of their KV, counted when
+        their request ends.
+    prefilled_tokens: prompt tokens computed, counted immediately.
+    unstored_blocks: full blocks that the CPU tier has not taken yet.
+    stores_refused: the CPU tier has no room for them.
+    checks: self-checks of the owners of blocks, by outcome: "clean" or "failed".
+    queue_seconds: by the outcome of the wait: "served" if a token was produced, else the finish reason.
+    tiers: None without a tier below the device.
+    asked_tokens: prompt tokens looked up in each tier, because no tier above had them.
+    load_seconds: of loads that restored KV, by the lowest tier involved.
+    cpu_store_seconds: of each copy of a block to the CPU tier.
+    copied_up_blocks: blocks copied from CPU memory to the device.
+    copied_down_blocks: blocks copied from the device to CPU memory.
+    warmed_blocks: blocks prefetched from Redis into CPU memory before a request needed them.
+    evicted_blocks: device blocks that held a prefix until they were reallocated.
+    lost_blocks: evicted blocks that were still waiting to be copied down.
+    reuse_ends: requests for which the tiers did not have, or did not deliver, the block after the reused prefix, by
+        cause (`ReuseEnd`).
+    drafted_tokens: tokens verified as guesses (`engine.speculation`).
+    accepted_tokens: guesses that were right.
+    device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
+    cpu_tenants: the same for the CPU tier.
+    workers: None if the worker is in this process.
     """
 
     running: int

@@ -1,10 +1,10 @@
-"""One line about the engine in the log, every few seconds while it is busy."""
+"""A log line about the engine every few seconds while it is busy."""
 
 from engine.stats import EngineStats
 
 
 class StatsLog:
-    """Compares snapshots. Times in seconds on one clock."""
+    """Differences between snapshots. Times are in seconds on one clock."""
 
     def __init__(self, interval: float, stats: EngineStats, now: float) -> None:
         self._interval = interval
@@ -12,11 +12,11 @@ class StatsLog:
         self._since = now
 
     def is_due(self, now: float) -> bool:
-        """Whether `interval` is over since the last line."""
+        """Return True if `interval` has passed since the last line."""
         return now - self._since >= self._interval
 
     def line(self, stats: EngineStats, now: float) -> str:
-        """What happened since the last line."""
+        """Describe what happened since the last line."""
         seconds, before = max(now - self._since, 1e-9), self._before
         self._before, self._since = stats, now
         generated = stats.generation_tokens - before.generation_tokens

@@ -1,4 +1,4 @@
-"""One step's part of a trace, put together from what the worker reported about it."""
+"""Spans of one step in a trace, reconstructed from the worker's report."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ FORWARD = "forward"
 
 
 def trace_step(trace: Trace, step: SchedulerOutput, result: ModelRunnerOutput) -> None:
-    """Draw the forward pass on the model's track, what was done for it before and behind on the worker's, and copies.
+    """Add the forward pass to the model's track, its preparation and results to the worker's, and the step's copies.
 
-    Of a copy the worker says only how long it took; loads are drawn before the pass, stores behind. Those of earlier
-    steps end where the result was sent.
+    The worker reports only the duration of a copy. Loads are drawn before the pass and stores after it. Copies of
+    earlier steps are drawn to end when the result was sent.
     """
     requests, tokens = len(step.num_scheduled_tokens), step.total_tokens
     trace.add(

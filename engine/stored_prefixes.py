@@ -1,4 +1,4 @@
-"""What lies in the tiers of prompts that are not asked yet: where it is, and bringing it up."""
+"""Tier lookups and prefetches for prompts that have not been submitted yet."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,9 +17,12 @@ POLL_SECONDS: Final = 0.002
 
 
 class StoredPrefixes:
-    """Every method belongs to the thread of the event loop; keys are computed, and Redis is asked, beside it.
+    """Locations of prefixes and prefetch hints. Every method belongs to the event loop's thread.
 
-    wake: called when the engine's loop has something to do. is_serving: whether it does anything still.
+    Keys are computed on other threads, and Redis is asked without blocking the loop.
+
+    wake: called when the engine's loop has something to do.
+    is_serving: returns False once the engine is stopping or has failed.
     """
 
     def __init__(
@@ -37,9 +40,13 @@ class StoredPrefixes:
         self._questions: set[asyncio.Task[list[bool]]] = set()
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
-        """A prompt that begins with these tokens may be asked soon: bring up what the tiers below have of it, as far as
-        the device while the engine has nothing else to do, within the bounds of `Foresight`. Returns whether anything
-        is brought. name: for `leave`; the next one of the same name takes its place."""
+        """Prefetch the KV of a prompt that is expected to begin with `token_ids`.
+
+        Blocks are loaded as far as the device while the engine is otherwise idle, within the limits of `Foresight`.
+        Return True if there is anything to load.
+
+        name: identifies the hint for `leave`. A new hint replaces one of the same name.
+        """
         keys = await asyncio.to_thread(self._processor.keys_of_prefix, token_ids, tenant)
 
         def expect(scheduler: Scheduler) -> bool:
@@ -51,11 +58,11 @@ class StoredPrefixes:
         return begun
 
     def _tiering_of(self, scheduler: Scheduler) -> Tiering | None:
-        """Return what is between the scheduler and the tiers, while that may be used."""
+        """Return the scheduler's connection to the tiers; None if it may not be used."""
         return scheduler.tiering if self._is_serving() else None
 
     def leave(self, name: str) -> None:
-        """Cancel the prefetch hint `name`; nothing happens if there is none."""
+        """Cancel the prefetch hint `name`. Do nothing if there is none."""
 
         def forget(scheduler: Scheduler) -> None:
             if (tiering := self._tiering_of(scheduler)) is not None:
@@ -64,9 +71,11 @@ class StoredPrefixes:
         self._core.ask(forget, otherwise=None)
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
-        """Where the last full block of each lies: as tiers give up the end of a chain first, that is the lowest place
-        that a prompt which goes on from it has to turn to. None: nowhere, as far as is known; also while Redis is left
-        alone. What was found or written is not asked for again, so Redis may have evicted it since."""
+        """Return the location of each prefix's last full block; None if it is in no tier, or Redis is unavailable.
+
+        Since tiers evict the end of a chain first, this is the lowest tier that a prompt which continues the prefix
+        needs. Redis is not asked again about blocks that it is known to have had, so it may have evicted them since.
+        """
         keys = await asyncio.to_thread(self._last_keys, prefixes, tenant)
         found = [
             self._core.ask(partial(self._place_above, key), otherwise=None) if key is not None else None for key in keys
@@ -94,7 +103,7 @@ class StoredPrefixes:
         tiering = self._core.ask(self._tiering_of, otherwise=None)
         if not keys or tiering is None or tiering.tiers.redis_speed is None:
             return [False] * len(keys)
-        # Somebody has to take the answer also if whoever asked for it does not wait for it.
+        # The answer must be taken even if the caller is cancelled, hence a task of its own.
         task = asyncio.create_task(_ask(tiering.tiers, keys), name="where-is-kv")
         self._questions.add(task)
         task.add_done_callback(self._questions.discard)
@@ -102,7 +111,7 @@ class StoredPrefixes:
 
 
 async def _ask(tiers: TierManager, keys: Sequence[BlockKey]) -> list[bool]:
-    """One question for all that is not known to be there."""
+    """Look up the keys that are not known to be in Redis, with one lookup for all."""
     store = tiers.store
     if unknown := [key for key in dict.fromkeys(keys) if not store.num_known_in_redis([key])]:
         handle = store.look_up(unknown)

@@ -1,4 +1,4 @@
-"""Salts of tenants: what makes the block keys of one tenant unknown to every other."""
+"""Salts of tenants, which make the block keys of one tenant unknown to every other."""
 
 import hmac
 import json
@@ -11,11 +11,12 @@ from engine.errors import EngineError
 
 
 class TenantSalts:
-    """A tenant's salt is an HMAC, with the server's secret, of its name and of how often it was deleted.
+    """Salts, each an HMAC with the server's secret of the tenant's name and its number of deletions. Thread-safe.
 
-    Thread-safe. `path` keeps the counts of those that were deleted at least once, under a digest of their names; with
-    None they last as long as the process. Raises EngineError if the file is there and cannot be used: to go on without
-    it would let a tenant find again what was deleted.
+    path: file with the counts of tenants that were deleted at least once, under digests of their names. None keeps the
+        counts for the lifetime of the process.
+
+    Raise EngineError if the file exists and cannot be used: without it a tenant could find again what was deleted.
     """
 
     def __init__(self, secret: bytes, path: Path | None = None) -> None:
@@ -25,19 +26,19 @@ class TenantSalts:
         self._generations = _read(path) if path is not None else {}
 
     def salt(self, tenant: str) -> bytes:
-        """32 bytes."""
+        """Return the tenant's salt, 32 bytes."""
         generation = self._generations.get(self._entry(tenant), 0)
         return self._digest(f"{generation}:{tenant}".encode())
 
     @property
     def public_salt(self) -> bytes:
-        """32 bytes: of what all tenants may share."""
+        """Salt of the blocks that all tenants may share, 32 bytes."""
         return self._digest(b"public")
 
     def rotate(self, tenant: str) -> None:
-        """From now on, also after a restart, the tenant has another salt. Waits for the disk.
+        """Give the tenant another salt, also after a restart. This blocks on the disk.
 
-        Raises EngineError if that cannot be made to last; the salt is the same as before then.
+        Raise EngineError, with the salt unchanged, if the new one cannot be made durable.
         """
         with self._lock:
             entry = self._entry(tenant)
@@ -71,7 +72,7 @@ def _read(path: Path) -> dict[str, int]:
 
 
 def _write(path: Path, generations: dict[str, int]) -> None:
-    """The file is whole at any time, and the new one lasts once this has returned."""
+    """Replace the file atomically and durably."""
     try:
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:

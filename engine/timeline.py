@@ -1,4 +1,4 @@
-"""Where the time of a request goes until its first token."""
+"""Division of a request's time to its first token."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -7,21 +7,21 @@ from engine.outputs import Phases
 
 
 class Phase(Enum):
-    """What a request is in at any time before its first token."""
+    """State of a request before its first token."""
 
     QUEUE = auto()
-    """It waits for its turn, for blocks, or (FOLLOWING) for somebody else's computation of its beginning."""
+    """Waiting to be scheduled, for blocks, or (FOLLOWING) for another request to compute a shared prefix."""
     LOAD = auto()
-    """It waits for the tiers."""
+    """Waiting for the tiers."""
     PREFILL = auto()
-    """It is in the batch. What a preemption threw away was prefill too."""
+    """In the batch. Computation that a preemption threw away also counts as prefill."""
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Begins in the queue at `since`. Phases follow each other without a gap, so that they add up to the whole.
+    """Consecutive phases from `since`, the first being the queue. Without gaps, they add up to the whole time.
 
-    lookup: seconds of LOAD, or a little more, in which Redis had not said yet what it has.
+    lookup: seconds of LOAD, or slightly more, until Redis had answered which blocks it has.
     """
 
     since: float
@@ -30,19 +30,19 @@ class Timeline:
     _seconds: dict[Phase, float] = field(default_factory=lambda: dict.fromkeys(Phase, 0.0))
 
     def enter(self, phase: Phase, now: float) -> None:
-        """Another phase begins. After the end nothing does."""
+        """Begin another phase. After `end` this does nothing."""
         if self._phase is not None:
             self._seconds[self._phase] += now - self.since
             self._phase, self.since = phase, now
 
     def end(self, now: float) -> None:
-        """The first token is there, or there will be none."""
+        """End the timeline, with or without a first token."""
         if self._phase is not None:
             self.enter(self._phase, now)
             self._phase = None
 
     def phases(self) -> Phases:
-        """What has passed, in milliseconds."""
+        """Return the durations so far, in milliseconds."""
         queue, load, prefill = (self._seconds[phase] * 1e3 for phase in Phase)
         lookup = min(self.lookup * 1e3, load)
         return Phases(queue, lookup, load - lookup, prefill)

@@ -1,6 +1,6 @@
-"""What the engine did when, for `ebb profile`: spans on tracks, kept by whoever is handed down as `Trace`.
+"""Timing of the engine's activities for `ebb profile`: spans on tracks, reported to a `Trace`.
 
-Nobody looks anything up: the trace is an argument, and by default one that keeps nothing.
+There is no global trace. Each component receives one as an argument, which by default keeps nothing.
 """
 
 import threading
@@ -16,7 +16,7 @@ Fact = int | float | str
 
 
 class Track(Enum):
-    """Where a span belongs, by the name that people see; in the order in which they see them."""
+    """Row of the trace to which a span belongs. Values are display names, in display order."""
 
     SCHEDULER = "scheduler"
     WORKER = "worker: prepares steps"
@@ -31,9 +31,9 @@ class Track(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that took from `started` to `ended`, in seconds on time.perf_counter.
+    """An activity from `started` to `ended`, in seconds on time.perf_counter.
 
-    Spans of a track lie inside or beside each other, but for restores, which may overlap.
+    Spans of a track are nested or disjoint, except restores, which may overlap.
     """
 
     track: Track
@@ -44,28 +44,28 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration of the span."""
         return self.ended - self.started
 
 
 class Trace(Protocol):
-    """Whoever is told."""
+    """Receiver of spans."""
 
     def add(self, track: Track, name: str, started: float, ended: float, **facts: Fact) -> None:
-        """A span that has ended."""
+        """Add a span that has ended."""
 
     def span(self, track: Track, name: str) -> AbstractContextManager[None]:
-        """A span that lasts as long as the context."""
+        """Add a span that lasts as long as the context."""
 
 
 class NoTrace:
-    """Keeps nothing."""
+    """Trace that keeps nothing."""
 
     def add(self, track: Track, name: str, started: float, ended: float, **facts: Fact) -> None:
-        """Forget it."""
+        """Discard the span."""
 
     def span(self, track: Track, name: str) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Measure nothing."""
+        """Return a context that measures nothing."""
         return _NOTHING
 
 
@@ -74,7 +74,7 @@ NO_TRACE: Final = NoTrace()
 
 
 class Recorder:
-    """Keeps every span in memory; may be told from any thread."""
+    """Trace that keeps every span in memory. Thread-safe."""
 
     def __init__(self) -> None:
         self._spans: list[Span] = []
@@ -97,12 +97,12 @@ class Recorder:
             self.add(track, name, started, time.perf_counter())
 
     def count(self, track: Track, name: str) -> int:
-        """How many spans of that name have come since the last `take`."""
+        """Return the number of spans of that name since the last `take`."""
         with self._lock:
             return self._counts[track, name]
 
     def take(self) -> list[Span]:
-        """All spans since the last call, in the order in which they ended."""
+        """Return all spans since the last call, in the order in which they ended."""
         with self._lock:
             spans, self._spans = self._spans, []
             self._counts.clear()

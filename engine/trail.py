@@ -1,4 +1,4 @@
-"""What requests left in the tiers, as their caller knows it: by its tokens."""
+"""Blocks that requests left in the tiers, described by tokens, as the caller knows them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Tokens that requests computed, one going on from the other.
+    """Tokens that consecutive requests computed, each continuing the one before.
 
-    num_shared: how many of the first ones something else begins with too: full blocks of these are to stay.
-    ends: how many tokens had been computed when a request ended: its last block may have been left partly filled.
+    num_shared: leading tokens that another prompt begins with too. Full blocks of these tokens are kept.
+    ends: number of tokens computed when each request ended, where it may have left a partly filled block.
     """
 
     token_ids: Sequence[int]

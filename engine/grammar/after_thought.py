@@ -1,4 +1,4 @@
-"""Models that think aloud think as they like: the form begins where the answer does."""
+"""Forms for models that reason aloud: reasoning is unconstrained, and the form begins with the answer."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from models.thinking import Thinking, Thoughts
 
 
 class AfterThought:
-    """A TokenMask around another one, which sees nothing of the thoughts."""
+    """TokenMask around another one, which does not see the reasoning."""
 
     def __init__(
         self, mask: TokenMask, thinking: Thinking, prompt_ids: Sequence[int], *, vocab_size: int, end_words: bytes
     ) -> None:
-        """end_words: what ends an answer; no thought does."""
+        """Wrap `mask`. `end_words` are the bits of tokens that end an answer, which may not occur in reasoning."""
         self._mask = mask
         self._start_id = thinking.start_id
         self._thoughts = Thoughts(thinking, prompt_ids)
@@ -21,28 +21,28 @@ class AfterThought:
         self._in_thought = (every & ~int.from_bytes(end_words, "little")).to_bytes(-(-vocab_size // 32) * 4, "little")
 
     def accept(self, token_id: int) -> None:
-        """`token_id` has come."""
+        """See TokenMask."""
         self._may_begin = False
         if not self._thoughts.push(token_id) and not self._thoughts.inside:
             self._mask.accept(token_id)
 
     def begin(self) -> None:
-        """Begin to find what may come, unless a thought goes on."""
+        """See TokenMask. There is nothing to compute within reasoning."""
         if not self._thoughts.inside:
             self._mask.begin()
 
     @property
     def is_ready(self) -> bool:
-        """Whether `words` answers at once."""
+        """See TokenMask."""
         return self._thoughts.inside or self._mask.is_ready
 
     @property
     def failure(self) -> str | None:
-        """As of the mask inside."""
+        """See TokenMask."""
         return self._mask.failure
 
     def words(self) -> bytes:
-        """The bits of what may come: at the very beginning also a thought."""
+        """See TokenMask. At the very beginning, reasoning may begin too."""
         if self._thoughts.inside:
             return self._in_thought
         words = self._mask.words()
@@ -52,5 +52,5 @@ class AfterThought:
         return bits.to_bytes(max(len(words), self._start_id // 32 * 4 + 4), "little")
 
     def forced(self) -> Sequence[int]:
-        """As of the mask inside, once the answer has begun."""
+        """See TokenMask. No token is forced before the answer has begun."""
         return () if self._thoughts.inside or self._may_begin else self._mask.forced()

@@ -1,4 +1,4 @@
-"""llguidance behind what the rest of Ebb needs of it: a tokenizer's view, a compiled form, where an answer is in it."""
+"""Adapter for llguidance: a tokenizer in its terms, a compiled form, and an answer's position in it."""
 
 import json
 import time
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 COMPACT: "JsonCompileOptions" = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
 
 MAX_CPU_SECONDS = 0.25
-"""Of one token's mask. Forms that cost more end their answers."""
+"""CPU time for one token's mask. A form that exceeds it ends its answer with an error."""
 
 NO_TEXT = "no text can follow here, so no answer can have this form. Look for a part that matches nothing"
 TOO_COSTLY = ("too many expressions", "Too many items", "max is", "fuel", "too complex", "TooComplex")
-"""Parts of the library's errors about its limits."""
+"""Fragments of the library's error messages about its limits."""
 
 LIMITS = LLParserLimits(
     step_lexer_fuel=100_000, step_max_items=10_000, max_lexer_states=50_000, max_grammar_size=100_000,
@@ -36,7 +36,7 @@ LARK_LIMITS = LLParserLimits(
 
 
 class TokenView:
-    """A tokenizer, as the library wants it. Control tokens have their names, and no text leads to them."""
+    """A tokenizer in llguidance's terms. Control tokens have names, and no text produces them."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         names = {id_: name.encode() for name, id_ in tokenizer.control_tokens.items()}
@@ -48,24 +48,26 @@ class TokenView:
         self._num_anchors = len(tokenizer.encode("\n", special=False))
 
     def __call__(self, text: str) -> list[int]:
-        """The ids that text is written with, in the midst of others."""
+        """Encode text that continues other text."""
         if not self._tokenizer.drops_first_space:
             return self._tokenizer.encode(text, special=False)
-        # A text of its own would begin with a space; behind a line's end there is none.
+        # Alone, the text would get a leading space token. After a line end it does not.
         return self._tokenizer.encode("\n" + text, special=False)[self._num_anchors :]
 
 
 def make_tokenizer(tokenizer: TextTokenizer) -> LLTokenizer:
-    """Takes some tenths of a second."""
+    """Convert the tokenizer. This takes some tenths of a second."""
     view = llguidance.TokenizerWrapper(TokenView(tokenizer))
     return LLTokenizer(view, eos_token=list(tokenizer.eos_token_ids))
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Somewhere in an answer. words: as in `TokenMask.words`. forced: ids that must come next, one after the other.
+    """A position in an answer.
 
-    failure: why nothing may come but the end, in a sentence.
+    words: see `TokenMask.words`.
+    forced: ids that must come next, in order.
+    failure: reason why the answer can only end, in a sentence; None while it can continue.
     """
 
     words: bytes
@@ -74,14 +76,14 @@ class Position:
 
 
 class Automaton:
-    """One answer's way through a form. One thread at a time."""
+    """Progress of one answer through a form. Used by one thread at a time."""
 
     def __init__(self, matcher: LLMatcher) -> None:
         self._matcher = matcher
 
     @classmethod
     def compile(cls, form: AnswerForm, tokenizer: LLTokenizer) -> "Automaton":
-        """Raises InvalidRequestError, whose param is "form", with what the library says."""
+        """Compile a form. Raise InvalidRequestError for "form" with the library's message."""
         if form.kind == "json" and (ref := endless_reference(json.loads(form.text))) is not None:
             text = f"each value of {ref} contains another one, so none ever ends: make a property optional, or nullable"
             raise InvalidRequestError(text, param="form")
@@ -96,16 +98,16 @@ class Automaton:
         return cls(matcher)
 
     def copy(self) -> "Automaton":
-        """Another one at the same place; microseconds."""
+        """Return an independent copy at the same position, which takes microseconds."""
         return Automaton(self._matcher.deep_copy())
 
     def advance(self, token_ids: list[int]) -> Position:
-        """Where the answer is behind these ids."""
+        """Consume `token_ids` and return the new position."""
         began = time.thread_time()
         self._matcher.consume_tokens(token_ids)
         words = self._matcher.compute_bitmask()
         forced = () if self._matcher.is_stopped() else tuple(self._matcher.compute_ff_tokens())
-        # Not every tokenizer writes a text the same in all places.
+        # Some tokenizers encode a text differently depending on its context, so only a valid prefix is forced.
         forced = forced[: self._matcher.validate_tokens(list(forced))] if forced else ()
         failure = _in_words(self._matcher.get_error()) if self._matcher.is_error() else None
         if failure is None and not any(words):
@@ -126,7 +128,7 @@ def _grammar(form: AnswerForm) -> str:
 
 
 def _in_words(error: str) -> str:
-    """Return what a person can do about an error of the library, or its first lines."""
+    """Turn an error of the library into advice for people, or return its beginning."""
     text = error.partition("<non-verbose/>")[0].strip()[:500]
     if text.startswith("NoExtension"):
         return NO_TEXT

@@ -1,7 +1,7 @@
-"""Forms to what answers begin with: each compiled once, in a thread of its own, and waited for no longer than is fair.
+"""Cache of compiled forms. Each form is compiled once, on its own thread, and awaited for a limited time.
 
-A thread in which the library computes cannot be ended. A compile that passes its time is refused, and keeps its place
-until it ends, if ever; the places that are left serve all other forms, in turns of their tenants.
+A thread inside the library cannot be stopped. A compilation that exceeds its time is refused, but keeps its place until
+it ends, if ever. The remaining places serve all other forms, with tenants taking turns.
 """
 
 import asyncio
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from engine.grammar.automaton import Automaton, Position
 
 COMPILE_SECONDS = 2.0
-"""What no form within the limits comes near, unless the machine has other things to do."""
+"""Time limit for a compilation. Forms within the limits take far less, unless the machine is busy."""
 
 MAX_COMPILING: Final = 4
-"""At once, those that have passed their time with them."""
+"""Maximum number of compilations at once, including those that have exceeded their time."""
 
 MAX_OF_A_TENANT: Final = 2
-"""Of these places, so that the forms of one tenant never take the last one."""
+"""Maximum number of these places for one tenant, so that its forms never take the last one."""
 
 MAX_KEPT: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledForm:
-    """`start` is where `automaton` is, of which answers take copies."""
+    """A compiled form. Answers copy `automaton`, whose position is `start`."""
 
     automaton: "Automaton"
     start: "Position"
@@ -43,20 +43,20 @@ class CompiledForms:
     """Owner of the compiled forms and of the threads that compile. All calls come from one thread."""
 
     def __init__(self, compile_form: Callable[[AnswerForm], CompiledForm]) -> None:
-        """compile_form: raises InvalidRequestError; is called from any thread."""
+        """Create the cache. `compile_form` may raise InvalidRequestError, and is called on any thread."""
         self._compile_form = compile_form
         self._kept: OrderedDict[AnswerForm, CompiledForm] = OrderedDict()
         self._under_way: dict[AnswerForm, asyncio.Future[CompiledForm]] = {}
         self._places = FairPlaces(MAX_COMPILING, most_of_one=MAX_OF_A_TENANT)
 
     def __contains__(self, form: AnswerForm) -> bool:
-        """Whether `get` has it at once."""
+        """Return True if `get` returns the form without compiling it."""
         return form in self._kept
 
     async def prepare(self, form: AnswerForm, tenant: str) -> None:
-        """Compile it in another thread; the loop is the same in all calls.
+        """Compile a form on another thread. All calls must come from the same event loop.
 
-        Raises InvalidRequestError, also for a form that takes too long; OverloadedError if no place for the tenant
+        Raise InvalidRequestError, also if compilation takes too long, and OverloadedError if no place for the tenant
         became free.
         """
         if form in self._kept:
@@ -64,19 +64,19 @@ class CompiledForms:
         compiling = self._under_way.get(form)
         if compiling is None:
             await self._place(tenant)
-            # The same form may have been begun or compiled while this one waited.
+            # The same form may have been started or compiled by another call during the wait.
             if form in self._kept or form in self._under_way:
                 self._places.free(tenant)
                 return await self.prepare(form, tenant)
             compiling = self._begin(form, tenant)
         try:
-            # Others may wait for the same form, and who asks again has it if it came after all.
+            # Shielded, because others may wait for the same form, and a later request can use it once it is compiled.
             await asyncio.wait_for(asyncio.shield(compiling), COMPILE_SECONDS)
         except TimeoutError:
             raise InvalidRequestError("it takes too long to compile", param="form") from None
 
     def get(self, form: AnswerForm) -> CompiledForm:
-        """Compile it here if that was not done. Raises InvalidRequestError."""
+        """Return a compiled form, compiling it here if necessary. Raise InvalidRequestError."""
         if form not in self._kept:
             self._keep(form, self._compile_form(form))
         self._kept.move_to_end(form)
@@ -101,7 +101,7 @@ class CompiledForms:
             self._places.free(tenant)
             if isinstance(compiled, Exception):
                 compiling.set_exception(compiled)
-                # Nobody may be left to whom it matters.
+                # Mark the exception as retrieved, since every waiting request may have gone.
                 compiling.exception()
             else:
                 self._keep(form, compiled)
@@ -112,11 +112,11 @@ class CompiledForms:
                 compiled: CompiledForm | Exception = self._compile_form(form)
             except Exception as error:
                 compiled = error
-            # The loop is closed if the server stopped meanwhile.
+            # The loop is closed if the server has stopped by now.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, compiled)
 
-        # A daemon: the process must be able to end before a compile does.
+        # A daemon thread, because the process must be able to exit before a compilation ends.
         threading.Thread(target=run, name="grammar", daemon=True).start()
         return compiling
 

@@ -1,4 +1,4 @@
-"""What may come next in an answer that has a form, found in a thread while the loop goes on."""
+"""Masks of an answer with a form, computed on threads while the loop continues."""
 
 import time
 from collections.abc import Sequence
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from engine.grammar.automaton import Automaton, Position
 
 PATIENCE_SECONDS: Final = 0.004
-"""For which the loop waits: nearly every mask takes less. An answer whose mask takes more sits out a step."""
+"""Seconds that the loop waits for a mask. Nearly every mask takes less; an answer with a slower one skips a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaskThreads:
-    """The threads that find masks. slow: for answers whose last mask took longer than the loop waits."""
+    """The threads that compute masks. `slow` is for answers whose last mask took longer than PATIENCE_SECONDS."""
 
     quick: Executor
     slow: Executor
 
 
 class FormMask:
-    """Satisfies `engine.sampling.token_mask.TokenMask`. `end_words` allows what ends an answer, and nothing else.
+    """TokenMask of a form. `end_words` allows only tokens that end the answer.
 
-    All masks of a step are begun before one of them is waited for, and each is waited for until PATIENCE_SECONDS after
-    it was begun. So they share one deadline, and a mask that misses it is never waited for again.
+    All masks of a step begin before one of them is awaited, and each is awaited until PATIENCE_SECONDS after its own
+    beginning. They therefore share one deadline, and a mask that misses it is never awaited again.
     """
 
     def __init__(self, automaton: "Automaton", start: "Position", threads: MaskThreads, end_words: bytes) -> None:
-        """Begin at `start`, where `automaton` is."""
+        """Create the mask. `automaton` must be at `start`."""
         self._automaton = automaton
         self._threads = threads
         self._end_words = end_words
@@ -40,11 +40,11 @@ class FormMask:
         self._position.set_result(start)
 
     def accept(self, token_id: int) -> None:
-        """Take the token that has come."""
+        """See TokenMask."""
         self._fresh.append(token_id)
 
     def begin(self) -> None:
-        """Begin to find what may come behind the tokens that were accepted."""
+        """See TokenMask."""
         if self._fresh:
             fresh, self._fresh = self._fresh, []
             threads = self._threads.slow if self._was_slow else self._threads.quick
@@ -53,7 +53,7 @@ class FormMask:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `words` answers at once. Waits until the deadline that all masks of a step share."""
+        """See TokenMask. Reading this blocks until the deadline that all masks of a step share."""
         self.begin()
         if self._position.done():
             return True
@@ -62,24 +62,24 @@ class FormMask:
 
     @property
     def failure(self) -> str | None:
-        """Why the answer could not be brought to its end, in a sentence."""
+        """See TokenMask."""
         return self._position.result().failure if self._position.done() else None
 
     def words(self) -> bytes:
-        """Return the bits of what may come."""
+        """See TokenMask."""
         self.begin()
         position = self._position.result()
         return self._end_words if position.failure is not None else position.words
 
     def forced(self) -> Sequence[int]:
-        """Return what must come next, if that is known by now."""
+        """See TokenMask. Tokens are forced only if they are known by the deadline."""
         if not self.is_ready:
             return ()
         position = self._position.result()
         return () if position.failure is not None else position.forced
 
     def _advance(self, before: "Future[Position]", token_ids: list[int]) -> "Position":
-        # The position before was found when its tokens were chosen, or is found by a thread that began earlier.
+        # The previous position is known, or is being computed by a thread that began earlier, so this cannot deadlock.
         there = before.result()
         if there.failure is not None:
             return there

@@ -1,4 +1,4 @@
-"""Forms to masks, within limits."""
+"""Conversion of answer forms to token masks, within limits."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +23,9 @@ SLOW_THREADS = 1
 
 
 class Grammars:
-    """Owner of the library's view of the tokenizer and of the threads that find masks.
+    """Owner of the tokenizer's representation in llguidance and of the threads that compute masks.
 
-    All but the threads' own work happens in one thread, the loop's where there is one.
+    Everything but the threads' own work happens on one thread: that of the event loop, if there is one.
     """
 
     def __init__(self, tokenizer: TextTokenizer, vocab_size: int, thinking: Thinking | None) -> None:
@@ -42,10 +42,10 @@ class Grammars:
         self._end_words = bits.to_bytes(max(tokenizer.eos_token_ids, default=0) // 32 * 4 + 4, "little")
 
     def load(self) -> None:
-        """Import the library and show it the tokenizer, unless that was done, or no answer can have a form.
+        """Import the library and convert the tokenizer, unless that has been done or the model has no EOS token.
 
-        The library holds the interpreter for tenths of a second then: where there is a loop this comes before anybody
-        waits for it. What has no loop leaves it to the first form.
+        The library holds the GIL for tenths of a second. A server therefore calls this before it accepts requests. An
+        engine without an event loop leaves it to the first form.
         """
         if self._view is None and self._tokenizer.eos_token_ids:
             from engine.grammar.automaton import make_tokenizer
@@ -53,10 +53,10 @@ class Grammars:
             self._view = make_tokenizer(self._tokenizer)
 
     async def prepare(self, params: SamplingParams, tenant: str) -> None:
-        """Compile what `mask` needs for a request of `tenant`, in another thread.
+        """Compile the form that `mask` needs for a request of `tenant`, on another thread.
 
-        Raises InvalidRequestError as `mask` does, and for what takes too long; OverloadedError if such forms took all
-        places, or all that the tenant may have.
+        Raise InvalidRequestError as `mask` does, and for a form that takes too long. Raise OverloadedError if such
+        forms occupy all places, or all that the tenant may have.
         """
         if params.form is None or params.form in self._forms:
             return
@@ -65,16 +65,16 @@ class Grammars:
         await self._forms.prepare(params.form, tenant)
 
     def mask(self, params: SamplingParams, prompt_ids: Sequence[int]) -> TokenMask | None:
-        """A new one for one answer; None if it may have any form.
+        """Create the mask of one answer; None if it may have any form.
 
-        Raises InvalidRequestError, whose param is "form", if that is none, or too much; whose param is the field if
-        another wish contradicts it.
+        Raise InvalidRequestError for "form" if the form is invalid or beyond the limits, and for another field if that
+        field contradicts the form.
         """
         if params.form is None:
             return None
         self._check(params, params.form)
         self.load()
-        # Compiled here for what a former process left unfinished, and for whoever has no loop.
+        # Compiles here only for runs resumed from another process, and for callers without an event loop.
         compiled = self._forms.get(params.form)
         mask = FormMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
         if self._thinking is None:
@@ -82,7 +82,7 @@ class Grammars:
         return AfterThought(mask, self._thinking, prompt_ids, vocab_size=self._vocab_size, end_words=self._end_words)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for threads in (self._masks.quick, self._masks.slow):
             threads.shutdown(cancel_futures=True)
 
@@ -92,7 +92,7 @@ class Grammars:
         for name in ("ignore_eos", "min_tokens", "allowed_token_ids"):
             if getattr(params, name):
                 raise InvalidRequestError(f"{name}: the form alone says which tokens may come", param=name)
-        # What was compiled was within them.
+        # A compiled form has passed this check.
         if form not in self._forms:
             check_form(form)
 

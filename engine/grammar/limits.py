@@ -1,5 +1,7 @@
-"""What a form may be, looked at before anything is compiled: the library's own limits do not bound every one of these
-in time. All of it is linear in the size of the form."""
+"""Limits on forms, checked before compilation, because the library's own limits do not bound the time of every form.
+
+All checks are linear in the size of the form.
+"""
 
 import json
 import re
@@ -11,31 +13,33 @@ from engine.grammar.form import AnswerForm, FormKind
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
 MAX_ALTERNATIVES = 64
-"""Of a Lark grammar, over all of its rules: an ambiguous one costs the square of them, for each token."""
+"""Maximum number of alternatives of a Lark grammar, over all rules. Ambiguity costs their square for each token."""
 
 MAX_DEPTH = 32
 MAX_BRANCHES = 256
-"""Properties and branches of a schema together: each of them is a rule."""
+"""Maximum number of properties and branches of a schema together. Each of them is a rule."""
 
 MAX_ENUM = 1000
 MAX_COUNT = 100_000
-"""Of minItems, maxLength and their like, which are counted and not written out."""
+"""Maximum of minItems, maxLength and similar keywords, which are counted rather than expanded."""
 
 MAX_WRITTEN_OUT = 4000
-"""Atoms of a regular expression when its counted repetitions are written one after the other."""
+"""Maximum number of atoms of a regular expression after its counted repetitions are expanded."""
 
 MAX_MULTIPLE = 1000
-"""Of multipleOf, without its point: the automaton has a state for each remainder."""
+"""Maximum of multipleOf without its decimal point: the automaton has a state for each remainder."""
 
 MAX_MEETING = 8
-"""Patterns of a schema in which one string may have to match several: what they have in common is searched for, which
-takes exponentially longer with each of them."""
+"""Maximum number of patterns in a schema in which one string may have to match several.
+
+The library searches for their intersection, which takes exponentially longer with each pattern.
+"""
 
 COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 MEETING = ("$ref", *BRANCHES)
-"""What stands beside a pattern and may bring another one for the same string."""
+"""Keywords that can bring a second pattern for the same string when they stand next to a pattern."""
 
 _EMBEDDED = re.compile(r"%json\s*")
 _COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
@@ -44,7 +48,7 @@ _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 
 
 def check_form(form: AnswerForm) -> None:
-    """Raises InvalidRequestError, whose param is "form", with what is too much or wrong."""
+    """Raise InvalidRequestError for "form" if the form is invalid or beyond a limit."""
     if len(form.text.encode()) > MAX_BYTES[form.kind]:
         raise _refused(f"it has more than {MAX_BYTES[form.kind] >> 10} KiB")
     if not form.text:
@@ -69,7 +73,7 @@ def check_form(form: AnswerForm) -> None:
 
 
 def _check_embedded(grammar: str) -> str:
-    """Check the schemas in a grammar; the rest of it."""
+    """Check the schemas embedded in a grammar. Return the grammar without them."""
     rules, end = list[str](), 0
     for start in _EMBEDDED.finditer(grammar):
         if start.start() < end:
@@ -127,7 +131,7 @@ def _check_node(node: dict[str, Any]) -> None:
 
 
 def _nodes(schema: object) -> Iterator[dict[str, Any]]:
-    """All objects in it, also those that are no schemas."""
+    """Yield all objects in the schema, including those that are not schemas."""
     todo = [(schema, 0)]
     while todo:
         node, depth = todo.pop()
@@ -141,19 +145,22 @@ def _nodes(schema: object) -> Iterator[dict[str, Any]]:
 
 
 def _without_point(number: float) -> float:
-    """0.25 -> 25."""
+    """Remove the decimal point of a number: 0.25 -> 25."""
     digits = f"{number:.15f}".rstrip("0").rstrip(".") if isinstance(number, float) else str(number)
     return float(digits.replace(".", ""))
 
 
 def _check_written_out(text: str) -> None:
-    """A rough count, from above: what is inside brackets and quotes counts, too."""
+    """Check the size of a pattern after expansion.
+
+    The size is a rough upper bound: characters inside brackets and quotes count too.
+    """
     sizes = [0]
     last, index = 0, 0
     while index < len(text):
         if counted := _COUNTED.match(text, index):
             low, comma, high = counted.groups()
-            # A number of more digits is too much, whatever it is.
+            # Nine digits are beyond the limit anyway, so further digits need not be parsed.
             times = int((high if comma and high else low)[:9])
             sizes[-1] += last * max(times - 1, 0)
             index = counted.end()
@@ -176,7 +183,7 @@ def _check_written_out(text: str) -> None:
 
 
 def _check_terminals(rules: str) -> None:
-    """A terminal is written out with those that it names, each time."""
+    """Check the size of terminals, each of which is expanded together with the terminals that it names."""
     texts = {found[1]: found[2] for found in _TERMINAL.finditer(rules)}
     sizes: dict[str, float] = {}
 
@@ -193,7 +200,7 @@ def _check_terminals(rules: str) -> None:
 
 
 def _times(text: str) -> float:
-    """How often, at most, what a terminal names stands in it: repetitions of groups may be inside each other."""
+    """Return an upper bound on how often a terminal repeats the ones it names: repeated groups may be nested."""
     single, groups = 0.0, 1.0
     for counted in _COUNTED.finditer(text):
         count = float((counted[3] if counted[2] and counted[3] else counted[1])[:9])

@@ -1,4 +1,4 @@
-"""What one request wants changed about its logits before a token is chosen, as arrays that kernels read."""
+"""A request's changes to its logits before sampling, as arrays that kernels read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ Ints = npt.NDArray[np.int32]
 
 
 class SeenTokens:
-    """The tokens of a prompt and its answer, each once, and how often each is in the answer.
+    """The distinct tokens of a prompt and its answer, with the number of occurrences in the answer.
 
-    ids, counts: [room] int32, of which the first num[0] are in use; num: [1]. Whoever chooses tokens adds them, the
-    kernels themselves. What comes when there is no more room is nobody's: it lies behind the end of the answer.
+    ids, counts: [room] int32, of which the first num[0] are in use.
+    num: [1] int32.
+
+    The code that samples a token also adds it, including the native kernels. Tokens without room are dropped: they come
+    after the end of the answer.
     """
 
     def __init__(self, prompt: Sequence[int], answer: Sequence[int], room: int) -> None:
-        """room: for so many different tokens beside those that are here."""
+        """Create the arrays, with room for `room` distinct tokens in addition to the given ones."""
         known, counts = np.unique(np.array(answer, dtype=np.int32), return_counts=True)
         others = np.setdiff1d(np.array(prompt, dtype=np.int32), known)
         size = len(known) + len(others)
@@ -31,12 +34,12 @@ class SeenTokens:
         self.counts[: len(known)] = counts
 
     def known(self) -> tuple[Ints, Ints]:
-        """ids and counts, those in use."""
+        """Return the ids and counts in use."""
         size = int(self.num[0])
         return self.ids[:size], self.counts[:size]
 
     def add(self, token_id: int) -> None:
-        """It has been chosen."""
+        """Count a token that has been sampled."""
         size = int(self.num[0])
         place = np.flatnonzero(self.ids[:size] == token_id)
         if len(place):
@@ -48,10 +51,12 @@ class SeenTokens:
 
 @dataclass(frozen=True, slots=True)
 class Adjustments:
-    """In this order: biases are added, the tokens in `seen` get the penalties of the params, and what `allowed` leaves
-    out may not come.
+    """Changes to logits: biases are added, tokens in `seen` are penalised, then tokens not in `allowed` are barred.
 
-    bias_ids, biases: [B] int32 and float32. seen: None without penalties. allowed: None if everything is.
+    params: source of the penalties.
+    bias_ids, biases: [B] int32 and float32.
+    seen: None without penalties.
+    allowed: bits of the allowed ids (`engine.sampling.mask_words`); None if all are.
     """
 
     params: SamplingParams
@@ -64,7 +69,7 @@ class Adjustments:
     def of(
         cls, params: SamplingParams, token_ids: Sequence[int], prompt_len: int, vocab_size: int
     ) -> "Adjustments | None":
-        """None if nothing is to be changed. token_ids: the prompt, and what the answer has so far."""
+        """Create the adjustments of a request; None if it needs none. `token_ids`: the prompt and the answer so far."""
         barred = [words[0] for words in params.bad_word_ids if len(words) == 1]
         if not (params.logit_bias or params.has_penalties or params.allowed_token_ids or barred):
             return None

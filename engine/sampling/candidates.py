@@ -1,4 +1,4 @@
-"""Which tokens top_k, top_p and min_p keep, and which of them a uniform number draws."""
+"""Filtering of tokens by top_k, top_p and min_p, and sampling among the rest with a uniform number."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,36 +9,43 @@ import numpy.typing as npt
 from engine.sampling.inverse_cdf import invert_cdf
 
 HEAD: Final = 1024
-"""top_p adds up so many of the likeliest tokens first, and all of them only if their mass is not enough."""
+"""Number of likeliest tokens that top_p sums first. The whole row is summed only if their mass is not enough."""
 
 Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Of R rows. top_k: 0 means off. top_p: the shortest head of the order of likelihood that holds that share of the
-    mass, after top_k of what top_k kept. min_p: of these, what has at least that share of the likeliest one's."""
+    """Filters of R rows, applied in this order.
+
+    top_k: [R]; 0 means off.
+    top_p: [R]; keeps the shortest run of likeliest tokens with that share of the mass left by top_k.
+    min_p: [R]; of these, keeps tokens with at least that share of the likeliest token's probability.
+    """
 
     top_k: npt.NDArray[np.int64]
     top_p: npt.NDArray[np.float64]
     min_p: npt.NDArray[np.float64]
 
     def draw(self, probs: Floats, u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """An id for each row of probs [R, vocab], which sum to 1: among those that are kept, the likeliest first and of
-        equals the lowest id first, the one at mass u [R]. At least one is kept."""
+        """Sample an id for each row of `probs` [R, vocab], whose rows sum to 1.
+
+        The kept tokens are ordered by likelihood, and by id among equals. The id at cumulative mass u [R] is returned.
+        At least one token per row is kept.
+        """
         ordered = np.sort(probs, axis=1)[:, ::-1]
         kept = self._num_kept(ordered)
         among = np.where(np.arange(int(kept.max())) < kept[:, None], ordered[:, : int(kept.max())], np.float32(0))
         place = invert_cdf(among, u)
         mass = ordered[np.arange(len(place)), place]
-        # Its number among those of the same mass, by id.
+        # Rank among the tokens of equal mass, by id.
         rank = place - (ordered > mass[:, None]).sum(axis=1)
         equal = probs == mass[:, None]
         drawn: npt.NDArray[np.int64] = np.argmax(np.cumsum(equal, axis=1) == rank[:, None] + 1, axis=1)
         return drawn
 
     def _num_kept(self, ordered: Floats) -> npt.NDArray[np.int64]:
-        """ordered [R, vocab]: the likeliest first. How many from the start of each row; at least 1."""
+        """Return how many leading tokens of each row are kept, at least 1. `ordered` [R, vocab]: likeliest first."""
         vocab = ordered.shape[1]
         most = np.where(self.top_k > 0, np.minimum(self.top_k, vocab), vocab)
         kept = np.where(self.top_p < 1, self._heads(ordered, most), most)
@@ -47,7 +54,7 @@ class Filters:
         return counts
 
     def _heads(self, ordered: Floats, most: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """How many of the first `most` of each row reach top_p of their mass; all if rounding keeps the sum below."""
+        """Return how many of each row's first `most` tokens reach top_p of their mass; all if rounding prevents it."""
         each, vocab = np.arange(len(ordered)), ordered.shape[1]
         limited = self.top_k > 0
         widest = int(most[limited].max()) if limited.any() else 0

@@ -1,4 +1,4 @@
-"""What SamplingParams may say, whoever made them. Each refusal names the field."""
+"""Validation of SamplingParams from any source. Each refusal names the field."""
 
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -8,7 +8,7 @@ MAX_LOGPROBS = 20
 
 
 def check_sampling(params: SamplingParams, vocab_size: int) -> None:
-    """Raises InvalidRequestError."""
+    """Raise InvalidRequestError if a parameter is out of range."""
     checks = (
         ("temperature", 0.0 <= params.temperature <= 2.0, "must be between 0 and 2"),
         ("top_p", 0.0 < params.top_p <= 1.0, "must be above 0 and at most 1"),
@@ -41,7 +41,7 @@ def check_sampling(params: SamplingParams, vocab_size: int) -> None:
 
 
 def check_something_may_come(params: SamplingParams) -> None:
-    """Of resolved params. Raises InvalidRequestError if some step could choose no token at all."""
+    """Raise InvalidRequestError if the resolved parameters could leave a step without any token to sample."""
     barred = {words[0] for words in params.bad_word_ids if len(words) == 1}
     barred |= set(params.ending_ids) if params.min_tokens else set()
     if params.allowed_token_ids and barred.issuperset(params.allowed_token_ids):

@@ -1,4 +1,4 @@
-"""How likely the model itself finds tokens: the softmax of its logits, before a request's settings change them."""
+"""Log probabilities of the model itself: the log softmax of its logits, before sampling parameters change them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,7 +12,12 @@ NARROWEST_STRETCH: Final = 16
 
 
 def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
-    """logits [R, vocab] float32; a token for each row, and how many of the likeliest tokens to name beside it."""
+    """Return the log probability of one token per row, with that of the row's likeliest tokens.
+
+    logits: [R, vocab] float32.
+    token_ids: R ids.
+    tops: R numbers of likeliest tokens to report.
+    """
     if not token_ids:
         return []
     logprobs = logits.log_softmax(dim=-1)
@@ -27,10 +32,10 @@ def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequenc
 
 
 def largest(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """values [R, n] -> the `count` largest of each row and where they are, both [R, count], largest first.
+    """Return the `count` largest values of each row of `values` [R, n] and their indices, [R, count], largest first.
 
-    No more than `count` stretches of a row can hold one of them, and those have the largest maxima: so nearly all that
-    is done to a row is to find those. `torch.topk` of a whole vocabulary takes ten times as long.
+    At most `count` stretches of a row can hold one of its largest values, and those stretches have the largest maxima.
+    Most of the work is therefore to find these. `torch.topk` of a whole vocabulary takes ten times as long.
     """
     rows, n = values.shape
     width = min(n & -n, WIDEST_STRETCH)

@@ -1,4 +1,4 @@
-"""Philox4x32-10: a generator that is a pure function of a key and a counter, so a run can go on at any token.
+"""Philox4x32-10, a generator that is a pure function of a key and a counter, so a run can continue at any token.
 
 Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 """
@@ -19,9 +19,9 @@ _ROUNDS: Final = 10
 
 
 def philox4x32(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Array]) -> tuple[Array, ...]:
-    """Four 32-bit words from a 128-bit counter and a 64-bit key, both given as 32-bit words, lowest first.
+    """Generate four 32-bit words from a 128-bit counter and a 64-bit key, given as 32-bit words, lowest first.
 
-    Every word is an array [n] of uint64 below 2**32, so that n numbers are made at once.
+    Every word is an array [n] of uint64 below 2**32, so that n numbers are generated at once.
     """
     c0, c1, c2, c3 = counter
     k0, k1 = key
@@ -35,10 +35,10 @@ def philox4x32(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Arr
 
 
 def uniforms(seeds: Sequence[int], choices: Sequence[int], positions: Sequence[int]) -> npt.NDArray[np.float64]:
-    """[n] doubles in [0, 1) with 53 random bits: each for a token at a position of a request's answer number
-    `choice`.
+    """Generate [n] doubles in [0, 1) with 53 random bits, one for each seed, answer number and token position.
 
-    seeds: their low 64 bits count; choices and positions: their low 32 bits.
+    seeds: the low 64 bits count.
+    choices, positions: the low 32 bits count.
     """
     keys = np.array([seed & 0xFFFFFFFFFFFFFFFF for seed in seeds], dtype=np.uint64)
     counters = np.array([positions, choices], dtype=np.uint64) & _MASK

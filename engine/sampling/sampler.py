@@ -1,5 +1,4 @@
-"""Chooses one token per row of logits, all rows at once. A row's choice depends on that row alone, never on the rest of
-the batch."""
+"""Sampling of one token per row of logits, all rows at once. A row's token never depends on the rest of the batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +18,13 @@ from engine.sampling_params import SamplingParams
 
 @dataclass(frozen=True, slots=True)
 class SamplingRow:
-    """position: index of the new token in the whole sequence; produced: tokens that the request has made so far.
+    """Sampling of one row.
 
-    mask: which ids may be chosen; None: any. adjustments: of the request. ends_of_phrases: ids that would complete what
-    may not be said.
+    position: index of the new token in the whole sequence.
+    produced: tokens of the answer so far.
+    mask: allowed ids; None for any.
+    adjustments: changes to the logits; None for none.
+    ends_of_phrases: ids that would complete a barred phrase.
     """
 
     params: SamplingParams
@@ -34,25 +36,24 @@ class SamplingRow:
 
     @property
     def num_logprobs(self) -> int | None:
-        """How many of the likeliest tokens to tell with this one; None: nothing of the kind."""
+        """Number of likeliest tokens to report with this one; None for no report."""
         return self.params.logprobs
 
     @property
     def barred_ids(self) -> tuple[int, ...]:
-        """Ids that may not be chosen: those that end the answer, until min_tokens is reached, and ends of phrases."""
+        """Ids that may not be sampled: ends of phrases and, before min_tokens, the ids that end the answer."""
         ends = self.params.ending_ids if self.produced < self.params.min_tokens else ()
         return ends + self.ends_of_phrases
 
 
 class Sampler:
-    """Stateless. See `SamplingParams` for the order of what it does; at last one uniform number goes through the
-    inverse CDF."""
+    """Stateless sampler. `SamplingParams` documents the order of changes, after which the inverse CDF picks a token."""
 
     def sample(self, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
-        """logits [R, vocab] float32, overwritten; one token id per row. Greedy rows take the lowest id on ties.
+        """Sample one token id per row of `logits` [R, vocab] float32, which are overwritten.
 
-        The tokens are added to what the rows' requests have seen. Raises EngineError for a row that draws without a
-        seed.
+        Greedy rows take the lowest id on ties. The tokens are added to those that the requests have seen. Raise
+        EngineError for a row that draws without a seed.
         """
         _adjust(logits, rows)
         _bar(logits, rows)
@@ -71,7 +72,7 @@ class Sampler:
 
 
 def _adjust(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
-    """Biases and penalties. What is changed is gathered, changed, and put back: a few tokens of a few rows."""
+    """Apply biases and penalties. Only the few logits that change are gathered and written back."""
     adjusted = [(i, row.adjustments) for i, row in enumerate(rows) if row.adjustments is not None]
     if biased := [(i, how) for i, how in adjusted if len(how.biases)]:
         at = _places(logits, [i for i, _ in biased], [how.bias_ids for _, how in biased])
@@ -89,7 +90,7 @@ def _adjust(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
 
 
 def _bar(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
-    """-inf for what may not come."""
+    """Set the logits of barred tokens to -inf."""
     masks = [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]
     masks += [(i, how.allowed) for i, row in enumerate(rows) if (how := row.adjustments) and how.allowed is not None]
     if masks:
@@ -110,7 +111,7 @@ def _bar(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
 def _places(
     logits: torch.Tensor, rows: Sequence[int], ids: Sequence[npt.NDArray[np.integer]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """An index of the logits of ids[k] in row rows[k], for all k."""
+    """Return an index of the logits of ids[k] in row rows[k], for all k."""
     lines = torch.from_numpy(np.repeat(np.array(rows, dtype=np.int64), [len(each) for each in ids]))
     columns = torch.from_numpy(np.concatenate(ids).astype(np.int64))
     return lines.to(logits.device), columns.to(logits.device)
@@ -121,7 +122,10 @@ def _like(logits: torch.Tensor, values: npt.NDArray[np.generic]) -> torch.Tensor
 
 
 def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArray[np.float32]:
-    """[n, vocab], overwrites `logits`. The maximum goes first, so that a tiny temperature cannot overflow."""
+    """Return the probabilities [n, vocab]; `logits` are overwritten.
+
+    The maximum is subtracted first, so that a tiny temperature cannot overflow.
+    """
     logits -= logits.amax(dim=-1, keepdim=True)
     logits /= torch.tensor(temperatures, dtype=logits.dtype, device=logits.device)[:, None]
     probs: npt.NDArray[np.float32] = torch.softmax(logits, dim=-1).cpu().numpy()
@@ -131,7 +135,7 @@ def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArr
 def _draw(
     probs: npt.NDArray[np.float32], params: Sequence[SamplingParams], positions: Sequence[int]
 ) -> npt.NDArray[np.int64]:
-    """probs [n, vocab], of rows that draw."""
+    """Draw a token for each row of `probs` [n, vocab]."""
     seeds = [each.seed for each in params if each.seed is not None]
     if len(seeds) < len(params):
         raise EngineError("a request reached the sampler without a seed")

@@ -1,38 +1,42 @@
-"""Which tokens of the vocabulary may come next, for requests whose answer must have a form."""
+"""Interface to the tokens that may come next, for requests whose answer must have a form."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 
 class TokenMask(Protocol):
-    """Follows one answer token by token. It lives beside the scheduler, in one thread, and sees every token once, in
-    order, also those that another process produced.
+    """The tokens that one answer allows next. Used on the scheduler's thread.
 
-    A request that has one is scheduled when all of its tokens are known: `words` tells of the token behind the last one
-    that was accepted. It may be asked for again, when a step was lost.
+    A mask receives every token of the answer once, in order, including tokens from another process. A request with a
+    mask is scheduled only when all its tokens are known: `words` applies after the last accepted token. A lost step may
+    request `words` again.
     """
 
     def accept(self, token_id: int) -> None:
-        """`token_id` has come."""
+        """Advance by the answer's next token."""
 
     def begin(self) -> None:
-        """Begin to find what may come behind the tokens that were accepted, without waiting for it.
+        """Begin to compute the tokens allowed after the accepted ones, without blocking.
 
-        The scheduler begins all masks of a step before it asks for one of them, so that none waits for another.
+        The scheduler begins all masks of a step before it requests one of them, so that none waits for another.
         """
 
     def words(self) -> bytes:
-        """The bits of `engine.sampling.mask_words`. At least one id is allowed."""
+        """Return the allowed ids in the bits of `engine.sampling.mask_words`. At least one id is allowed."""
 
     def forced(self) -> Sequence[int]:
-        """Ids that must come next, one after the other, as far as that is known: nothing need be computed to choose
-        them. They are to be accepted like any others."""
+        """Return the ids that must come next, as far as they are known. No computation is needed to choose them.
+
+        The caller accepts them like any other token.
+        """
 
     @property
     def is_ready(self) -> bool:
-        """Whether `words` answers at once; the request is not scheduled before. Asked once a step."""
+        """Whether `words` returns at once. Otherwise the request is not scheduled. Read once per step."""
 
     @property
     def failure(self) -> str | None:
-        """Why the answer cannot be brought to its end, in a sentence; None while it can. `words` then allows what ends
-        it, and it ends with an error."""
+        """Reason why the answer cannot be completed, in a sentence; None while it can.
+
+        `words` then allows only tokens that end the answer, which ends with an error.
+        """

@@ -44,7 +44,10 @@ class KeyNamespace:
     tenant_salt: bytes
 
     def fingerprint(self) -> bytes:
-        """Return 16 bytes that identify the namespace apart from its tenant. Only equal fingerprints share blocks."""
+        """Return 16 bytes that identify the namespace apart from its tenant.
+
+        Blocks are shared only between namespaces with equal fingerprints.
+        """
         return replace(self, tenant_salt=b"")._digest()[:16]
 
     @property

@@ -45,9 +45,9 @@ class Fetches:
         return Window(start, keys, asked, self._store.prefetch(keys, redis=self._redis and not from_cpu), self._clock())
 
     def num_unclaimed(self, keys: Sequence[BlockKey]) -> int:
-        """Return the length of the leading run of `keys` that no window in flight still has to bring.
+        """Return the length of the leading run of `keys` that no window in flight is still fetching.
 
-        Keys of other windows become available in host memory when those windows arrive.
+        The remaining keys will be in host memory once those windows have arrived.
         """
         return next((index for index, key in enumerate(keys) if self._is_awaited(key)), len(keys))
 
@@ -76,7 +76,7 @@ class Fetches:
         self._late = [window for window in self._late if not self._release(window)]
 
     def check(self) -> None:
-        """Raise AssertionError if a window has no owner. Call this only while no load and no warming is in progress."""
+        """Raise AssertionError if a window has no owner. Call this only while no load or warming is in progress."""
         assert not self._fetching, f"nobody took what was fetched of {len(self._fetching)} blocks"
 
     def _is_awaited(self, key: BlockKey) -> bool:

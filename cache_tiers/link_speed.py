@@ -54,7 +54,7 @@ class _Reception:
 class LinkMeter:
     """Recency-weighted averages of a link's latency and bandwidth. Thread-safe.
 
-    A changed link is measured within a few exchanges, or after one if the previous exchange was long ago.
+    A change of the link is noticed within a few exchanges, or after one if the previous exchange was long ago.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

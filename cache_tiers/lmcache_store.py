@@ -71,7 +71,7 @@ class _Prefetch:
     from_redis: slots of these that came from Redis.
     rest: the keys after that run.
     request: LMCache's prefetch of `rest`; None while there is none.
-    lookup_seconds: time until Redis had answered which of the keys it has.
+    lookup_seconds: time until Redis reported which of the keys it has.
     """
 
     slots: list[HostSlot]
@@ -376,7 +376,7 @@ def open_store(
 
     cpu_bytes: size of the CPU tier. Without `keep_in_cpu`, the size of the staging pool, but at least 64 MiB.
     redis_address: None turns the Redis tier off.
-    seal: the MAC of the values in Redis.
+    seal: signs and checks the values in Redis.
     keep_in_cpu: keep blocks in host memory after they went to Redis or to the device. If False, host memory is only a
         staging pool.
     eviction: the order in which blocks of one owner leave host memory.

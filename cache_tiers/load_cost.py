@@ -60,9 +60,9 @@ class LoadCost:
     ) -> bool:
         """Return True if a load should keep waiting for its remaining `num_blocks` blocks.
 
-        A load is abandoned for one of two reasons: the remaining blocks are expected to take longer to load than to
-        compute; or the wait has far exceeded the expectation, by a good part of the time to compute them, so that the
-        expectation cannot be trusted.
+        A load is abandoned for one of two reasons. Loading the remaining blocks may be expected to take longer than
+        computing them. Or the wait may be far longer than expected, and long compared with computing the blocks, so
+        that the expectation is no longer credible.
 
         known: the blocks do not have to be looked up first.
         asked: seconds since the first of them was requested.

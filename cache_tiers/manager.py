@@ -7,7 +7,7 @@ Invariants:
 - a key is visible only after its bytes are complete and verified;
 - losing a tier costs time, never correctness, never a request: a fault below only shortens a load.
 
-A load brings up the longest run of a request's keys, in windows from the front, four of them ahead. Blocks that another
+A load restores the longest run of a request's keys, in windows from the front, four of them ahead. Blocks that another
 load is fetching are awaited, not fetched twice. The load ends where waiting costs more than computing. While the
 request is still queued, warming prefetches its blocks into host memory.
 
@@ -59,7 +59,7 @@ class LoadOutcome:
     """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order.
 
     seconds: from the beginning of the load to its end.
-    lookup_seconds: part of `seconds` until Redis had answered which blocks of its first window it has.
+    lookup_seconds: part of `seconds` until Redis reported which blocks of its first window it has.
     """
 
     load_id: str
@@ -261,7 +261,7 @@ class TierManager:
     ) -> None:
         """Begin to load the longest run of `keys` into the device blocks `block_ids`.
 
-        The device blocks remain the caller's, who must keep them until the load's outcome.
+        The caller owns the device blocks, and must keep them until the load's outcome.
 
         compute_seconds: time to compute all the blocks; None if unknown.
         ahead: the load is for an expected request. Only blocks in host memory are loaded, so it ends by the next step.
@@ -433,7 +433,7 @@ class TierManager:
     def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
         """Take the copies for the next step from each load in turn.
 
-        seconds: time in which they should be copied, behind `num_late` earlier ones.
+        seconds: time within which the copies should end, together with `num_late` earlier ones that have not ended.
         """
         return self._ready_loads.take(seconds, num_late)
 

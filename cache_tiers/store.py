@@ -28,7 +28,7 @@ class PrefetchResult:
     slots: the run. Each slot must be passed to `release` exactly once.
     from_cpu: leading slots that were in host memory before.
     from_redis: slots after these that were fetched.
-    lookup_seconds: time until Redis had answered which of the other keys it has; 0 if it was not asked.
+    lookup_seconds: time until Redis reported which of the other keys it has; 0 if it was not asked.
     """
 
     slots: tuple[HostSlot, ...]
@@ -66,13 +66,13 @@ class StoreStats:
     redis_speed: speed of the link to Redis, as far as it is known.
     redis_retry_seconds: time until Redis is tried again; 0 while it is used.
     redis_refusal: the error reply to the last write; empty if the write succeeded.
-    redis_lookup_seconds: of each lookup of blocks.
-    redis_store_seconds: of each block written.
+    redis_lookup_seconds: duration of each lookup of blocks.
+    redis_store_seconds: duration of each write of a block.
     redis_evicted_keys: counted by the Redis server, including keys of other programs.
     redis_shed_blocks: failed blocks that found the write queue full.
     cpu_evicted_blocks: blocks that made room for others.
     cpu_lost_blocks: evicted blocks that Redis was not known to have. Always 0 without Redis.
-    cpu_held_blocks: by owner.
+    cpu_held_blocks: blocks in the CPU tier, by owner.
     """
 
     cpu_used_bytes: int
@@ -177,6 +177,7 @@ class KVTierStore(Protocol):
         """Write blocks that are still in host memory and did not reach Redis while it was unavailable.
 
         begin: start on further blocks. If False, only continue with those being written.
+
         Return False if no such block is left and none can appear soon.
         """
 

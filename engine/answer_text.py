@@ -13,7 +13,7 @@ class AnswerFormat:
 
     token_bytes: maps an id to its bytes, which are empty for control tokens.
     drops_first_space: see `models.text_tokenizer.TextTokenizer`.
-    thinking: None for models that do not reason aloud.
+    thinking: None for models without reasoning.
     describe: maps ids to a text that names control tokens.
     """
 

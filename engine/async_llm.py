@@ -59,7 +59,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
     def __init__(
         self, request: Request, abort: Callable[[str], None], text_before: str = "", reasoning_before: str = ""
     ) -> None:
-        """Create the stream. `text_before` and `reasoning_before` are the text of the answer's given beginning."""
+        """Create the stream. `text_before` and `reasoning_before` decode the tokens given as the answer's beginning."""
         self.request_id = request.request_id
         self.text_before = text_before
         self.reasoning_before = reasoning_before
@@ -74,7 +74,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
     def put(self, output: RequestOutput) -> None:
         """Deliver `output`. Only the engine calls this.
 
-        An exception of the listener ends this stream with an error, and affects no other stream.
+        An exception in the listener ends this stream with an error, and affects no other stream.
         """
         if self._has_failed:
             return
@@ -273,7 +273,10 @@ class AsyncLLMEngine:
             self._wake.set()
 
     def tenant_salt(self, tenant: str) -> bytes:
-        """Return 32 secret bytes. They change when the tenant is deleted, so names derived from them are lost."""
+        """Return 32 secret bytes, which change when the tenant is deleted.
+
+        Anything stored under a name derived from the former bytes can then no longer be found.
+        """
         return self._engine.processor.salts.salt(tenant)
 
     def requests_of(self, tenant: str) -> list[str]:
@@ -291,7 +294,7 @@ class AsyncLLMEngine:
         self._wake.set()
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase the blocks that only these trails use from all tiers; from Redis only if it is available now."""
+        """Erase from all tiers the blocks that only these trails use; from Redis only if it is available now."""
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):
             self._engine.core.erase(keys)

@@ -54,11 +54,11 @@ class Executor(Protocol):
 
 
 class SchedulerInDoubtError(Exception):
-    """An unexpected exception in the scheduler, whose state is now in doubt. `EngineCore.rebuild` replaces it."""
+    """The scheduler raised an unexpected exception, so its state is in doubt. `EngineCore.rebuild` replaces it."""
 
 
 class StepFailedError(Exception):
-    """A failed step, with whose failure `requests` ended."""
+    """A step failed, and `requests` ended with it."""
 
     def __init__(self, requests: list[Request]) -> None:
         super().__init__(f"a step failed with {len(requests)} requests in it")
@@ -66,7 +66,7 @@ class StepFailedError(Exception):
 
 
 class StepBehindFailureError(Exception):
-    """The failure of a step begun behind one that failed, which is no evidence against its requests."""
+    """A step failed that was begun behind a failed one, which is no evidence against its requests."""
 
 
 @dataclass(frozen=True, slots=True)

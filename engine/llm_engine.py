@@ -161,7 +161,7 @@ class LLMEngine:
         return [output for output in aborted if output is not None]
 
     def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase the blocks that only these trails use from all tiers; from Redis only if it is available now."""
+        """Erase from all tiers the blocks that only these trails use; from Redis only if it is available now."""
         self.core.erase(self.processor.keys_of_trails(trails, tenant))
 
     def expire_requests(self) -> list[RequestOutput]:

@@ -17,7 +17,7 @@ class Phases:
     """Milliseconds of each part of the time to the first token. The phases are consecutive and add up to it.
 
     queue: waiting to be scheduled, also after a preemption, and while another request computed a shared prefix.
-    lookup: waiting for the tiers until Redis had answered which blocks of the first window it has. Later windows are
+    lookup: waiting for the tiers until Redis reported which blocks of the first window it has. Later windows are
         requested while earlier ones arrive.
     load: the rest of the wait for the tiers.
     prefill: in the batch until the first token. Tokens computed while Redis was asked count here.

@@ -209,7 +209,7 @@ class Processor:
         return self._keys(self._root_key(tenant, public), public, token_ids)
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
-        """Return the keys of the blocks, full and partly filled, that only these trails use. Without side effects."""
+        """Return the keys of the full and partly filled blocks that only these trails use. This has no side effects."""
         # Branches of one conversation share a prefix, so the same key may occur in several trails.
         return list(dict.fromkeys(key for trail in trails for key in self._keys_of_trail(trail, tenant)))
 

@@ -60,7 +60,7 @@ class Request:
     order: number among all arrivals, assigned by the scheduler.
     wait_began: when the request joined the queue, moved forward by the time spent outside of it.
     waited: seconds in the queue when the request last left it to be scheduled.
-    lack: missing blocks at the last failed admission; None if no admission has failed.
+    lack: blocks missing when admission last failed; None if no admission has failed.
     held_back_since: when the request first waited for blocks of its tenant to be copied down (`HeldBack`); None: never.
     deadline: when the request ends, with the tokens that it has by then.
     start_by: when the request ends unless it has been scheduled by then.
@@ -192,7 +192,7 @@ class Request:
 
     @property
     def owner(self) -> Owner:
-        """Owner to whom the blocks are charged, except those of a public prefix."""
+        """Owner charged with the blocks, except for those of a public prefix."""
         return owner_of(self.root_key)
 
     @property

@@ -20,15 +20,15 @@ class EngineStats:
     rebuilds: schedulers that failed and were replaced.
     device_tokens, cpu_tokens, redis_tokens, computed_tokens: prompt tokens by the origin of their KV, counted when
         their request ends.
-    prefilled_tokens: prompt tokens computed, counted immediately.
+    prefilled_tokens: prompt tokens computed, counted as they are computed.
     unstored_blocks: full blocks that the CPU tier has not taken yet.
     stores_refused: the CPU tier has no room for them.
     checks: self-checks of the owners of blocks, by outcome: "clean" or "failed".
-    queue_seconds: by the outcome of the wait: "served" if a token was produced, else the finish reason.
+    queue_seconds: time in the queue, by outcome: "served" if a token was produced, else the finish reason.
     tiers: None without a tier below the device.
     asked_tokens: prompt tokens looked up in each tier, because no tier above had them.
-    load_seconds: of loads that restored KV, by the lowest tier involved.
-    cpu_store_seconds: of each copy of a block to the CPU tier.
+    load_seconds: duration of loads that restored KV, by the lowest tier involved.
+    cpu_store_seconds: duration of each copy of a block to the CPU tier.
     copied_up_blocks: blocks copied from CPU memory to the device.
     copied_down_blocks: blocks copied from the device to CPU memory.
     warmed_blocks: blocks prefetched from Redis into CPU memory before a request needed them.

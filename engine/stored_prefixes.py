@@ -71,10 +71,10 @@ class StoredPrefixes:
         self._core.ask(forget, otherwise=None)
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
-        """Return the location of each prefix's last full block; None if it is in no tier, or Redis is unavailable.
+        """Return the location of each prefix's last full block; None if no available tier is known to have it.
 
         Since tiers evict the end of a chain first, this is the lowest tier that a prompt which continues the prefix
-        needs. Redis is not asked again about blocks that it is known to have had, so it may have evicted them since.
+        needs. Redis is not asked again about blocks found or written there before, so it may have evicted them since.
         """
         keys = await asyncio.to_thread(self._last_keys, prefixes, tenant)
         found = [

@@ -16,7 +16,8 @@ class TenantSalts:
     path: file with the counts of tenants that were deleted at least once, under digests of their names. None keeps the
         counts for the lifetime of the process.
 
-    Raise EngineError if the file exists and cannot be used: without it a tenant could find again what was deleted.
+    The constructor raises EngineError if the file exists and cannot be used. Without the counts, a tenant could find
+    deleted blocks again.
     """
 
     def __init__(self, secret: bytes, path: Path | None = None) -> None:

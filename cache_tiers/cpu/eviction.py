@@ -101,7 +101,7 @@ class _Class:
 
 
 class LikelyToReturn:
-    """EvictionPolicy that evicts blocks requested once before blocks that were requested again, as far as that pays.
+    """EvictionPolicy that evicts blocks requested once before blocks requested again, as long as that pays off.
 
     A block counts as returned once a request has found it. The blocks which that request appends also count as
     returned if it extends the end of the chain, as the next turn of a conversation does. A request that found only a

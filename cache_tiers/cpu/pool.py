@@ -19,5 +19,5 @@ def pool_bytes(wanted: int, block_nbytes: int, *, staging: bool) -> int:
 
 
 def map_pool(address: int, nbytes: int) -> memoryview:
-    """Return a writable view (format 'B') of foreign memory, which its owner must keep while the view is in use."""
+    """Return a writable view (format 'B') of memory, which its owner must keep while the view is in use."""
     return memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")

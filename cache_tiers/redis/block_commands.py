@@ -1,4 +1,4 @@
-"""Commands for blocks on one Redis connection: put, load, look up, renew, erase. Threads and LMCache are elsewhere."""
+"""Commands for blocks on one Redis connection: put, load, look up, renew, erase. Independent of threads and LMCache."""
 
 import time
 from collections import deque

@@ -23,7 +23,7 @@ def num_values(block_nbytes: int) -> int:
 class BlockFormat:
     """Values of a block.
 
-    seal: the header of each value.
+    seal: writes and checks the header of each value.
     ttl_seconds: time to live of an unused block.
     num_values: number of values per block.
     """

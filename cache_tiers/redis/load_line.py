@@ -44,7 +44,7 @@ class LoadLine:
             return self._loads.popleft() if self._loads else None
 
     def leave(self) -> bool:
-        """End the worker's duty. Return False if loads are left, in which case the worker must continue."""
+        """Stop working on the line. Return False if loads are left, in which case the worker must continue."""
         with self._lock:
             self._is_worked_on = bool(self._loads)
             return not self._loads

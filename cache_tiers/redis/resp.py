@@ -66,7 +66,7 @@ def command(*words: bytes) -> bytes:
 
 
 class RespConnection:
-    """A connection, which the constructor signs in and directs to its database.
+    """A connection, signed in and with its database selected by the constructor.
 
     Every method raises OSError (including TimeoutError, ConnectionError, SSLError), RedisProtocolError or
     RedisRefusedError. After any of them the connection must be closed, because a reply may still arrive.

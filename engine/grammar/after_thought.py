@@ -1,4 +1,4 @@
-"""Forms for models that reason aloud: reasoning is unconstrained, and the form begins with the answer."""
+"""Forms for reasoning models: the reasoning is unconstrained, and the form begins with the answer."""
 
 from collections.abc import Sequence
 

@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int32]
 class SeenTokens:
     """The distinct tokens of a prompt and its answer, with the number of occurrences in the answer.
 
-    ids, counts: [room] int32, of which the first num[0] are in use.
+    ids, counts: [capacity] int32, of which the first num[0] are in use.
     num: [1] int32.
 
     The code that samples a token also adds it, including the native kernels. Tokens without room are dropped: they come

@@ -54,7 +54,10 @@ class Filters:
         return counts
 
     def _heads(self, ordered: Floats, most: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return how many of each row's first `most` tokens reach top_p of their mass; all if rounding prevents it."""
+        """Return how many of each row's first `most` tokens reach top_p of their mass.
+
+        All of them are kept if rounding leaves the sum below that.
+        """
         each, vocab = np.arange(len(ordered)), ordered.shape[1]
         limited = self.top_k > 0
         widest = int(most[limited].max()) if limited.any() else 0

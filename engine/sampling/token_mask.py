@@ -8,8 +8,8 @@ class TokenMask(Protocol):
     """The tokens that one answer allows next. Used on the scheduler's thread.
 
     A mask receives every token of the answer once, in order, including tokens from another process. A request with a
-    mask is scheduled only when all its tokens are known: `words` applies after the last accepted token. A lost step may
-    request `words` again.
+    mask is scheduled only when all its tokens are known: `words` applies after the last accepted token. After a lost
+    step, `words` may be read again.
     """
 
     def accept(self, token_id: int) -> None:

@@ -1,8 +1,8 @@
-"""An engine without a model: the same interface, answers that follow from nothing but their length.
+"""An engine without a model: the real interface, with answers that depend only on their length.
 
-Its tokens are bytes, two control tokens, and the words " w0", " w1", ... that every answer is made of; of several
-answers to one prompt the second has " w100", ... A test may hold it (`hold`) and let it make a number of steps
-(`allow`).
+Tokens are bytes, two control tokens, and words. Every answer consists of the words " w0", " w1", ... When a prompt has
+several answers, the second starts at " w100", the third at " w200". A test can pause the engine with `hold` and run a
+number of steps with `allow`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ FAILING = "please fail"
 
 
 class FakeTokenizer:
-    """Bytes. `longest`: the longest text that it was given."""
+    """A tokenizer with a token for each byte. `longest` is the length of the longest text encoded so far."""
 
     longest = 0
     vocab_size = WORDS + WINDOW
@@ -59,7 +59,7 @@ class FakeTokenizer:
 
 
 class FakeChatFormat:
-    """START role newline content END, for each message."""
+    """A chat format that renders each message as START role newline content END."""
 
     thinking: Thinking | None = None
     tools: ToolFormat = find_tool_format({}, "")
@@ -95,7 +95,7 @@ def _turn(message: Message) -> list[int]:
 
 
 def text_of(ids: Sequence[int]) -> str:
-    """What a prompt says, with control tokens as < and >."""
+    """Decode a prompt, with its control tokens as < and >."""
     marks = {START: b"<", END: b">"}
     return b"".join(
         marks.get(i) or (bytes([i]) if i < 256 else f" w{i - WORDS}".encode()) for i in ids
@@ -103,7 +103,10 @@ def text_of(ids: Sequence[int]) -> str:
 
 
 def fake_logprobs(token_id: int, count: int, choice: int = 0) -> TokenLogprobs:
-    """The token is the likeliest, and those behind it in the vocabulary follow. Later answers are likelier."""
+    """Build log probabilities that fall from `token_id` on through the vocabulary.
+
+    The token itself has a higher probability in later choices.
+    """
     return TokenLogprobs(
         token_id, -0.5 / (1 + choice), tuple((token_id + place, -0.5 - place) for place in range(count))
     )
@@ -145,7 +148,7 @@ class FakeStream:
 
 
 class FakePrefixes:
-    """Remembers what it was told. `place`: where it says that everything of which it is asked is."""
+    """A recorder of prefetch hints. `place` is the answer to every question about where a prefix is."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
@@ -165,7 +168,7 @@ class FakePrefixes:
 
 
 class FakeEngine:
-    """See the module."""
+    """The engine that this module describes."""
 
     def __init__(self, *, max_waiting: int = 64) -> None:
         self.model_name = "fake-1"
@@ -194,29 +197,29 @@ class FakeEngine:
         self._stopping = False
 
     def give_place(self, stream: FakeStream) -> None:
-        """Take a request into the batch, as a step does before it computes."""
+        """Admit a request to the batch, as a step does before computing."""
         if stream.on_place is not None:
             stream.on_place()
             stream.on_place = None
 
     def hold(self) -> None:
-        """Make no step until `allow`."""
+        """Run no step until `allow`."""
         self._steps = 0
 
     def allow(self, steps: int | None) -> None:
-        """Make so many steps; None: go on."""
+        """Run `steps` more steps; None runs without a limit."""
         self._steps = None if steps is None else (self._steps or 0) + steps
         self._wake.set()
 
     async def until_running(self, count: int) -> None:
-        """Wait until exactly so many requests have not ended."""
+        """Wait until exactly `count` requests are unfinished."""
         async with asyncio.timeout(20):
             while self.running != count:
                 self._change = asyncio.Event()
                 await self._change.wait()
 
     async def until_produced(self, stream: FakeStream, count: int) -> None:
-        """Wait until a request has so many tokens."""
+        """Wait until a request has produced `count` tokens."""
         async with asyncio.timeout(20):
             while len(stream.produced) < count:
                 self._change = asyncio.Event()
@@ -224,7 +227,7 @@ class FakeEngine:
 
     @property
     def running(self) -> int:
-        """Requests that have not ended."""
+        """Number of unfinished requests."""
         return len(self._live)
 
     @property
@@ -232,7 +235,7 @@ class FakeEngine:
         return self.gave_up.is_set()
 
     def give_up(self, reason: str) -> None:
-        """Fail for good, as the real engine would."""
+        """Fail permanently, as the real engine would."""
         self.why_gave_up = reason
         self.gave_up.set()
         for request_id in list(self._live):
@@ -321,7 +324,7 @@ class FakeEngine:
         self._change.set()
 
     async def until_erased(self, count: int) -> list[Trail]:
-        """Wait until so many trails were given up."""
+        """Wait until `count` trails have been erased."""
         async with asyncio.timeout(20):
             while len(self.erased) < count:
                 self._change = asyncio.Event()
@@ -329,7 +332,7 @@ class FakeEngine:
         return self.erased
 
     def end(self, stream: FakeStream, reason: FinishReason, error: str | None = None) -> None:
-        """End a request as the real engine would when its time is over."""
+        """Finish a request as the real engine would at its deadline."""
         self._finish(stream, "", (), reason, error)
 
     def stats(self) -> EngineStats:
@@ -427,7 +430,7 @@ class FakeEngine:
         self._put(stream, last)
 
     def _cached(self, stream: FakeStream) -> int:
-        """Tokens of the prompt that some earlier request had at the same places."""
+        """Count the prompt's leading tokens that an earlier request had, too."""
         earlier = self.requests[: self.requests.index(stream)]
         return max((_common(stream.prompt, (*other.prompt, *other.produced)) for other in earlier), default=0)
 

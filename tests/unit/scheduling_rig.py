@@ -1,4 +1,4 @@
-"""A scheduler over the toy worker and, if asked, the toy tiers: driven one step at a time."""
+"""A scheduler on top of the toy worker and, optionally, the toy tiers, driven one step at a time."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
 def bare_request(
     order: int, *, tenant: str = "local", priority: int = 0, arrival: float = 0.0, prompt_tokens: int = 1
 ) -> Request:
-    """A request as a queue sees it, the `order`-th that came."""
+    """Build a request as a queue sees it, in position `order` of arrival."""
     sampling = SamplingParams(max_tokens=4, seed=0)
     request = Request(f"r{order}", tenant, (1,) * prompt_tokens, sampling, ROOT, [], arrival, priority)
     request.order, request.wait_began = order, arrival
@@ -37,7 +37,7 @@ def bare_request(
 
 @dataclass
 class Rig:
-    """`store` None leaves the tiers out."""
+    """The scheduler and everything that it needs. Without a `store` there are no tiers."""
 
     pool_blocks: int = 16
     max_num_seqs: int = 4
@@ -98,7 +98,7 @@ class Rig:
     def add_answers(
         self, prompt: Sequence[int], count: int, max_tokens: int = 4, *, keep_kv: bool = True
     ) -> list[Request]:
-        """Requests for so many answers to one prompt."""
+        """Add requests for `count` answers to one prompt."""
         first = self.add(prompt, max_tokens, keep_kv=keep_kv)
         forks = [first.fork(f"r{next(self.ids)}", choice, None) for choice in range(1, count)]
         for fork in forks:
@@ -116,7 +116,7 @@ class Rig:
         return output, self.scheduler.update(output, result)
 
     def run(self) -> None:
-        """Until nothing is left to do."""
+        """Run steps until every request has finished."""
         for _ in range(1000):
             output = self.scheduler.schedule()
             if output is not None:

@@ -1,4 +1,4 @@
-"""Conversations put into a store as turns would, without an engine."""
+"""Conversations written to a store as turns write them, without an engine."""
 
 import time
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from app.token_history import MessageTokens, pack_ids
 
 
 def message(conversation: Conversation, role: Role, content: str, parent: Message | None = None) -> Message:
-    """The answer is in progress."""
+    """Build a message: a complete question, or an answer in progress."""
     return Message(
         id=new_id("msg"),
         conversation_id=conversation.id,
@@ -29,7 +29,7 @@ def message(conversation: Conversation, role: Role, content: str, parent: Messag
 
 
 def record(answer: Message) -> RunRecord:
-    """The run that writes it."""
+    """Build the record of the run that writes `answer`."""
     assert answer.run_id is not None
     return RunRecord(answer.run_id, answer.id, "kv", pack_ids([1, 2, 3]))
 
@@ -37,7 +37,7 @@ def record(answer: Message) -> RunRecord:
 async def turn(
     store: Store, conversation: Conversation, content: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
-    """A question, and its answer in progress."""
+    """Store a question and its answer in progress."""
     question = message(conversation, "user", content, parent)
     answer = message(conversation, "assistant", "", question)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,), title=content))
@@ -47,7 +47,7 @@ async def turn(
 async def answered(
     store: Store, conversation: Conversation, content: str, parent: Message | None = None, *, answer: str = "Yes."
 ) -> tuple[Message, Message]:
-    """A question, and its answer as it ended."""
+    """Store a question and its complete answer."""
     question, begun = await turn(store, conversation, content, parent)
     end = MessageEnd(answer, "complete", "stop", pack_ids([7, 8, 9]), usage={"prompt_tokens": 3})
     ended = end.of(begun)
@@ -56,7 +56,7 @@ async def answered(
 
 
 def imported(source: str, contents: Sequence[str], *, title: str | None = None) -> Imported:
-    """Return a conversation of questions and answers that take turns, as an import stores it."""
+    """Build a conversation of alternating questions and answers, as an import stores it."""
     made = Conversation(new_id("conv"), title, None, None, {}, 1.0, 1.0)
     messages = list[Message]()
     for index, content in enumerate(contents):

@@ -1,4 +1,4 @@
-"""What is remembered of answers, on a real SQLite file."""
+"""The memory of answers to stateless clients, on a real SQLite file."""
 
 import sqlite3
 import time
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def name(number: int, owner: Owner = QUIET) -> bytes:
-    """Name an answer of an owner. Digests of different tenants differ, since salts are part of them."""
+    """Name an answer of an owner. Digests of different tenants differ because they include the tenant's salt."""
     return owner + owner + number.to_bytes(8, "big")
 
 
@@ -40,7 +40,7 @@ async def stored(store: Store) -> dict[bytes, SealedAnswer]:
     return await store.answers.find([ONE, TWO, THREE])
 
 
-async def test_what_is_kept_is_found_at_once_and_by_the_next_process(store: Store) -> None:
+async def test_answer_is_found_at_once_and_by_next_process(store: Store) -> None:
     memory = AnswerMemory(store.answers, Owners())
     memory.keep(ONE, b"one")
     assert await memory.find([ONE, TWO]) == {ONE: b"one"}
@@ -51,7 +51,7 @@ async def test_what_is_kept_is_found_at_once_and_by_the_next_process(store: Stor
     assert await later.find([ONE, TWO, THREE]) == {ONE: b"one", TWO: b"another two"}
 
 
-async def test_what_is_not_hot_any_more_is_found_in_the_store(store: Store) -> None:
+async def test_answer_that_is_no_longer_hot_is_found_in_store(store: Store) -> None:
     memory = AnswerMemory(store.answers, Owners(), hot_bytes=250, save_seconds=0)
     for each in (ONE, TWO, THREE):
         memory.keep(each, each * 4)
@@ -61,7 +61,7 @@ async def test_what_is_not_hot_any_more_is_found_in_the_store(store: Store) -> N
     assert memory.hot_bytes <= 250
 
 
-async def test_a_store_that_cannot_be_read_or_written_costs_no_answer(store: Store) -> None:
+async def test_broken_store_loses_no_hot_answer(store: Store) -> None:
     await store.database.write(lambda connection: connection.execute("DROP TABLE answer"))
     memory = AnswerMemory(store.answers, Owners())
     memory.keep(ONE, b"one")
@@ -70,7 +70,7 @@ async def test_a_store_that_cannot_be_read_or_written_costs_no_answer(store: Sto
     assert await memory.find([ONE]) == {ONE: b"one"}
 
 
-async def test_those_that_nobody_used_for_long_go_and_those_that_were_used_stay(store: Store) -> None:
+async def test_unused_answers_expire_and_used_ones_stay(store: Store) -> None:
     old = time.time() - MAX_AGE_SECONDS - 5
     soon = SealedAnswer(b"in use", old + 10)
     await store.answers.save({ONE: SealedAnswer(b"old", old), TWO: soon}, {})
@@ -83,7 +83,7 @@ async def test_those_that_nobody_used_for_long_go_and_those_that_were_used_stay(
     assert left[TWO].used_at > time.time() - USE_SECONDS
 
 
-async def test_of_too_much_what_was_used_longest_ago_goes(store: Store) -> None:
+async def test_full_store_evicts_least_recently_used_answer(store: Store) -> None:
     now = time.time()
     await store.answers.save(
         {each: SealedAnswer(b"x" * 100, now + at) for at, each in enumerate((TWO, ONE, THREE))}, {}
@@ -95,17 +95,17 @@ async def test_of_too_much_what_was_used_longest_ago_goes(store: Store) -> None:
 
 
 async def found(store: Store, owner: Owner, count: int = MANY) -> int:
-    """Count the first answers of an owner that the store still has."""
+    """Count how many of an owner's first `count` answers are still stored."""
     return len(await store.answers.find([name(number, owner) for number in range(count)]))
 
 
 async def fill(store: Store, owner: Owner, count: int, used_at: float) -> None:
-    """Store answers of 100 bytes, each used a little after the one before."""
+    """Store answers of 100 bytes each, last used 1 ms apart."""
     sealed = {name(number, owner): SealedAnswer(b"x" * 100, used_at + number / 1e3) for number in range(count)}
     await store.answers.save(sealed, {})
 
 
-async def test_flood_of_one_tenant_leaves_hot_answers_of_another(store: Store) -> None:
+async def test_flood_by_one_tenant_keeps_hot_answers_of_another(store: Store) -> None:
     memory = AnswerMemory(store.answers, Owners(), hot_bytes=4_000)
     await store.database.write(lambda connection: connection.execute("DROP TABLE answer"))
     for number in range(10):
@@ -117,7 +117,7 @@ async def test_flood_of_one_tenant_leaves_hot_answers_of_another(store: Store) -
     await memory.stop()
 
 
-async def test_flood_of_one_tenant_leaves_stored_answers_of_another(store: Store) -> None:
+async def test_flood_by_one_tenant_keeps_stored_answers_of_another(store: Store) -> None:
     await fill(store, QUIET, 40, 1_000.0)
     await fill(store, LOUD, MANY, 2_000.0)
     await store.answers.trim(unused_since=0, max_bytes=10_000, weight=Owners().weight)
@@ -137,14 +137,14 @@ async def test_full_store_is_divided_by_weight(store: Store, weights: dict[str, 
     assert (await found(store, QUIET), await found(store, LOUD)) == (quiet, loud)
 
 
-async def test_tenant_uses_the_room_that_others_leave(store: Store) -> None:
+async def test_tenant_uses_room_that_others_leave(store: Store) -> None:
     await fill(store, QUIET, 1, 1_000.0)
     await fill(store, LOUD, 99, 2_000.0)
     await store.answers.trim(unused_since=0, max_bytes=10_000, weight=Owners().weight)
     assert await found(store, LOUD) == 99
 
 
-async def test_answers_leave_in_short_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_are_evicted_in_short_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "BATCH_ROWS", 7)
     await fill(store, LOUD, 50, 1_000.0)
     removed, write = list[int](), Database.write
@@ -163,7 +163,7 @@ async def test_answers_leave_in_short_transactions(store: Store, monkeypatch: py
     assert removed == [7] * 7 + [1]
 
 
-async def test_answer_without_owner_is_found_and_gains_one_by_use(store: Store) -> None:
+async def test_answer_without_owner_is_found_and_gets_owner_on_use(store: Store) -> None:
     old = time.time() - 2 * USE_SECONDS
     await store.answers.save({ONE: SealedAnswer(b"one", old)}, {})
     await store.database.write(lambda connection: connection.execute("UPDATE answer SET owner = x''"))

@@ -1,4 +1,4 @@
-"""What is kept of a stateless client's answer tells nothing to whoever does not have the conversation."""
+"""Sealed answers of stateless clients can be read only with the conversation they belong to."""
 
 from app.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
 from app.token_history import pack_ids
@@ -9,12 +9,12 @@ IDS = pack_ids(range(1000, 1100))
 
 
 def seal_of(*contents: str, salt: bytes = SALT, identity: str = "model") -> Seal:
-    """Of the last content, an answer, where person and assistant take turns."""
+    """Return the seal of the last of `contents`, an answer. Roles alternate, starting with the user's."""
     messages = [Message(("user", "assistant")[index % 2], content) for index, content in enumerate(contents)]
     return seals_of_answers(Dialogue(salt, identity), messages)[len(contents) - 1]
 
 
-def test_the_same_conversation_opens_it_and_nothing_else_does() -> None:
+def test_seal_opens_only_with_same_conversation() -> None:
     sealed = seal_of("hi", "yes").close(NO_TAG, IDS)
     assert seal_of("hi", "yes").open(sealed) == KnownAnswer(sealed[:TAG_BYTES], NO_TAG, IDS)
     others = [
@@ -29,26 +29,26 @@ def test_the_same_conversation_opens_it_and_nothing_else_does() -> None:
     assert len({other.name for other in (*others, seal_of("hi", "yes"))}) == len(others) + 1
 
 
-def test_it_holds_no_id_in_clear() -> None:
+def test_sealed_answer_contains_no_token_id_in_clear() -> None:
     sealed = seal_of("hi", "yes").close(NO_TAG, IDS)
     assert not any(IDS[at : at + 4] in sealed for at in range(0, len(IDS), 4))
 
 
-def test_what_was_damaged_is_not_opened() -> None:
+def test_damaged_sealed_answer_is_not_opened() -> None:
     seal = seal_of("hi", "yes")
     sealed = seal.close(NO_TAG, IDS)
     for damaged in (sealed[:-1], sealed[:-1] + bytes([sealed[-1] ^ 1]), bytes([sealed[0] ^ 1]) + sealed[1:], b""):
         assert seal.open(damaged) is None
 
 
-def test_its_tag_names_the_ids_and_those_before_them() -> None:
+def test_tag_depends_on_ids_and_preceding_tag() -> None:
     seal = seal_of("hi", "yes")
     tags = {seal.close(before, ids)[:TAG_BYTES] for before in (NO_TAG, b"b" * TAG_BYTES) for ids in (IDS, IDS[4:])}
     assert len(tags) == 4
     assert seal.close(NO_TAG, IDS) == seal.close(NO_TAG, IDS)
 
 
-def test_a_dialogue_can_be_followed_in_two_ways() -> None:
+def test_dialogue_can_be_followed_by_different_answers() -> None:
     dialogue = Dialogue(SALT, "model")
     dialogue.say(Message("user", "hi"))
     followed = [dialogue.followed_by(Message("assistant", text)).seal for text in ("yes", "no", "yes")]

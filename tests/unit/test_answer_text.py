@@ -9,14 +9,14 @@ THINKING = Thinking(BEGIN, END, {"slow": ""})
 
 
 def told(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str, str]:
-    """What is thought and what is said."""
+    """Return the reasoning and the answer as texts."""
     answer = answers.begin(prompt)
     pieces = [answer.push(id_) for id_ in ids]
     thought = "".join(piece.text for piece in pieces if piece.is_thought)
     return thought, "".join(piece.text for piece in pieces if not piece.is_thought)
 
 
-def test_without_thinking_everything_is_said() -> None:
+def test_without_thinking_all_text_is_answer() -> None:
     assert told(AnswerFormat(PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
 
 
@@ -32,25 +32,23 @@ def test_without_thinking_everything_is_said() -> None:
         ([1], [2, OTHER, 1], ("", "ba")),
     ],
 )
-def test_a_space_that_begins_a_stretch_between_control_tokens_is_no_part_of_the_text(
-    prompt: list[int], ids: list[int], expected: tuple[str, str]
-) -> None:
+def test_space_after_control_token_is_dropped(prompt: list[int], ids: list[int], expected: tuple[str, str]) -> None:
     assert told(AnswerFormat(PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids) == expected
 
 
-def test_half_a_character_of_a_thought_is_never_shown() -> None:
+def test_incomplete_character_of_reasoning_is_never_shown() -> None:
     answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING)
     assert told(answers, [], [BEGIN, 4, END, 5, 2, 4, 5]) == ("", "�bé")
 
 
-def test_thought_tokens_are_counted_without_their_marks() -> None:
+def test_reasoning_tokens_are_counted_without_marks() -> None:
     answer = AnswerFormat(PIECES.__getitem__, thinking=THINKING).begin([])
     for id_ in (BEGIN, 1, 2, END, 3):
         answer.push(id_)
     assert answer.num_thought == 2
 
 
-def test_control_tokens_are_shown_by_their_names_where_that_is_wanted() -> None:
+def test_control_tokens_are_shown_by_name_on_request() -> None:
     answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING, describe=lambda ids: f"<{ids[0]}>")
     answer = answers.begin([1], skip_special=False)
     said = [answer.push(id_) for id_ in (BEGIN, 1, END, 3, OTHER, 2)]

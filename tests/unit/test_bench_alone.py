@@ -1,4 +1,4 @@
-"""Ebb's ratios within a run, and how they are held against a baseline."""
+"""Ratios within a benchmark run of Ebb alone, and their comparison with a baseline."""
 
 import pytest
 
@@ -18,23 +18,23 @@ def _record() -> Record:
     return record
 
 
-def test_a_ratio_is_the_median_of_the_rounds_that_have_both_sides() -> None:
+def test_ratio_is_median_of_rounds_with_both_sides() -> None:
     assert FASTER.of(_record()) == 3.0
     assert SLOWER.of(_record()) == pytest.approx(1 / 3)
     assert FASTER.of(Record()) is None
 
 
 @pytest.mark.parametrize(("value", "failed"), [(2.0, False), (1.85, False), (1.75, True), (3.0, False)])
-def test_what_should_be_high_fails_when_it_is_lower_than_the_margin_allows(value: float, failed: bool) -> None:
+def test_high_metric_fails_below_its_margin(value: float, failed: bool) -> None:
     assert Verdict(FASTER, value, 2.0).failed is failed
 
 
 @pytest.mark.parametrize(("value", "failed"), [(2.0, False), (2.15, False), (2.25, True), (1.0, False)])
-def test_what_should_be_low_fails_when_it_is_higher_than_the_margin_allows(value: float, failed: bool) -> None:
+def test_low_metric_fails_above_its_margin(value: float, failed: bool) -> None:
     assert Verdict(SLOWER, value, 2.0).failed is failed
 
 
-def test_a_ratio_without_a_baseline_or_a_value_is_shown_and_does_not_fail() -> None:
+def test_ratio_without_baseline_or_value_is_shown_and_passes() -> None:
     found = verdicts(_record(), {"faster": 4.0}, [FASTER, SLOWER])
     found.append(Verdict(SLOWER, None, 1.0))
 
@@ -45,6 +45,6 @@ def test_a_ratio_without_a_baseline_or_a_value_is_shown_and_does_not_fail() -> N
     assert lines[3].split() == ["b", "over", "a", "–", "1.000", "–", "10%"]
 
 
-def test_every_watched_ratio_has_a_name_of_its_own_and_a_margin() -> None:
+def test_every_watched_ratio_has_unique_key_and_margin() -> None:
     assert len({watched.key for watched in WATCHED}) == len(WATCHED)
     assert all(0 < watched.margin < 0.5 for watched in WATCHED)

@@ -50,7 +50,7 @@ def _record(values: Mapping[str, Mapping[str, list[float]]]) -> Record:
     return record
 
 
-def test_a_prompt_has_exactly_the_tokens_asked_for_and_its_seed_decides_them(make: PromptMaker) -> None:
+def test_prompt_has_requested_length_and_depends_on_seed(make: PromptMaker) -> None:
     prompt = make.words(100, "one")
 
     assert len(prompt) == 100
@@ -58,7 +58,7 @@ def test_a_prompt_has_exactly_the_tokens_asked_for_and_its_seed_decides_them(mak
     assert max(prompt) < len(WORDS)
 
 
-def test_an_answer_takes_as_many_tokens_of_the_history_as_it_was_asked_for(make: PromptMaker) -> None:
+def test_answer_takes_requested_number_of_history_tokens(make: PromptMaker) -> None:
     text = f" {WORDS[3]} {WORDS[5]} {WORDS[7]}"
     whole = make.encode(text)
 
@@ -67,7 +67,7 @@ def test_an_answer_takes_as_many_tokens_of_the_history_as_it_was_asked_for(make:
     assert len(make.exactly(text, 5)) == len(make.exactly("", 5)) == 5
 
 
-def test_chats_share_their_system_prompt_and_each_turn_goes_on_from_the_last(make: PromptMaker) -> None:
+def test_chats_share_system_prompt_and_turns_extend_the_last(make: PromptMaker) -> None:
     one, other = make_chats(make, chats=2, system_tokens=6, question_tokens=3, answer_tokens=2, seed="s")
     first = one.ask()
     one.answered(f" {WORDS[3]} {WORDS[5]}")
@@ -79,14 +79,14 @@ def test_chats_share_their_system_prompt_and_each_turn_goes_on_from_the_last(mak
     assert list(second[9:11]) == make.encode(f" {WORDS[3]} {WORDS[5]}")
 
 
-def test_decoding_counts_from_the_first_token_of_any_stream_to_the_end_of_all() -> None:
+def test_decode_rate_spans_first_token_to_end_of_all_streams() -> None:
     early = _answer(11, sent=10.0, times=(0.5,), total=2.0)
     late = _answer(21, sent=10.0, times=(1.0,), total=2.5)
 
     assert decode_rate([early, late]) == pytest.approx((10 + 20) / 2.0)
 
 
-def test_a_mixed_load_counts_gaps_only_once_prompts_arrive() -> None:
+def test_mixed_load_counts_gaps_only_after_first_arrival() -> None:
     stream = _answer(4, sent=0.0, times=(0.1, 1.0, 1.1, 1.4), total=1.4)
     arrivals = [_answer(2, sent=1.05, times=(0.2,), total=0.95), _answer(2, sent=1.1, times=(0.4,), total=0.5)]
 
@@ -94,11 +94,11 @@ def test_a_mixed_load_counts_gaps_only_once_prompts_arrive() -> None:
 
     assert found.tokens_per_second == pytest.approx(8 / 2.0)
     assert found.arrivals_ttft == pytest.approx(300)
-    # Of the gaps 0.9, 0.1 and 0.3 the first ended before any prompt arrived.
+    # The gaps are 0.9, 0.1 and 0.3. The first ended before any prompt arrived.
     assert 290 < found.itl_p99 <= 300
 
 
-def test_a_ratio_is_taken_within_rounds_against_the_best_peer() -> None:
+def test_ratio_is_taken_within_rounds_against_best_peer() -> None:
     speed = Metric("decode.1", "decode", "tok/s", higher_is_better=True)
     latency = Metric("ttft.512.cold", "TTFT", "ms")
     values = {EBB_BF16: [100.0, 50.0, 120.0], VLLM: [50.0, 25.0, 60.0], LLAMA: [80.0, 40.0, 60.0]}
@@ -112,7 +112,7 @@ def test_a_ratio_is_taken_within_rounds_against_the_best_peer() -> None:
     assert (quick.peer, quick.median) == (VLLM, 2.0)
 
 
-def test_a_ratio_needs_a_round_that_both_took_part_in() -> None:
+def test_ratio_needs_a_round_with_both_arms() -> None:
     metric = Metric("decode.1", "decode", "tok/s", higher_is_better=True)
     record = _record({metric.key: {VLLM: [50.0]}})
     record.add(metric.key, EBB_BF16, 1, 100.0)
@@ -125,7 +125,7 @@ def test_a_ratio_needs_a_round_that_both_took_part_in() -> None:
     assert (ratio.median, ratio.rounds) == (2.5, 1)
 
 
-def test_targets_compare_bf16_with_bf16_and_int8_with_everyone() -> None:
+def test_targets_compare_bf16_with_bf16_and_int8_with_all() -> None:
     record = _record({decode_key(1): {EBB_BF16: [120.0], EBB_INT8: [180.0], LLAMA: [100.0], Q8: [150.0]}})
 
     by_claim = {target.claim: target for target in targets(record, metrics_of(PLAN))}
@@ -136,7 +136,7 @@ def test_targets_compare_bf16_with_bf16_and_int8_with_everyone() -> None:
     assert (int8.value, int8.met) == (1.2, False)
 
 
-def test_a_target_that_was_not_measured_is_not_met() -> None:
+def test_target_without_measurement_is_not_met() -> None:
     found = targets(Record(), metrics_of(PLAN))
 
     assert len(found) == 17
@@ -155,7 +155,7 @@ def _whole_record() -> Record:
     return record
 
 
-def test_an_interrupted_run_goes_on_from_its_json() -> None:
+def test_interrupted_run_resumes_from_its_json() -> None:
     record = _whole_record()
 
     found = resumed(to_json(_report(record)), PLAN)
@@ -165,7 +165,7 @@ def test_an_interrupted_run_goes_on_from_its_json() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"plan": 1}'])
-def test_what_is_no_result_cannot_be_resumed(text: str) -> None:
+def test_invalid_result_cannot_be_resumed(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         resumed(text, PLAN)
 
@@ -175,14 +175,14 @@ def test_results_of_other_sizes_cannot_be_resumed() -> None:
         resumed(to_json(_report(_whole_record())), replace(PLAN, decode_tokens=1))
 
 
-def test_the_json_says_of_each_target_whether_it_is_met() -> None:
+def test_json_states_whether_each_target_is_met() -> None:
     stored = json.loads(to_json(_report(_whole_record())))
 
     assert {target["met"] for target in stored["targets"]} == {True, False}
     assert stored["spreads"][ttft_key(512, "cold")][VLLM]["median"] == 1.5
 
 
-def test_the_tables_show_medians_with_their_spread_and_a_dash_where_nothing_was_measured() -> None:
+def test_tables_show_medians_spreads_and_dash_for_missing_values() -> None:
     record = _whole_record()
     del record.samples[turns_key(Setup.TURNS_SCARCE)][VLLM]
 
@@ -194,7 +194,7 @@ def test_the_tables_show_medians_with_their_spread_and_a_dash_where_nothing_was_
     assert "3 of 7 rounds" in text
 
 
-def test_a_plot_is_drawn_of_whatever_was_measured(tmp_path: Path) -> None:
+def test_plot_shows_all_measured_metrics(tmp_path: Path) -> None:
     draw(_report(Record()), tmp_path / "none.png")
     draw(_report(_record({decode_key(1): {EBB_BF16: [1.0]}})), tmp_path / "one.png")
     draw(_report(_whole_record()), tmp_path / "all.png")
@@ -203,14 +203,14 @@ def test_a_plot_is_drawn_of_whatever_was_measured(tmp_path: Path) -> None:
     assert (tmp_path / "one.png").stat().st_size < (tmp_path / "all.png").stat().st_size
 
 
-def test_every_metric_has_a_name_of_its_own() -> None:
+def test_every_metric_has_unique_key() -> None:
     keys = [metric.key for metric in metrics_of(PLAN)]
 
     assert len(keys) == len(set(keys))
     assert {metrics.RSS_READY, metrics.RSS_LOADED, metrics.START} < set(keys)
 
 
-def test_a_selection_takes_peers_arms_and_suites() -> None:
+def test_selection_takes_peers_arms_and_suites() -> None:
     everything = select(())
     some = select(("llama", "ebb-int8", "ttft"))
 
@@ -222,24 +222,24 @@ def test_a_selection_takes_peers_arms_and_suites() -> None:
     assert select(("llama-Q4_1",)).arms == ("llama-Q4_1",)
 
 
-def test_a_selection_names_what_it_does_not_know() -> None:
+def test_selection_names_unknown_word() -> None:
     with pytest.raises(ValueError, match="no lama"):
         select(("lama", "decode"))
 
 
-def test_the_scarce_setup_holds_two_whole_chats_in_whole_blocks_of_every_server() -> None:
+def test_scarce_setup_holds_two_chats_in_whole_blocks() -> None:
     tokens = resident_tokens(TurnsPlan())
 
     assert tokens == 2 * 1_792
     assert kv_bytes(tokens) == tokens * 23_040
 
 
-def test_the_window_holds_the_longest_prompt_and_its_answer() -> None:
+def test_window_holds_longest_prompt_and_its_answer() -> None:
     assert PLAN.longest >= 2_048 + PLAN.decode_tokens
     assert PLAN.longest % 128 == 0
 
 
-def test_what_a_text_model_needs_of_vllm_leaves_out_vision_sound_and_extras() -> None:
+def test_vllm_requirements_omit_vision_audio_and_extras() -> None:
     metadata = "\n".join(
         [
             "Metadata-Version: 2.4",

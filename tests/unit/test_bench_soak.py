@@ -1,4 +1,4 @@
-"""What a soak decides without a server: which fault comes when, what counts as an error, and when it has passed."""
+"""The parts of a soak that need no server: the schedule of faults, the definition of an error, and the verdict."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ PLAN = SoakPlan(seconds=1800.0, seed=1, chats=64)
 MB = 1_000_000
 
 
-def test_each_fault_is_undone_before_the_next_and_all_before_the_end() -> None:
+def test_each_fault_is_undone_before_next_and_before_end() -> None:
     strikes = schedule(PLAN, list(FAULTS))
     assert len(strikes) == 179
     assert all(1.0 <= strike.seconds <= 8.0 for strike in strikes)
@@ -27,7 +27,7 @@ def test_each_fault_is_undone_before_the_next_and_all_before_the_end() -> None:
     assert strikes[-1].at + strikes[-1].seconds < PLAN.seconds
 
 
-def test_every_kind_comes_before_any_comes_again_and_the_seed_decides_the_order() -> None:
+def test_every_fault_precedes_repeats_in_order_set_by_seed() -> None:
     kinds = [strike.kind for strike in schedule(PLAN, list(FAULTS))]
     for start in range(0, len(kinds) - len(FAULTS), len(FAULTS)):
         assert set(kinds[start : start + len(FAULTS)]) == set(FAULTS)
@@ -35,13 +35,13 @@ def test_every_kind_comes_before_any_comes_again_and_the_seed_decides_the_order(
     assert kinds != [strike.kind for strike in schedule(replace(PLAN, seed=2), list(FAULTS))]
 
 
-def test_scripts_of_a_family_begin_alike_and_no_two_ask_the_same() -> None:
+def test_scripts_of_family_share_prompt_and_no_question() -> None:
     scripts = make_scripts(PLAN)
     assert len({script.system for script in scripts}) == PLAN.families
     assert len({question for script in scripts for question in script.questions}) == PLAN.scripts * PLAN.turns[1]
 
 
-def test_another_answer_than_the_first_is_an_error_of_its_turn_alone() -> None:
+def test_different_answer_is_error_of_its_turn_only() -> None:
     one, other = make_scripts(PLAN)[:2]
     answers = Answers()
     answers.compare(one, 0, "a river")
@@ -70,7 +70,7 @@ DELTA = Event("delta", {"sequence_number": 2, "text": "a river"})
         ([DELTA, done("a riv")], "another text stored"),
     ],
 )
-def test_what_is_no_whole_answer_is_an_error(events: list[Event], kind: str) -> None:
+def test_incomplete_answer_is_error(events: list[Event], kind: str) -> None:
     heard = Heard()
     with pytest.raises(NotAsExpectedError) as error:  # noqa: PT012
         for event in events:
@@ -79,7 +79,7 @@ def test_what_is_no_whole_answer_is_an_error(events: list[Event], kind: str) -> 
     assert error.value.kind == kind
 
 
-def test_a_whole_answer_is_its_text() -> None:
+def test_complete_answer_returns_its_text() -> None:
     heard = Heard()
     for event in (DELTA, done("a river")):
         heard.take(event)
@@ -87,17 +87,17 @@ def test_a_whole_answer_is_its_text() -> None:
 
 
 @pytest.mark.parametrize(("later", "drift"), [((100, 102, 101), 0.02), ((100, 96, 103), -0.04), ((100,), 0.0)])
-def test_drift_is_the_furthest_from_where_the_memory_had_settled(later: tuple[int, ...], drift: float) -> None:
+def test_drift_is_largest_distance_from_settled_memory(later: tuple[int, ...], drift: float) -> None:
     samples = [MemorySample(0.0, 50 * MB), *(MemorySample(300.0 + 10 * at, rss * MB) for at, rss in enumerate(later))]
     assert summarise_memory(samples, 300.0).drift == pytest.approx(drift)
 
 
-def test_a_server_that_nobody_looked_at_has_not_held_its_memory() -> None:
+def test_memory_summary_without_samples_is_rejected() -> None:
     with pytest.raises(ValueError, match="never looked at after 300 s"):
         summarise_memory([MemorySample(0.0, MB)], 300.0)
 
 
-def test_counts_are_taken_by_label() -> None:
+def test_counts_are_read_by_label() -> None:
     counts = read_counts(
         "# TYPE ebb_prompt_tokens_total counter\n"
         'ebb_prompt_tokens_total{source="cpu"} 64.0\nebb_prompt_tokens_total{source="redis"} 128.0\n'
@@ -109,7 +109,7 @@ def test_counts_are_taken_by_label() -> None:
     assert counts.all_checks == 3
 
 
-def test_errors_and_tracebacks_of_the_log_are_bad_and_warnings_are_not(tmp_path: Path) -> None:
+def test_log_errors_and_tracebacks_are_bad_but_not_warnings(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(
         "2026-01-01 10:00:00,000 INFO ebb.requests: run_1 length ERROR\n"
@@ -143,7 +143,7 @@ GOOD = SoakReport(
 )
 
 
-def test_a_soak_without_faults_of_ours_has_passed() -> None:
+def test_soak_without_errors_passes() -> None:
     assert passed(GOOD)
     assert "## Client errors" not in to_markdown(GOOD)
     assert to_markdown(GOOD).endswith("**Met.**\n")
@@ -160,7 +160,7 @@ def test_a_soak_without_faults_of_ours_has_passed() -> None:
         (4, replace(GOOD, bad_lines=("Traceback (most recent call last):",))),
     ],
 )
-def test_one_missed_target_is_enough_to_miss(missed: int, bad: SoakReport) -> None:
+def test_one_missed_target_fails_the_soak(missed: int, bad: SoakReport) -> None:
     assert [target.met for target in targets(bad)] == [number != missed for number in range(5)]
     assert not passed(bad)
     assert to_markdown(bad).endswith("**Missed.**\n")

@@ -2,7 +2,7 @@ from app.load.answer import Answer, TokenUsage
 from bench.speculation import ARMS, Load, Measured, Row, copied_share, loads, table
 
 
-def test_the_share_of_an_answer_that_its_prompt_has() -> None:
+def test_copied_share_is_part_of_answer_found_in_prompt() -> None:
     prompt = "Repeat this: one two three four five six"
     assert copied_share(prompt, "one two three four five six") == 1
     assert copied_share(prompt, "one two three four and then some more") == 1 / 5
@@ -21,7 +21,7 @@ def row(least: float, *rounds: tuple[float, float], text: str = "a b") -> Row:
     return Row.of(load, [half, other])
 
 
-def test_a_row_has_the_mean_of_both_halves_medians_and_no_text_may_differ() -> None:
+def test_row_averages_medians_of_halves_and_requires_same_text() -> None:
     found = row(1.5, (1.0, 2.0), (2.0, 4.4), (1.0, 9.0))
     assert round(found.ratio**2, 9) == round(2.2 * 1.1, 9)
     assert found.met

@@ -13,18 +13,16 @@ from bench.tenants import Probe, auc, row
         ([1.0, 2.0], [2.0, 3.0], 0.875),
     ],
 )
-def test_the_area_is_the_share_of_pairs_in_the_right_order(
-    lower: list[float], higher: list[float], expected: float
-) -> None:
+def test_auc_is_share_of_pairs_in_right_order(lower: list[float], higher: list[float], expected: float) -> None:
     assert auc(lower, higher) == expected
 
 
-def test_values_of_one_kind_have_no_curve() -> None:
+def test_values_of_one_kind_have_no_auc() -> None:
     with pytest.raises(ValueError, match="both kinds"):
         auc([1.0], [])
 
 
-def test_another_tenant_who_always_guesses_wrong_has_learned_as_much_as_one_who_is_right() -> None:
+def test_guessing_always_wrong_misses_target_like_always_right() -> None:
     slower_if_asked = [Probe("another tenant", "cpu", at < 10, 20.0 - at, 0) for at in range(20)]
     result = row(slower_if_asked, "another tenant", ["cpu"])
     assert result.auc == 0.0

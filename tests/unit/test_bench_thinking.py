@@ -23,7 +23,7 @@ def spec() -> dict[str, object]:
     return value
 
 
-def test_two_tokens_become_marks_and_every_text_survives(tmp_path: Path) -> None:
+def test_two_tokens_become_marks_and_texts_round_trip(tmp_path: Path) -> None:
     before = Tokenizer(spec(), bos_token_id=None, eos_token_ids=())
     after = Tokenizer(with_thoughts(spec()), bos_token_id=None, eos_token_ids=())
     for text in ("Here. The end", "Heres These There <think>"):
@@ -35,7 +35,7 @@ def test_two_tokens_become_marks_and_every_text_survives(tmp_path: Path) -> None
     assert after.encode("<think>", special=True) == [after.control_tokens["<think>"]]
 
 
-def test_a_turn_that_found_too_little_or_was_not_thought_about_misses_the_target() -> None:
+def test_turn_with_little_reuse_or_no_thought_misses_target() -> None:
     least = Turn(1000, int(1000 * LEAST_REUSED) - 1, 200, 50, 80.0)
     assert is_met([row("after reading", [TURN, TURN])])
     assert not is_met([row("after reading", [TURN, least])])

@@ -1,4 +1,4 @@
-"""What each section of `bench.turns` makes of its samples, and what a result claims."""
+"""Summaries that the sections of `bench.turns` make of their samples, and the claims of a result."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def _turn(arm: str, turn: int, chat: int, ttft_ms: float, answer: str) -> TurnSa
     return TurnSample(arm, turn, chat, ttft_ms, 100, 10, 20, 30, 40, answer)
 
 
-def test_conversations_compare_answers_only_where_the_requests_were_equal() -> None:
+def test_answers_are_compared_only_for_equal_requests() -> None:
     samples = [
         *(_turn(arms.NO_REUSE, turn, 0, 100.0 * turn, f"answer {turn}") for turn in (1, 2, 3, 4)),
         *(_turn(arms.CPU, turn, 0, 20.0, "other" if turn == 2 else f"answer {turn}") for turn in (1, 2, 3, 4)),
@@ -24,7 +24,7 @@ def test_conversations_compare_answers_only_where_the_requests_were_equal() -> N
     found = conversations.summarise(samples, kill_before_turn=3, ready_after_kill_s=4.0)
 
     (equality,) = found.equality
-    # Turn 1 is equal, turn 2 differs; turns 3 and 4 were asked with another history and prove nothing.
+    # Turn 1 is equal and turn 2 differs. Turns 3 and 4 had another history and prove nothing.
     assert (equality.same_requests, equality.equal_of_same_request) == (2, 0.5)
     assert (equality.answers, equality.equal_of_all) == (4, 0.25)
     assert found.later_ttft_ratio == {arms.NO_REUSE: 1, arms.CPU: 15}
@@ -34,7 +34,7 @@ def test_conversations_compare_answers_only_where_the_requests_were_equal() -> N
     ]
 
 
-def test_a_returning_turn_is_a_ratio_of_medians() -> None:
+def test_returning_turn_is_ratio_of_medians() -> None:
     def one(ms: float) -> Return:
         return Return(ms, 2_000, 0, 1_900, 0, 100, 5.0)
 
@@ -55,7 +55,7 @@ def _exact(prompt: int, answers: dict[str, str], **cached: dict[str, int]) -> li
     return found
 
 
-def test_exactness_compares_answers_of_one_cached_length_only() -> None:
+def test_exactness_compares_only_answers_of_one_cached_length() -> None:
     same = dict.fromkeys(("computed", "device", "cpu", "redis"), "tide")
     samples = [
         *_exact(0, same),
@@ -70,13 +70,13 @@ def test_exactness_compares_answers_of_one_cached_length_only() -> None:
     assert found.equal_to_computed == 0.5
 
 
-def test_exactness_sees_a_tier_that_changes_an_answer() -> None:
+def test_exactness_detects_tier_that_changes_answer() -> None:
     samples = _exact(0, {"computed": "a", "device": "a", "cpu": "a", "redis": "b"})
 
     assert exactness.compare(samples, "float32", 64).equal_across_tiers == 0
 
 
-def test_exactness_without_anything_comparable_claims_nothing() -> None:
+def test_exactness_without_comparable_answers_claims_nothing() -> None:
     samples = _exact(0, dict.fromkeys(("computed", "device", "cpu", "redis"), "x"), device={})
 
     found = exactness.compare(samples, "float32", 64)
@@ -85,7 +85,7 @@ def test_exactness_without_anything_comparable_claims_nothing() -> None:
     assert not Target("equal", found.equal_across_tiers, 1, at_least=True).met
 
 
-def test_step_time_is_compared_over_all_phases_and_within_each() -> None:
+def test_step_time_is_compared_over_all_phases_and_in_each() -> None:
     off = [[0.010] * 50, [0.020] * 50]
     on = [[0.011] * 50, [0.021] * 50]
 
@@ -96,7 +96,7 @@ def test_step_time_is_compared_over_all_phases_and_within_each() -> None:
     assert found.phase_median_ratios == pytest.approx((1.1, 1.05))
 
 
-def test_step_time_that_a_late_client_saw_as_gaps_of_zero_claims_nothing() -> None:
+def test_step_time_with_gaps_of_zero_claims_nothing() -> None:
     found = step_time.summarise(8, off=[[0.030] + [0.0] * 49], on=[[0.011] * 50])
 
     assert found.median_ratio is None
@@ -106,7 +106,7 @@ def test_step_time_that_a_late_client_saw_as_gaps_of_zero_claims_nothing() -> No
 
 @pytest.mark.parametrize("make_plan", [full_plan, quick_plan])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_the_device_pool_holds_a_request_but_not_all_chats(make_plan: type, dtype: str) -> None:
+def test_device_pool_holds_one_request_but_not_all_chats(make_plan: type, dtype: str) -> None:
     plan = make_plan(dtype)
 
     settings = arms.with_redis(plan, 2 * plan.chat_tokens)
@@ -118,7 +118,7 @@ def test_the_device_pool_holds_a_request_but_not_all_chats(make_plan: type, dtyp
     assert int(flags["--max-model-len"]) >= plan.chat_tokens
 
 
-def test_an_unknown_section_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_section_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--sections", "returning,speed"])
     assert "no section speed" in capsys.readouterr().err

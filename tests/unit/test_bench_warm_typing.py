@@ -14,13 +14,13 @@ def turns(warmed_ms: float) -> list[Turn]:
     ]
 
 
-def test_a_warmed_chat_is_held_against_one_on_the_device() -> None:
+def test_warmed_chat_is_compared_with_chat_on_device() -> None:
     assert [target.met for target in targets_of(rows_of(turns(10.9)))] == [True, True, True]
     assert [target.met for target in targets_of(rows_of(turns(11.1)))] == [False, True, True]
     assert [target.met for target in targets_of(rows_of(turns(50.1)))] == [False, False, True]
 
 
-def test_a_turn_that_found_its_history_elsewhere_misses_the_target() -> None:
+def test_turn_with_history_in_other_tier_misses_target() -> None:
     late = turn("Redis, warmed", 10.0, device=60, cpu=30)
     rows = rows_of([*turns(10.0), late])
     assert [row.as_meant for row in rows] == [1, 1, 1, 0.5]
@@ -29,7 +29,7 @@ def test_a_turn_that_found_its_history_elsewhere_misses_the_target() -> None:
     assert computed.is_as_meant, "the engine may find computing cheaper"
 
 
-def test_the_table_has_a_line_for_each_way() -> None:
+def test_table_has_row_for_each_arm() -> None:
     rows = rows_of(turns(20.0))
     lines = table(rows, targets_of(rows)).splitlines()
     assert [line.split("|")[1].strip() for line in lines[2:6]] == list(ARMS)

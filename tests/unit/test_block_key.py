@@ -5,7 +5,7 @@ from cache_tiers.block_key import KeyNamespace, extend_keys
 SPACE = KeyNamespace("model", "cpu", "bfloat16", 4, 1, 0, 1, b"salt")
 
 
-def test_equal_prefixes_have_equal_keys_and_the_first_difference_ends_it() -> None:
+def test_keys_are_equal_up_to_first_differing_block() -> None:
     one = extend_keys(SPACE.root(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9], 4)
     two = extend_keys(SPACE.root(), [1, 2, 3, 4, 5, 6, 7, 0, 9, 9, 9, 9], 4)
     assert one[0] == two[0]
@@ -13,11 +13,11 @@ def test_equal_prefixes_have_equal_keys_and_the_first_difference_ends_it() -> No
     assert one[2] != two[2]
 
 
-def test_a_partial_block_has_no_key() -> None:
+def test_partial_block_has_no_key() -> None:
     assert len(extend_keys(SPACE.root(), range(11), 4)) == 2
 
 
-def test_whatever_may_change_a_bit_of_the_kv_changes_every_key() -> None:
+def test_every_property_of_kv_changes_every_key() -> None:
     changed = [
         replace(SPACE, model_fingerprint="other"),
         replace(SPACE, numerics="cuda"),
@@ -38,8 +38,8 @@ def test_fields_cannot_run_into_each_other() -> None:
     )
 
 
-def test_keys_are_the_same_in_every_process_and_version() -> None:
-    """What is in a Redis was written by others: another key here means that nobody finds his blocks again."""
+def test_keys_are_same_in_every_process_and_version() -> None:
+    """Pin one key: blocks in Redis were stored by earlier versions, and a different key would make them unreachable."""
     assert (
         extend_keys(SPACE.root(), range(8), 4)[-1].hex()
         == "dce7e4e1321eb016e982d33d78d914d980f61b38d3e8e24242b0339578fa1eda"

@@ -7,7 +7,7 @@ ME = Owner(b"myself..")
 A, B = BlockKey(ME + b"a" * 24), BlockKey(ME + b"b" * 24)
 
 
-def test_a_released_prefix_is_found_until_its_room_is_needed() -> None:
+def test_released_prefix_is_found_until_its_block_is_allocated() -> None:
     evicted: list[BlockKey] = []
     pool = BlockPool(2, on_evict=evicted.append)
     [block] = pool.allocate(1, ME)
@@ -19,7 +19,7 @@ def test_a_released_prefix_is_found_until_its_room_is_needed() -> None:
     assert (evicted, pool.num_evicted) == ([A], 1)
 
 
-def test_blocks_without_a_prefix_are_given_away_before_any_prefix() -> None:
+def test_blocks_without_prefix_are_allocated_first() -> None:
     pool = BlockPool(3)
     first, second = pool.allocate(2, ME)
     pool.publish(first, A, (1,))
@@ -29,7 +29,7 @@ def test_blocks_without_a_prefix_are_given_away_before_any_prefix() -> None:
     assert pool.find(A, (1,)) is first
 
 
-def test_the_longest_unused_prefix_goes_first() -> None:
+def test_least_recently_used_prefix_is_evicted_first() -> None:
     pool = BlockPool(2)
     first, second = pool.allocate(2, ME)
     pool.publish(first, A, (1,))
@@ -43,14 +43,14 @@ def test_the_longest_unused_prefix_goes_first() -> None:
     assert pool.find(B, (2,)) is None
 
 
-def test_an_equal_key_with_other_tokens_is_no_hit() -> None:
+def test_equal_key_with_other_tokens_is_no_hit() -> None:
     pool = BlockPool(1)
     [block] = pool.allocate(1, ME)
     pool.publish(block, A, (1, 2))
     assert pool.find(A, (1, 3)) is None
 
 
-def test_a_block_in_use_is_never_given_away() -> None:
+def test_block_in_use_is_never_allocated() -> None:
     pool = BlockPool(1)
     [block] = pool.allocate(1, ME)
     pool.acquire(block)
@@ -59,7 +59,7 @@ def test_a_block_in_use_is_never_given_away() -> None:
         pool.allocate(1, ME)
 
 
-def test_of_two_blocks_with_one_key_the_first_stays() -> None:
+def test_first_of_two_blocks_with_one_key_stays_published() -> None:
     pool = BlockPool(2)
     first, second = pool.allocate(2, ME)
     assert pool.publish(first, A, (1,))
@@ -67,7 +67,7 @@ def test_of_two_blocks_with_one_key_the_first_stays() -> None:
     assert pool.find(A, (1,)) is first
 
 
-def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
+def test_check_detects_block_neither_free_nor_used() -> None:
     pool = BlockPool(2)
     [block] = pool.allocate(1, ME)
     pool.check()
@@ -76,7 +76,7 @@ def test_check_sees_a_block_that_was_released_and_is_still_used() -> None:
         pool.check()
 
 
-def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
+def test_erased_block_is_never_found_and_allocated_first() -> None:
     evicted: list[BlockKey] = []
     pool = BlockPool(3, on_evict=evicted.append)
     used, free, _ = pool.allocate(3, ME)
@@ -92,7 +92,7 @@ def test_an_erased_block_is_found_by_nobody_and_given_away_first() -> None:
     pool.check()
 
 
-def test_an_erased_tail_is_not_gone_on_from() -> None:
+def test_erased_tail_is_not_found() -> None:
     pool = BlockPool(1)
     [block] = pool.allocate(1, ME)
     assert pool.leave_tail(block, A, (1, 2))

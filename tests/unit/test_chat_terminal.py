@@ -1,4 +1,4 @@
-"""What `ebb chat` reads from the wire and shows in the terminal."""
+"""Events that `ebb chat` reads from the wire, and the text it shows in the terminal."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -23,12 +23,12 @@ async def chunks(body: bytes, length: int) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 1000])
-async def test_events_are_the_same_however_the_network_cuts_them(length: int) -> None:
+async def test_events_do_not_depend_on_network_chunks(length: int) -> None:
     events = [event async for event in read_events(chunks(BODY, length))]
     assert events == [Event("delta", {"text": "café"}), Event("done", {"message": {}})]
 
 
-def test_an_answer_cannot_take_over_the_terminal() -> None:
+def test_answer_cannot_control_the_terminal() -> None:
     assert printable("a\x1b[2Jb\x07\r\nc\td\x9b0m") == "a[2Jb\nc\td0m"
 
 
@@ -48,15 +48,15 @@ def shown(*, shows_thoughts: bool) -> str:
     return "".join(written)
 
 
-def test_thoughts_are_faint_and_apart_and_cannot_end_that_themselves() -> None:
+def test_reasoning_is_faint_and_cannot_reset_the_style() -> None:
     assert shown(shows_thoughts=True) == f"{FAINT}let me see[0m{NORMAL}\n\nhello"
 
 
-def test_one_word_stands_for_thoughts_that_are_hidden() -> None:
+def test_hidden_reasoning_is_shown_as_one_word() -> None:
     assert shown(shows_thoughts=False) == f"{FAINT}(thinking){NORMAL}\n\nhello"
 
 
-def test_the_terminal_does_not_stay_faint_when_an_answer_is_stopped_within_its_thought() -> None:
+def test_stop_during_reasoning_resets_the_style() -> None:
     written: list[str] = []
     view = AnswerView(written.append, shows_thoughts=True)
     view.thought("hm")
@@ -75,18 +75,18 @@ def message(**kv: int) -> dict[str, Any]:
     return {"status": "complete", "usage": usage}
 
 
-def test_the_receipt_says_where_the_prompt_came_from() -> None:
+def test_receipt_states_source_of_prompt_tokens() -> None:
     line = receipt(message(redis=1920, computed=90))
     assert line == "[2,010 prompt tokens: 1,920 from Redis, 90 computed; first token after 38 ms; 61 tokens/s]"
     assert "64 from the device, 128 from CPU memory, 9 computed" in receipt(message(device=64, cpu=128, computed=9))
     assert receipt(message(computed=30)).startswith("[30 prompt tokens: 30 computed;")
 
 
-def test_the_receipt_says_when_an_answer_was_cut_and_leaves_out_a_speed_that_nobody_knows() -> None:
+def test_receipt_states_length_limit_and_omits_unknown_speed() -> None:
     cut = message(computed=30) | {"status": "incomplete"}
     cut["usage"]["tokens_per_second"] = None
     assert receipt(cut) == "[30 prompt tokens: 30 computed; first token after 38 ms; cut at the length limit]"
 
 
-def test_without_usage_there_is_no_receipt() -> None:
+def test_receipt_is_empty_without_usage() -> None:
     assert receipt({"status": "cancelled", "usage": None}) == ""

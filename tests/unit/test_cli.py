@@ -1,4 +1,4 @@
-"""The `ebb` command: help, mistakes named, settings from the command line. (As a process: tests/integration.)"""
+"""The `ebb` command: help, usage errors, settings from the command line. tests/integration runs it as a process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from app.version import VERSION
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended."""
+    """Exit status and output of a command."""
 
     status: object
     stdout: str
@@ -25,7 +25,7 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command with these arguments, nothing set, on a terminal of the usual width."""
+    """Run the command with an empty environment, on a terminal of 80 columns."""
     monkeypatch.setattr("os.environ", {"HOME": "/nowhere", "COLUMNS": "80"})
 
     def run(*arguments: str) -> Ended:
@@ -38,7 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return run
 
 
-def test_help_names_the_commands_shows_examples_and_ends_well(run: Run) -> None:
+def test_help_lists_commands_and_examples_and_succeeds(run: Run) -> None:
     result = run("--help")
     assert result.status == 0
     for words in ("serve", "pull", "chat", "doctor", "ebb serve --model", "EBB_KV_MEMORY=2GiB"):
@@ -46,14 +46,14 @@ def test_help_names_the_commands_shows_examples_and_ends_well(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["serve", "doctor"])
-def test_the_help_of_a_command_lists_every_setting_with_its_default(run: Run, command: str) -> None:
+def test_help_of_command_lists_settings_and_defaults(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.status == 0
     for words in ("--kv-memory SIZE", "2GiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
         assert words in result.stdout
 
 
-def test_the_version_is_the_one_that_is_installed(run: Run) -> None:
+def test_version_flag_prints_installed_version(run: Run) -> None:
     assert run("--version").stdout == f"ebb {VERSION}\n"
 
 
@@ -73,21 +73,21 @@ def test_the_version_is_the_one_that_is_installed(run: Run) -> None:
         (("serve", "--config", "/nowhere.toml"), "config file /nowhere.toml: No such file"),
     ],
 )
-def test_a_mistake_is_named_in_one_line_with_status_2(run: Run, arguments: tuple[str, ...], words: str) -> None:
+def test_usage_error_is_named_in_one_line_with_status_2(run: Run, arguments: tuple[str, ...], words: str) -> None:
     result = run(*arguments)
     assert result.status == 2
     assert words in result.stderr
     assert result.stdout == ""
 
 
-def test_an_unknown_ebb_variable_stops_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_ebb_variable_stops_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EBB_MODLE", "x")
     result = run("doctor")
     assert result.status == 2
     assert "unknown variable EBB_MODLE; did you mean EBB_MODEL?" in result.stderr
 
 
-def test_what_was_typed_reaches_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_command_line_settings_reach_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     started: list[Settings] = []
 
     def serve(settings: Settings) -> int:

@@ -1,4 +1,4 @@
-"""Compiles that do not end cost their own requests, with a compiler that the tests hold in their hands."""
+"""Compiles that never end cost only their own requests. The tests control the compiler."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ COMPILED = CompiledForm(cast(Automaton, object()), Position(b""))
 
 
 class Compiler:
-    """Forms that begin with "slow" wait for `release`."""
+    """A compiler in which forms that begin with "slow" wait for `release`."""
 
     def __init__(self) -> None:
         self.release = threading.Event()
@@ -52,7 +52,7 @@ def forms(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> CompiledForms:
 
 
 async def stick(forms: CompiledForms, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """So many forms pass their time."""
+    """Make `count` forms exceed the compile timeout."""
     with monkeypatch.context() as patch:
         patch.setattr(compiled_forms, "COMPILE_SECONDS", SHORT)
         for index in range(count):
@@ -61,7 +61,7 @@ async def stick(forms: CompiledForms, monkeypatch: pytest.MonkeyPatch, count: in
             assert caught.value.param == "form"
 
 
-async def test_a_form_that_takes_too_long_holds_no_other(
+async def test_slow_form_delays_no_other_form(
     forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stick(forms, monkeypatch, MAX_COMPILING - 1)
@@ -71,7 +71,7 @@ async def test_a_form_that_takes_too_long_holds_no_other(
         await forms.prepare(form("quick and bad"), "local")
 
 
-async def test_when_all_places_are_stuck_others_are_told_when_to_come_again(
+async def test_full_compile_places_reject_with_retry_after(
     forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stick(forms, monkeypatch, MAX_COMPILING)
@@ -100,7 +100,7 @@ async def test_one_tenant_never_takes_every_compile_place(
     assert compiler.began.total() == 9
 
 
-async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
+async def test_repeated_request_for_slow_form_takes_no_further_place(
     forms: CompiledForms, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(MAX_COMPILING + 1):
@@ -114,7 +114,7 @@ async def test_who_asks_again_for_what_takes_too_long_takes_no_further_place(
     assert compiler.began == {"slow 0": 1}
 
 
-async def test_a_request_that_is_given_up_leaves_the_form_to_others(forms: CompiledForms, compiler: Compiler) -> None:
+async def test_cancelled_request_leaves_form_to_others(forms: CompiledForms, compiler: Compiler) -> None:
     one, other = (asyncio.create_task(forms.prepare(form("slow"), "local")) for _ in range(2))
     await asyncio.sleep(0)
     one.cancel()

@@ -1,4 +1,4 @@
-"""Answers that were cut go on in the same message: the real store, an engine without a model."""
+"""Continuing a cut answer in the same message, with the real store and an engine without a model."""
 
 import asyncio
 from pathlib import Path
@@ -32,9 +32,7 @@ async def asked(services: Services, **params: Any) -> Run:
     return await services.turns.ask(conversation.id, parse_object(NewMessage, {"content": "one", "params": params}))
 
 
-async def test_an_answer_that_was_cut_goes_on_in_the_same_message_to_its_end(
-    services: Services, engine: FakeEngine
-) -> None:
+async def test_cut_answer_continues_in_same_message_to_its_end(services: Services, engine: FakeEngine) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     run = await services.continuation.go_on(cut.id)
     frames = b"".join([frame async for frame in run.log.follow(0)])
@@ -47,7 +45,7 @@ async def test_an_answer_that_was_cut_goes_on_in_the_same_message_to_its_end(
     assert frames.count(b" w0 w1 w2") == 2, "once told, once in the whole message at the end"
 
 
-async def test_one_that_was_stopped_goes_on_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:
+async def test_stopped_answer_continues_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:
     engine.hold()
     run = await asked(services)
     for words in (2, 3):
@@ -60,7 +58,7 @@ async def test_one_that_was_stopped_goes_on_and_can_be_stopped_again(services: S
     assert (await ended(run)).content == WHOLE_ANSWER
 
 
-async def test_one_that_was_stopped_before_its_first_word_begins(services: Services, engine: FakeEngine) -> None:
+async def test_answer_stopped_before_first_token_starts(services: Services, engine: FakeEngine) -> None:
     engine.hold()
     stopped = await services.turns.cancel((await asked(services)).id)
     run = await services.continuation.go_on(stopped.id)
@@ -68,7 +66,7 @@ async def test_one_that_was_stopped_before_its_first_word_begins(services: Servi
     assert (await ended(run)).content == WHOLE_ANSWER
 
 
-async def test_what_goes_on_survives_the_process_too(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_continued_answer_survives_restart(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     engine.hold()
     run = await services.continuation.go_on(cut.id)
@@ -87,7 +85,7 @@ async def test_what_goes_on_survives_the_process_too(services: Services, engine:
     await later.close()
 
 
-async def test_its_form_is_compiled_again_before_it_goes_on(services: Services, engine: FakeEngine) -> None:
+async def test_form_is_compiled_again_before_continuing(services: Services, engine: FakeEngine) -> None:
     body = {"model": "fake-1", "input": "hi", "max_output_tokens": 2, "text": {"format": {"type": "json_object"}}}
     _, begun = await services.responses.create(parse_object(ResponseRequest, body))
     run = await services.continuation.go_on((await ended(begun)).id)
@@ -96,7 +94,7 @@ async def test_its_form_is_compiled_again_before_it_goes_on(services: Services, 
     assert again.form == first.form is not None
 
 
-async def test_what_is_whole_or_still_said_or_no_answer_does_not_go_on(services: Services, engine: FakeEngine) -> None:
+async def test_only_cut_answer_that_is_not_running_continues(services: Services, engine: FakeEngine) -> None:
     whole = await ended(await asked(services))
     with pytest.raises(ConflictError, match="whole"):
         await services.continuation.go_on(whole.id)
@@ -109,7 +107,7 @@ async def test_what_is_whole_or_still_said_or_no_answer_does_not_go_on(services:
         await services.continuation.go_on(live.answer.id)
 
 
-async def test_of_two_at_once_one_goes_on(services: Services, engine: FakeEngine) -> None:
+async def test_one_of_two_concurrent_continuations_wins(services: Services, engine: FakeEngine) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     engine.hold()
     outcomes = await asyncio.gather(*(services.continuation.go_on(cut.id) for _ in range(2)), return_exceptions=True)
@@ -117,7 +115,7 @@ async def test_of_two_at_once_one_goes_on(services: Services, engine: FakeEngine
     await engine.until_running(1)
 
 
-async def test_under_another_system_prompt_it_does_not_go_on(services: Services) -> None:
+async def test_changed_system_prompt_prevents_continuation(services: Services) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     await services.store.conversations.change(cut.conversation_id, {"system_prompt": "Be brief."})
     with pytest.raises(ConflictError, match="retry it"):

@@ -1,4 +1,4 @@
-"""Deletions and their way back: the real store on a real file, an engine without a model."""
+"""Deleting and restoring conversations, with the real store on a real file and an engine without a model."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ async def ask(services: Services, conversation_id: str, content: str, **fields: 
 
 
 async def chat(services: Services, *questions: str) -> tuple[str, Message]:
-    """The id of a conversation with these questions, and the last answer."""
+    """Create a conversation with these questions. Return its id and the last answer."""
     conversation = await services.store.conversations.create({})
     answers = [await ask(services, conversation.id, question) for question in questions]
     return conversation.id, answers[-1]
@@ -66,7 +66,7 @@ def common(one: list[int], other: list[int]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
-async def test_while_it_can_be_taken_back_nothing_is_erased(services: Services, engine: FakeEngine) -> None:
+async def test_restorable_conversation_keeps_its_kv(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
     await services.deletions.remove(time.time() - UNDO_SECONDS)
@@ -76,7 +76,7 @@ async def test_while_it_can_be_taken_back_nothing_is_erased(services: Services, 
     assert (await ask(services, conversation, "two")).usage is not None
 
 
-async def test_afterwards_it_is_gone_and_its_kv_is_erased(services: Services, engine: FakeEngine) -> None:
+async def test_expired_conversation_is_removed_and_its_kv_erased(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     ids = await ids_of(services, answer.id)
     await services.deletions.delete_conversation(conversation)
@@ -87,7 +87,7 @@ async def test_afterwards_it_is_gone_and_its_kv_is_erased(services: Services, en
         await services.deletions.restore_conversation(conversation)
 
 
-async def test_another_process_removes_what_this_one_had_no_time_for(tmp_path: Path) -> None:
+async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
     async with serving(tmp_path, FakeEngine()) as services:
         conversation, answer = await chat(services, "one")
         ids = await ids_of(services, answer.id)
@@ -108,13 +108,13 @@ async def test_another_process_removes_what_this_one_had_no_time_for(tmp_path: P
 
 
 async def served(services: Services, seconds: float, wall: float) -> None:
-    """Serve for some time, at whose end the clock shows `wall`, and remove what is due."""
+    """Serve for `seconds`, after which the clock shows `wall`, and remove the deletions that are due."""
     passed = await services.store.served.tick(seconds, wall, window=UNDO_SECONDS)
     await services.deletions.remove(min(passed, wall - UNDO_SECONDS))
 
 
 @pytest.mark.parametrize("jump", [3600.0, 10 * 365 * 86_400.0])
-async def test_clock_set_forward_empties_no_trash(services: Services, engine: FakeEngine, jump: float) -> None:
+async def test_clock_set_forward_removes_nothing_early(services: Services, engine: FakeEngine, jump: float) -> None:
     conversation, _ = await chat(services, "one")
     now = time.time()
     await served(services, 0, now - UNDO_SECONDS)
@@ -139,7 +139,7 @@ async def test_clock_set_back_removes_nothing_early(services: Services) -> None:
     assert (await services.deletions.restore_conversation(conversation)).id == conversation
 
 
-async def test_nothing_is_removed_before_there_is_an_engine_that_can_erase(tmp_path: Path) -> None:
+async def test_nothing_is_removed_before_engine_can_erase(tmp_path: Path) -> None:
     async with serving(tmp_path, FakeEngine()) as services:
         conversation, _ = await chat(services, "one")
         await services.deletions.delete_conversation(conversation)
@@ -153,7 +153,7 @@ async def test_nothing_is_removed_before_there_is_an_engine_that_can_erase(tmp_p
     await waiting.close()
 
 
-async def test_a_deleted_message_loses_what_nothing_else_begins_with(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Services, engine: FakeEngine) -> None:
     conversation, first = await chat(services, "one")
     left = await ask(services, conversation, "left " * 20)
     right = await ask(services, conversation, "right " * 20, parent_id=first.id)
@@ -165,7 +165,7 @@ async def test_a_deleted_message_loses_what_nothing_else_begins_with(services: S
     assert trail.num_shared >= len(await ids_of(services, first.id))
 
 
-async def test_a_fork_keeps_what_it_shares_when_its_source_goes(services: Services, engine: FakeEngine) -> None:
+async def test_fork_keeps_shared_kv_when_its_source_is_deleted(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     path = await services.store.messages.path(answer.id)
     fork = await services.store.tree.fork(conversation, path[1].id)
@@ -176,7 +176,7 @@ async def test_a_fork_keeps_what_it_shares_when_its_source_goes(services: Servic
     assert await ids_of(services, fork.head_id or "") == shared
 
 
-async def test_what_is_generated_below_a_deleted_message_ends(services: Services, engine: FakeEngine) -> None:
+async def test_deleting_message_cancels_runs_below_it(services: Services, engine: FakeEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
     run = await services.turns.ask(conversation, NewMessage(content="two"))
@@ -186,7 +186,7 @@ async def test_what_is_generated_below_a_deleted_message_ends(services: Services
     assert restored.head_id == run.answer.id
 
 
-async def test_a_run_beside_the_deleted_message_goes_on(services: Services, engine: FakeEngine) -> None:
+async def test_deleting_message_keeps_sibling_run(services: Services, engine: FakeEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
     run = await services.turns.retry(first.id, RetryFields())
@@ -197,7 +197,7 @@ async def test_a_run_beside_the_deleted_message_goes_on(services: Services, engi
     assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
 
 
-async def test_a_question_that_lost_its_answer_can_be_answered_again(services: Services) -> None:
+async def test_question_can_be_retried_after_deleting_its_answer(services: Services) -> None:
     conversation, answer = await chat(services, "one")
     changed = await services.deletions.delete_message(answer.id)
     assert changed.head_id == answer.parent_id
@@ -206,7 +206,7 @@ async def test_a_question_that_lost_its_answer_can_be_answered_again(services: S
     assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
 
 
-async def test_for_good_means_at_once_also_for_what_was_hidden(services: Services, engine: FakeEngine) -> None:
+async def test_permanent_delete_removes_hidden_conversation_at_once(services: Services, engine: FakeEngine) -> None:
     conversation, _ = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
     await services.deletions.delete_conversation(conversation, permanently=True)

@@ -5,7 +5,7 @@ import pytest
 from engine.detokenizer import Detokenizer, StopStrings
 
 
-def test_half_a_character_is_held_back_until_it_is_whole() -> None:
+def test_incomplete_character_is_held_back() -> None:
     pieces = {0: b"a", 1: b"\xf0\x9f", 2: b"\x8c", 3: b"\x8ab"}
     detokenizer = Detokenizer(pieces.__getitem__)
     assert [detokenizer.push(i) for i in range(4)] == ["a", "", "", "\U0001f30ab"]
@@ -16,7 +16,7 @@ def test_invalid_bytes_become_replacement_characters() -> None:
     assert detokenizer.push(0) + detokenizer.push(1) == "�ok"
 
 
-def test_any_cut_of_a_text_into_bytes_gives_the_text() -> None:
+def test_any_split_of_bytes_gives_same_text() -> None:
     text = "Grüße, 世界 🌊 – fin"
     raw = text.encode()
     draw = random.Random(1)
@@ -37,9 +37,7 @@ def test_any_cut_of_a_text_into_bytes_gives_the_text() -> None:
         (("b", "abc"), ["a", "bc"], "a"),
     ],
 )
-def test_text_ends_before_the_stop_string_and_no_part_of_it_is_ever_shown(
-    stop: tuple[str, ...], pieces: list[str], shown: str
-) -> None:
+def test_no_part_of_stop_string_is_ever_shown(stop: tuple[str, ...], pieces: list[str], shown: str) -> None:
     matcher = StopStrings(stop)
     text = ""
     for piece in pieces:
@@ -62,22 +60,20 @@ def test_text_ends_before_the_stop_string_and_no_part_of_it_is_ever_shown(
         (("END",), ["one EN", "T two"], None),
     ],
 )
-def test_the_stop_string_that_was_complete_first_is_told(
-    stop: tuple[str, ...], pieces: list[str], met: str | None
-) -> None:
+def test_first_complete_stop_string_is_reported(stop: tuple[str, ...], pieces: list[str], met: str | None) -> None:
     matcher = StopStrings(stop)
     for piece in pieces:
         _, told = matcher.push(piece)
     assert told == met
 
 
-def test_what_was_held_back_comes_when_nothing_follows() -> None:
+def test_flush_returns_held_back_text() -> None:
     matcher = StopStrings(("stop",))
     assert matcher.push("do not sto") == ("do not ", None)
     assert matcher.flush() == "sto"
 
 
-def test_the_stop_string_is_shown_where_that_is_wanted() -> None:
+def test_stop_string_is_shown_on_request() -> None:
     stop = StopStrings(("END", "x"), include=True)
     assert stop.push("aE") == ("a", None)
     assert stop.push("NDb") == ("END", "END")

@@ -8,7 +8,7 @@ from engine.device_choice import block_size_for, choose_device
     ("files", "installed", "expected"),
     [(True, True, "npu"), (True, False, "cpu"), (False, True, "cpu"), (False, False, "cpu")],
 )
-def test_auto_is_an_npu_that_is_there_and_can_be_talked_to(
+def test_auto_chooses_npu_only_if_present_and_usable(
     files: bool, installed: bool, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_choice, "NPU_FILES", "/dev/null" if files else "/dev/none[0-9]*")
@@ -17,5 +17,5 @@ def test_auto_is_an_npu_that_is_there_and_can_be_talked_to(
     assert choose_device("cuda") == "cuda"
 
 
-def test_blocks_are_as_large_as_the_operators_of_a_device_want_them() -> None:
+def test_block_size_follows_device_operators() -> None:
     assert (block_size_for("cpu"), block_size_for("cuda"), block_size_for("npu")) == (64, 64, 128)

@@ -1,4 +1,4 @@
-"""The table of Responses and Conversations in docs/api.md says what the code does."""
+"""Agreement of the tables on Responses and Conversations in docs/api.md with the code."""
 
 import re
 from pathlib import Path
@@ -10,23 +10,23 @@ DOCS = Path(__file__).parent.parent.parent / "docs" / "api.md"
 
 
 def section() -> str:
-    """The text of the section."""
+    """Read the section on Responses and Conversations."""
     return DOCS.read_text(encoding="utf-8").partition("## Responses and Conversations")[2].partition("\n## ")[0]
 
 
 def rows() -> list[tuple[list[str], str]]:
-    """Of both tables: the names in the first cell, and the text of the second."""
+    """Parse the rows of both tables into the names of the first cell and the text of the second."""
     cells = [line.strip("|").split(" | ", 1) for line in section().splitlines() if line.startswith("| `")]
     return [(re.findall(r"`([^`]+)`", first), second) for first, second in cells]
 
 
-def test_every_call_is_in_the_table_and_no_other() -> None:
+def test_table_lists_exactly_the_routes() -> None:
     routes = [*responses.routes, *openai_conversations.routes]
     calls = {f"{method} {route.path}" for route in routes for method in route.methods or () if method != "HEAD"}
     assert {name for names, _ in rows() for name in names if " /" in name} == calls
 
 
-def test_every_field_is_in_the_table_by_what_becomes_of_it() -> None:
+def test_table_states_effect_of_every_field() -> None:
     said = {name: text for names, text in rows() for name in names if " /" not in name}
     refused = {name for name, text in said.items() if text.startswith("refused")}
     without_effect = {name for name, text in said.items() if text.startswith("no effect")}

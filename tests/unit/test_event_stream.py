@@ -11,18 +11,18 @@ SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}
 
 
 async def never() -> Scope:
-    """A client that stays."""
+    """Stay connected, as a client does that never leaves."""
     await asyncio.Event().wait()
     raise AssertionError
 
 
 async def gone() -> Scope:
-    """A client that has left."""
+    """Report that the client has disconnected."""
     return {"type": "http.disconnect"}
 
 
 class Sent:
-    """What the response sent."""
+    """A recorder of the messages that a response sends."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
@@ -37,7 +37,7 @@ class Sent:
             self.ended = not message["more_body"]
 
 
-async def test_ready_bytes_are_sent_as_they_are_and_the_stream_ends_cleanly() -> None:
+async def test_frames_are_sent_unchanged_and_stream_ends_cleanly() -> None:
     async def frames() -> AsyncGenerator[bytes, None]:
         yield b"data: 1\n\n"
         yield b"data: 2\n\n"
@@ -51,7 +51,7 @@ async def test_ready_bytes_are_sent_as_they_are_and_the_stream_ends_cleanly() ->
     assert "no-" in sent.headers["cache-control"]
 
 
-async def test_on_close_runs_when_the_client_leaves_before_the_first_event() -> None:
+async def test_on_close_runs_if_client_leaves_before_first_event() -> None:
     closed = []
 
     async def frames() -> AsyncGenerator[bytes, None]:
@@ -62,7 +62,7 @@ async def test_on_close_runs_when_the_client_leaves_before_the_first_event() -> 
     assert closed == [True]
 
 
-async def test_on_close_runs_when_the_frames_fail() -> None:
+async def test_on_close_runs_when_frames_fail() -> None:
     closed = []
 
     async def frames() -> AsyncGenerator[bytes, None]:
@@ -74,7 +74,7 @@ async def test_on_close_runs_when_the_frames_fail() -> None:
     assert closed == [True]
 
 
-async def test_a_silent_stream_is_kept_alive_by_comments() -> None:
+async def test_silent_stream_is_kept_alive_by_comments() -> None:
     pinged = asyncio.Event()
 
     async def frames() -> AsyncGenerator[bytes, None]:
@@ -95,7 +95,7 @@ async def test_a_silent_stream_is_kept_alive_by_comments() -> None:
 
 
 class Frozen(Sent):
-    """A client that reads the headers and `reads` frames, and then nothing more."""
+    """A client that stops reading after the headers and `reads` frames."""
 
     def __init__(self, reads: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Frozen(Sent):
 
 
 @pytest.mark.parametrize("more", [True, False], ids=["while frames come", "while none come"])
-async def test_a_reader_that_does_not_read_is_given_up(more: bool) -> None:
+async def test_client_that_stops_reading_is_dropped(more: bool) -> None:
     closed = []
 
     async def frames() -> AsyncGenerator[bytes, None]:
@@ -126,7 +126,7 @@ async def test_a_reader_that_does_not_read_is_given_up(more: bool) -> None:
     assert not sent.ended
 
 
-async def test_whoever_cancels_the_request_learns_that_it_was_cancelled() -> None:
+async def test_cancelled_request_raises_cancelled_error() -> None:
     started = asyncio.Event()
 
     async def frames() -> AsyncGenerator[bytes, None]:

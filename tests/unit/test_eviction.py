@@ -1,4 +1,4 @@
-"""The order in which blocks leave host memory."""
+"""The order in which blocks are evicted from host memory."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from cache_tiers.cpu.eviction import EvictionName, EvictionPolicy, LikelyToRetur
 
 
 def chain(name: str, count: int, after: tuple[BlockKey, ...] = ()) -> tuple[BlockKey, ...]:
-    """`count` blocks behind those of `after`."""
+    """Extend the chain `after` by `count` blocks."""
     return after + tuple(BlockKey(f"{name}{index}".encode()) for index in range(len(after), len(after) + count))
 
 
 def leave(policy: EvictionPolicy, blocks: tuple[BlockKey, ...], found: int = 0) -> None:
-    """What a request does that ends."""
+    """Store and use a chain, as a finished request does. The first `found` blocks were hits."""
     for key in blocks:
         policy.add(key)
     policy.use(blocks, found)
@@ -24,14 +24,14 @@ def policy(request: pytest.FixtureRequest) -> EvictionPolicy:
     return make_eviction(name)
 
 
-def test_the_end_of_the_longest_unused_chain_goes_first(policy: EvictionPolicy) -> None:
+def test_end_of_least_recently_used_chain_is_evicted_first(policy: EvictionPolicy) -> None:
     old, new = chain("old", 3), chain("new", 2)
     leave(policy, old)
     leave(policy, new)
     assert list(policy.in_order()) == [*reversed(old), *reversed(new)]
 
 
-def test_a_chain_that_was_used_on_the_device_is_not_the_oldest(policy: EvictionPolicy) -> None:
+def test_chain_used_on_device_is_not_the_oldest(policy: EvictionPolicy) -> None:
     old, new = chain("old", 3), chain("new", 2)
     leave(policy, old)
     leave(policy, new)
@@ -39,7 +39,7 @@ def test_a_chain_that_was_used_on_the_device_is_not_the_oldest(policy: EvictionP
     assert list(policy.in_order())[:2] == list(reversed(new))
 
 
-def test_what_left_is_not_in_the_order_and_using_it_does_not_bring_it_back(policy: EvictionPolicy) -> None:
+def test_using_a_removed_block_does_not_restore_it(policy: EvictionPolicy) -> None:
     blocks = chain("a", 4)
     leave(policy, blocks)
     policy.remove(blocks[3])
@@ -49,7 +49,7 @@ def test_what_left_is_not_in_the_order_and_using_it_does_not_bring_it_back(polic
 
 
 def _teach(policy: LikelyToReturn) -> None:
-    """Half of the chats come back several times, single calls never do."""
+    """Teach the policy that chats return three times and single calls never do."""
     for number in range(40):
         turns = chain(f"chat{number}/", 4)
         leave(policy, turns)
@@ -63,7 +63,7 @@ def _teach(policy: LikelyToReturn) -> None:
             policy.remove(key)
 
 
-def test_a_live_conversation_outlives_later_calls_that_nobody_comes_back_to() -> None:
+def test_live_conversation_outlives_later_single_calls() -> None:
     policy = LikelyToReturn()
     _teach(policy)
     first = chain("live", 4)
@@ -78,7 +78,7 @@ def test_a_live_conversation_outlives_later_calls_that_nobody_comes_back_to() ->
     assert len(order) == 28
 
 
-def test_a_shared_beginning_outlives_the_chats_behind_it_but_does_not_make_them_live() -> None:
+def test_shared_prefix_outlives_chats_without_making_them_live() -> None:
     policy = LikelyToReturn()
     _teach(policy)
     system = chain("system", 4)
@@ -90,7 +90,7 @@ def test_a_shared_beginning_outlives_the_chats_behind_it_but_does_not_make_them_
     assert [key.decode()[:5] for key in order[:4]] == ["first"] * 4, "of those that are new the oldest first"
 
 
-def test_what_nobody_ever_came_back_to_leaves_an_order_however_long_it_goes_on() -> None:
+def test_order_is_complete_after_counts_fade_to_zero() -> None:
     policy = LikelyToReturn()
     system = chain("system", 4)
     leave(policy, system)
@@ -102,7 +102,7 @@ def test_what_nobody_ever_came_back_to_leaves_an_order_however_long_it_goes_on()
     assert len(list(policy.in_order())) == 8
 
 
-def test_what_a_request_is_about_to_use_does_not_make_room_for_what_follows_it(policy: EvictionPolicy) -> None:
+def test_touched_blocks_are_evicted_after_others(policy: EvictionPolicy) -> None:
     wanted, other = chain("wanted", 3), chain("other", 3)
     leave(policy, wanted)
     leave(policy, other)
@@ -110,7 +110,7 @@ def test_what_a_request_is_about_to_use_does_not_make_room_for_what_follows_it(p
     assert list(policy.in_order())[:3] == list(reversed(other))
 
 
-def test_where_all_come_back_alike_it_is_lru() -> None:
+def test_returning_policy_is_lru_when_all_chats_return() -> None:
     policy = LikelyToReturn()
     blocks: dict[int, tuple[BlockKey, ...]] = {}
     for _ in range(4):

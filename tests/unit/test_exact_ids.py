@@ -1,4 +1,4 @@
-"""The ids of what a client got: those that were produced, as far as they say it."""
+"""Token ids of the text that a client received: the produced ids as far as they match the text."""
 
 import json
 
@@ -44,7 +44,7 @@ BYTES = st.sampled_from([W0, W1, W2, *SMILE, *b"abc \n", *"é".encode(), 0xFF])
 
 
 @given(st.lists(BYTES, max_size=30), st.lists(st.text("abc w01", min_size=1, max_size=3), max_size=2))
-def test_they_read_as_what_a_client_is_shown(produced: list[int], stop: list[str]) -> None:
+def test_exact_ids_decode_to_shown_text(produced: list[int], stop: list[str]) -> None:
     detokenizer, stops = Detokenizer(FakeTokenizer().token_bytes), StopStrings(tuple(stop))
     text = ""
     for count, id_ in enumerate(produced, 1):
@@ -78,7 +78,7 @@ def sentencepiece_like() -> Tokenizer:
     return Tokenizer(json.loads(library.to_str()), bos_token_id=1, eos_token_ids=(2,))
 
 
-def test_a_rest_gets_no_space_from_a_vocabulary_that_puts_one_before_a_text() -> None:
+def test_tokenized_rest_gets_no_leading_space() -> None:
     tokenizer = sentencepiece_like()
     produced = tokenizer.encode("hi hi", special=False)
     for cut in range(1, 6):
@@ -93,5 +93,5 @@ class WithoutLetters(FakeTokenizer):
         return [W0] * len(text)
 
 
-def test_a_text_that_no_ids_say_has_none() -> None:
+def test_text_without_matching_ids_has_none() -> None:
     assert exact_ids(WithoutLetters(), [W1], " w0x") is None

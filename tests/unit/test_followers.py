@@ -1,4 +1,4 @@
-"""A beginning that several requests share is computed once."""
+"""Requests that wait while another one computes the prefix they share."""
 
 from engine.request import Request, RequestStatus
 from tests.model.toys import expected_output
@@ -15,7 +15,7 @@ def computed(requests: list[Request]) -> list[int]:
     return [request.receipt.computed for request in requests if request.receipt is not None]
 
 
-def test_requests_that_come_together_compute_their_common_beginning_once() -> None:
+def test_concurrent_requests_compute_shared_prefix_once() -> None:
     rig = Rig(max_tokens_per_step=16, pool_blocks=64)
     requests = [rig.add([*SHARED, 10 + number]) for number in range(4)]
     rig.run()
@@ -23,11 +23,11 @@ def test_requests_that_come_together_compute_their_common_beginning_once() -> No
     assert all(map(answer_is_right, requests))
 
 
-def test_who_shares_nothing_does_not_wait_for_them() -> None:
+def test_request_without_shared_prefix_does_not_wait() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
     rig.step()
-    # The second step leaves room for others.
+    # The second step has room for other requests.
     rig.step()
     assert (leader.status, follower.status) == (RequestStatus.RUNNING, RequestStatus.FOLLOWING)
     other = rig.add([7, 8, 9])
@@ -37,18 +37,18 @@ def test_who_shares_nothing_does_not_wait_for_them() -> None:
     rig.run()
 
 
-def test_a_follower_goes_on_when_its_leader_ends_early() -> None:
+def test_follower_continues_when_leader_aborts() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
     rig.step()
     rig.scheduler.finish_request(leader.request_id, "abort")
     rig.run()
-    # What the leader had computed by then is found on the device.
+    # The follower finds the two blocks that the leader had computed on the device.
     assert computed([follower]) == [len(SHARED) + 1 - 2 * BLOCK]
     assert answer_is_right(follower)
 
 
-def test_a_follower_that_is_released_joins_no_step_of_several_passes() -> None:
+def test_released_follower_joins_no_multi_pass_step() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64, decode_passes=4)
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
     rig.step()
@@ -61,7 +61,7 @@ def test_a_follower_that_is_released_joins_no_step_of_several_passes() -> None:
     assert answer_is_right(follower)
 
 
-def test_a_follower_that_is_aborted_leaves_nothing_behind() -> None:
+def test_aborted_follower_leaves_no_blocks_in_use() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
     rig.step()
@@ -71,7 +71,7 @@ def test_a_follower_that_is_aborted_leaves_nothing_behind() -> None:
     assert rig.pool.num_used == 0
 
 
-def test_a_follower_still_has_its_queue_timeout() -> None:
+def test_follower_keeps_its_queue_timeout() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     rig.add([*SHARED, 10])
     follower = rig.add([*SHARED, 11], start_by=5.0)
@@ -81,7 +81,7 @@ def test_a_follower_still_has_its_queue_timeout() -> None:
     rig.run()
 
 
-def test_a_follower_stands_where_it_stood_and_goes_before_nobody() -> None:
+def test_follower_keeps_its_place_in_the_queue() -> None:
     rig = Rig(max_tokens_per_step=16, pool_blocks=64, max_num_seqs=2, policy="fair")
     leader = rig.add([*SHARED, 10], max_tokens=40, priority=0)
     follower = rig.add([*SHARED, 11], priority=1)
@@ -96,13 +96,13 @@ def test_a_follower_stands_where_it_stood_and_goes_before_nobody() -> None:
     assert all(map(answer_is_right, (leader, follower, sooner)))
 
 
-def test_who_shares_only_the_first_blocks_waits_for_those_alone() -> None:
+def test_follower_waits_only_for_the_blocks_it_shares() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     leader = rig.add([*SHARED, 10], max_tokens=1)
     follower = rig.add([*SHARED[: 2 * BLOCK], 11, 12], max_tokens=1)
     rig.step()
     rig.step()
-    # Two blocks are there after the first step, so the second one holds both.
+    # The first step computes two blocks, so the second step holds both requests.
     assert follower.finish_reason == "length"
     assert leader.finish_reason is None
     assert computed([follower]) == [2]

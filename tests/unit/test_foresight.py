@@ -1,4 +1,4 @@
-"""What somebody is about to ask with comes up before the request does, if that costs nobody."""
+"""Prefetch of the prefixes of expected requests into host memory and the device, at no other request's cost."""
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed
@@ -13,14 +13,14 @@ KEYS = extend_keys(ROOT, PROMPT, BLOCK)
 
 
 def chats(count: int) -> list[list[int]]:
-    """Prompts of eight blocks that share nothing."""
+    """Build `count` prompts of eight blocks that share no prefix."""
     return [[10 + chat, 2, 3, 4] * 8 for chat in range(count)]
 
 
 def rig_with_redis(
     prompts: list[list[int]], *, capacity: int = 64, latency: int = 2, max_window: int = 8, pool_blocks: int = 64
 ) -> Rig:
-    """Redis has all of them, and nothing else has anything."""
+    """Build a rig in which Redis has all blocks of `prompts` and the other tiers are empty."""
     before = Rig(max_tokens_per_step=64, pool_blocks=256, store=ToyStore(capacity=256))
     for prompt in prompts:
         before.add(prompt, max_tokens=1)
@@ -40,7 +40,7 @@ def expect(rig: Rig, name: str, prompt: list[int], tenant: str = "local") -> boo
 
 
 def polls(rig: Rig, count: int = 40) -> None:
-    """Steps as they come."""
+    """Poll the scheduler `count` times and run the steps it schedules."""
     for _ in range(count):
         output = rig.scheduler.schedule()
         if output is not None:
@@ -49,7 +49,7 @@ def polls(rig: Rig, count: int = 40) -> None:
 
 
 def leave_in_cpu(rig: Rig, *prompts: list[int]) -> None:
-    """They were computed, and the device has forgotten them."""
+    """Compute the prompts, then drop their blocks from the device."""
     for prompt in prompts:
         rig.add(prompt, max_tokens=1)
         rig.run()
@@ -58,7 +58,7 @@ def leave_in_cpu(rig: Rig, *prompts: list[int]) -> None:
 
 
 def begin_to_lift(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
-    """The first step that takes something up; nobody has heard yet that it is over."""
+    """Execute the first step that copies blocks to the device. The scheduler has not received its result yet."""
     for _ in range(20):
         output = rig.scheduler.schedule()
         if output is not None:
@@ -86,7 +86,7 @@ def num_asked(rig: Rig) -> int:
     return rig.store.handles
 
 
-def test_a_prefix_that_only_redis_has_is_on_the_device_when_its_request_comes() -> None:
+def test_hint_brings_prefix_from_redis_to_device() -> None:
     rig = rig_with_redis([PROMPT])
     assert expect(rig, "chat", PROMPT)
     polls(rig)
@@ -104,7 +104,7 @@ def test_a_prefix_that_only_redis_has_is_on_the_device_when_its_request_comes() 
     assert not expect(rig, "chat", PROMPT), "it is on the device"
 
 
-def test_a_prefix_in_host_memory_goes_to_the_device_without_redis() -> None:
+def test_hint_brings_prefix_from_cpu_to_device_without_redis() -> None:
     rig = rig_with_redis([PROMPT])
     leave_in_cpu(rig, PROMPT)
     assert rig.store is not None
@@ -114,7 +114,7 @@ def test_a_prefix_in_host_memory_goes_to_the_device_without_redis() -> None:
     assert on_device(rig, PROMPT) == 8
 
 
-def test_nothing_goes_to_the_device_while_anybody_runs() -> None:
+def test_nothing_is_lifted_to_device_while_a_request_runs() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     rig.add([9, 9, 9], max_tokens=12)
@@ -128,7 +128,7 @@ def test_nothing_goes_to_the_device_while_anybody_runs() -> None:
     assert on_device(rig, PROMPT) == 8
 
 
-def test_who_comes_while_blocks_go_to_the_device_waits_for_those_few_alone() -> None:
+def test_new_request_waits_for_one_lift_only() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -141,7 +141,7 @@ def test_who_comes_while_blocks_go_to_the_device_waits_for_those_few_alone() -> 
     assert on_device(rig, PROMPT) == MOST_BLOCKS
 
 
-def test_the_question_takes_what_is_on_the_device_and_brings_the_rest_itself() -> None:
+def test_request_loads_the_rest_of_a_lifted_prefix() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -154,7 +154,7 @@ def test_the_question_takes_what_is_on_the_device_and_brings_the_rest_itself() -
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_who_leaves_has_nothing_more_brought_to_the_device() -> None:
+def test_cancelled_hint_stops_lifting() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -165,7 +165,7 @@ def test_who_leaves_has_nothing_more_brought_to_the_device() -> None:
     assert on_device(rig, PROMPT) == MOST_BLOCKS
 
 
-def test_what_is_erased_on_its_way_to_the_device_is_not_found_there() -> None:
+def test_blocks_erased_during_lift_are_not_published() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -176,7 +176,7 @@ def test_what_is_erased_on_its_way_to_the_device_is_not_found_there() -> None:
     assert on_device(rig, PROMPT) == in_cpu(rig, KEYS) == 0
 
 
-def test_an_eighth_of_the_device_goes_to_what_a_tenant_may_ask_and_a_quarter_to_what_all_may() -> None:
+def test_lifts_take_eighth_of_device_per_tenant_quarter_in_all() -> None:
     prompts = chats(5)
     rig = rig_with_redis([], capacity=256, pool_blocks=96)
     leave_in_cpu(rig, *prompts)
@@ -192,7 +192,7 @@ def test_an_eighth_of_the_device_goes_to_what_a_tenant_may_ask_and_a_quarter_to_
     assert expect(rig, "a2", prompts[2], "alice")
 
 
-def test_what_comes_to_the_device_pushes_out_others_and_not_its_own_beginning() -> None:
+def test_lift_evicts_other_prefixes_and_not_its_own() -> None:
     others = [[10 + number, 5, 6, 7] * 7 for number in range(4)]
     rig = rig_with_redis([], capacity=256, pool_blocks=33)
     leave_in_cpu(rig, PROMPT)
@@ -210,7 +210,7 @@ def test_what_comes_to_the_device_pushes_out_others_and_not_its_own_beginning() 
     assert [rig.pool.has(key) for key in KEYS] == [True] * 4 + [False] * 4, "the end of a chain is given up first"
 
 
-def test_nothing_follows_a_copy_to_the_device_that_failed() -> None:
+def test_failed_lift_is_not_continued() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -220,7 +220,7 @@ def test_nothing_follows_a_copy_to_the_device_that_failed() -> None:
     assert on_device(rig, PROMPT) == 0
 
 
-def test_what_came_to_a_device_that_is_lost_is_not_found_on_the_next_one() -> None:
+def test_lifted_blocks_are_not_found_after_device_is_lost() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
     expect(rig, "chat", PROMPT)
@@ -235,7 +235,7 @@ def test_what_came_to_a_device_that_is_lost_is_not_found_on_the_next_one() -> No
     assert on_device(rig, PROMPT) == 0
 
 
-def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> None:
+def test_repeated_hint_fetches_nothing_and_new_one_replaces_it() -> None:
     first, second = chats(2)
     rig = rig_with_redis([first, second], capacity=128, max_window=2)
     assert expect(rig, "chat", first)
@@ -250,7 +250,7 @@ def test_the_same_again_asks_for_nothing_and_another_one_takes_its_place() -> No
     assert in_cpu_of(rig, first) == 2, "no more than was on its way"
 
 
-def test_who_leaves_or_lapses_has_nothing_more_brought_and_leaves_nothing_behind() -> None:
+def test_cancelled_or_expired_hint_stops_prefetch() -> None:
     first, second = chats(2)
     rig = rig_with_redis([first, second], max_window=2, latency=4)
     expect(rig, "left", first)
@@ -265,7 +265,7 @@ def test_who_leaves_or_lapses_has_nothing_more_brought_and_leaves_nothing_behind
     assert rig.tiers.next_poll_seconds() is None
 
 
-def test_a_request_that_comes_meanwhile_goes_on_from_what_is_on_its_way() -> None:
+def test_request_takes_over_blocks_in_flight() -> None:
     rig = rig_with_redis([PROMPT], max_window=3, latency=6)
     assert rig.store is not None
     expect(rig, "chat", PROMPT)
@@ -280,7 +280,7 @@ def test_a_request_that_comes_meanwhile_goes_on_from_what_is_on_its_way() -> Non
     assert rig.tiers.num_warmed_ahead == 0
 
 
-def test_nothing_is_asked_for_while_the_blocks_of_a_request_are_on_their_way() -> None:
+def test_hint_fetches_nothing_while_a_request_loads() -> None:
     own, other = chats(2)
     rig = rig_with_redis([own, other], latency=6)
     assert rig.store is not None
@@ -295,7 +295,7 @@ def test_nothing_is_asked_for_while_the_blocks_of_a_request_are_on_their_way() -
     assert in_cpu_of(rig, other) == 8
 
 
-def test_a_tenant_brings_an_eighth_of_host_memory_within_the_time_and_all_of_them_a_quarter() -> None:
+def test_hints_take_eighth_of_cpu_per_tenant_and_quarter_in_all() -> None:
     prompts = chats(4)
     rig = rig_with_redis(prompts, capacity=96)
     assert [expect(rig, f"a{at}", prompts[at], "alice") for at in range(2)] == [True, True]
@@ -311,7 +311,7 @@ def test_a_tenant_brings_an_eighth_of_host_memory_within_the_time_and_all_of_the
     assert expect(rig, "a2", prompts[3], "alice")
 
 
-def test_of_a_tenants_prefixes_only_the_newest_are_brought() -> None:
+def test_only_newest_hints_of_tenant_are_prefetched() -> None:
     prompts = chats(MOST_OF_TENANT + 1)
     rig = rig_with_redis(prompts, capacity=2048, max_window=1)
     for number, prompt in enumerate(prompts):
@@ -320,7 +320,7 @@ def test_of_a_tenants_prefixes_only_the_newest_are_brought() -> None:
     assert [in_cpu_of(rig, prompt) for prompt in prompts] == [0, *[8] * MOST_OF_TENANT]
 
 
-def test_a_redis_that_is_away_costs_nothing() -> None:
+def test_unavailable_redis_is_not_asked() -> None:
     rig = rig_with_redis([PROMPT])
     assert rig.store is not None
     rig.store.redis_up = False
@@ -335,7 +335,7 @@ def test_a_redis_that_is_away_costs_nothing() -> None:
     assert rig.tiers.next_poll_seconds() is None
 
 
-def test_a_request_does_not_wait_for_a_redis_that_hangs_in_the_middle() -> None:
+def test_request_does_not_wait_for_hanging_prefetch() -> None:
     rig = rig_with_redis([PROMPT], latency=1_000_000)
     expect(rig, "chat", PROMPT)
     polls(rig, 2)
@@ -348,7 +348,7 @@ def test_a_request_does_not_wait_for_a_redis_that_hangs_in_the_middle() -> None:
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_what_is_erased_is_not_brought() -> None:
+def test_erased_blocks_are_not_prefetched() -> None:
     rig = rig_with_redis([PROMPT], max_window=1, latency=3)
     expect(rig, "chat", PROMPT)
     polls(rig, 2)
@@ -357,7 +357,7 @@ def test_what_is_erased_is_not_brought() -> None:
     assert in_cpu(rig, KEYS) == 0
 
 
-def test_the_partly_filled_end_comes_too() -> None:
+def test_partial_block_is_prefetched() -> None:
     rig = rig_with_redis([PROMPT], capacity=128, pool_blocks=96)
     rest = (40, 41, 42)
     first = rig.add([*PROMPT, *rest], max_tokens=1)

@@ -1,4 +1,4 @@
-"""Forms to masks, token by token, with a tokenizer of single bytes."""
+"""Masks computed from answer forms, token by token, with a tokenizer of single bytes."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ def say(mask: TokenMask, tokenizer: Tokenizer, text: str) -> None:
         mask.accept(id_)
 
 
-def test_the_end_may_come_where_the_form_is_whole_and_nowhere_else(grammars: Grammars, tokenizer: Tokenizer) -> None:
+def test_eos_is_allowed_only_where_form_is_complete(grammars: Grammars, tokenizer: Tokenizer) -> None:
     mask = mask_of(grammars, "regex", "a(bc)?")
     assert allowed(mask) == set(tokenizer.encode("a", special=False))
     say(mask, tokenizer, "a")
@@ -76,26 +76,26 @@ def test_json_is_compact(grammars: Grammars, tokenizer: Tokenizer) -> None:
     say(mask, tokenizer, "]")
 
 
-def test_what_must_come_is_told_at_once(grammars: Grammars, tokenizer: Tokenizer) -> None:
+def test_forced_tokens_are_reported_at_once(grammars: Grammars, tokenizer: Tokenizer) -> None:
     schema = {"type": "object", "properties": {"name": {"enum": ["x"]}}, "required": ["name"]}
     mask = mask_of(grammars, "json", json.dumps({**schema, "additionalProperties": False}))
     say(mask, tokenizer, "{")
     assert tokenizer.decode(mask.forced()).startswith('"name":"')
 
 
-def test_control_tokens_are_no_text(grammars: Grammars, tokenizer: Tokenizer) -> None:
+def test_control_tokens_do_not_match_text(grammars: Grammars, tokenizer: Tokenizer) -> None:
     mask = mask_of(grammars, "regex", r"<\|im_end\|>!")
     say(mask, tokenizer, "<|im_end|>!")
     assert allowed(mask) == {EOS}
 
 
-def test_each_answer_has_its_own_place(grammars: Grammars, tokenizer: Tokenizer) -> None:
+def test_each_answer_has_its_own_position(grammars: Grammars, tokenizer: Tokenizer) -> None:
     one, other = mask_of(grammars, "regex", "abc"), mask_of(grammars, "regex", "abc")
     say(one, tokenizer, "ab")
     assert allowed(other) == set(tokenizer.encode("a", special=False))
 
 
-def test_an_answer_whose_form_becomes_too_much_may_only_end_and_says_why(grammars: Grammars) -> None:
+def test_too_costly_form_allows_only_eos_and_reports_failure(grammars: Grammars) -> None:
     mask = mask_of(grammars, "lark", "start: a\na: " + "a a | " * 20 + '"x" | "xx" | "y"')
     for _ in range(400):
         choices = allowed(mask) - {EOS}
@@ -106,7 +106,7 @@ def test_an_answer_whose_form_becomes_too_much_may_only_end_and_says_why(grammar
     assert allowed(mask) == {EOS}
 
 
-def test_thoughts_are_free_and_do_not_end_the_answer(tokenizer: Tokenizer) -> None:
+def test_reasoning_is_unconstrained_and_cannot_end_answer(tokenizer: Tokenizer) -> None:
     grammars = Grammars(tokenizer, BYTE_VOCAB, THINKING)
     try:
         digit = set(tokenizer.encode("0123456789", special=False))
@@ -134,14 +134,14 @@ def test_thoughts_are_free_and_do_not_end_the_answer(tokenizer: Tokenizer) -> No
         ("lark", "start: nowhere"),
     ],
 )
-async def test_what_is_no_form_is_refused_with_the_reason(grammars: Grammars, kind: str, text: str) -> None:
+async def test_invalid_form_is_rejected_with_reason(grammars: Grammars, kind: str, text: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         await grammars.prepare(params(kind, text), "local")
     assert caught.value.param == "form"
     assert len(caught.value.message) > 10
 
 
-async def test_the_loop_goes_on_while_a_form_is_compiled(grammars: Grammars) -> None:
+async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars) -> None:
     turns = 0
 
     async def count() -> None:
@@ -157,7 +157,7 @@ async def test_the_loop_goes_on_while_a_form_is_compiled(grammars: Grammars) -> 
     assert turns > 100
 
 
-def test_the_first_form_imports_nothing_that_was_not_loaded_before() -> None:
+def test_first_form_imports_no_further_module() -> None:
     code = """
 import asyncio, json, sys
 from engine.grammar.form import AnswerForm
@@ -182,16 +182,14 @@ print(sorted(set(sys.modules) - loaded))
 
 
 @pytest.mark.parametrize("name", ["ignore_eos", "min_tokens"])
-async def test_a_wish_that_contradicts_the_form_is_refused_by_its_name(grammars: Grammars, name: str) -> None:
+async def test_parameter_that_contradicts_form_is_rejected_by_name(grammars: Grammars, name: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}), "local")  # type: ignore[arg-type]
     assert caught.value.param == name
 
 
 @pytest.mark.parametrize(("kind", "form"), WITHIN)
-def test_what_is_hostile_within_the_limits_is_compiled_or_refused_by_the_librarys_own(
-    grammars: Grammars, kind: FormKind, form: object
-) -> None:
+def test_hostile_form_within_limits_is_compiled_or_rejected(grammars: Grammars, kind: FormKind, form: object) -> None:
     text = form if isinstance(form, str) else json.dumps(form)
     with suppress(InvalidRequestError):
         assert allowed(mask_of(grammars, kind, text))
@@ -208,13 +206,13 @@ ENDLESS = '{"type": "object", "properties": {"next": {"$ref": "#"}}, "required":
         ("regex", r"a[^\s\S]", "no text can follow here, so no answer can have this form"),
     ],
 )
-async def test_forms_without_an_end_are_refused_in_words(grammars: Grammars, kind: str, text: str, words: str) -> None:
+async def test_endless_form_is_rejected_with_explanation(grammars: Grammars, kind: str, text: str, words: str) -> None:
     with pytest.raises(InvalidRequestError, match=re.escape(words)) as caught:
         await grammars.prepare(params(kind, text), "local")
     assert caught.value.param == "form"
 
 
-def test_a_form_that_becomes_too_costly_is_told_in_words(grammars: Grammars) -> None:
+def test_too_costly_form_is_explained(grammars: Grammars) -> None:
     mask = mask_of(grammars, "regex", r"(?i)(\w{0,60}\W{0,60}){30}")
     while mask.failure is None:
         mask.accept(min(allowed(mask) - {EOS}))

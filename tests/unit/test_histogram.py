@@ -1,7 +1,7 @@
 from cache_tiers.histogram import Histogram
 
 
-def test_a_value_is_counted_under_the_first_bound_that_is_not_below_it() -> None:
+def test_value_is_counted_under_first_bound_not_below_it() -> None:
     histogram = Histogram((1.0, 2.0))
     for value in (0.5, 1.0, 1.5, 2.5):
         histogram.observe(value)

@@ -26,7 +26,7 @@ def refusal(body: bytes) -> InvalidRequestError:
         (b"7", MAX_VALUES, "values"),
     ],
 )
-def test_what_holds_too_much_is_refused_before_it_is_parsed(item: bytes, most: int, what: str) -> None:
+def test_too_complex_body_is_rejected_before_parsing(item: bytes, most: int, what: str) -> None:
     items = [b'"' + b"x" * UNCOUNTED_BYTES + b'"', *[item] * (most + 1)]
     error = refusal(b"[" + b",".join(items) + b"]")
     assert error.code == "body_too_complex"
@@ -34,19 +34,19 @@ def test_what_holds_too_much_is_refused_before_it_is_parsed(item: bytes, most: i
 
 
 @pytest.mark.parametrize("text", ['{"[",}' * 40_000, "\\" * 100_000, '\\"' * 100_000, "\n,[{" * 50_000])
-def test_what_stands_in_a_string_is_text_whatever_it_looks_like(text: str) -> None:
+def test_json_syntax_inside_string_is_not_counted(text: str) -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
     assert len(body) > UNCOUNTED_BYTES
     [turn] = parse_body(ChatCompletionRequest, body).messages
     assert turn.content == text
 
 
-def test_as_many_token_ids_as_prompts_may_have_are_taken() -> None:
+def test_maximum_number_of_token_ids_is_accepted() -> None:
     ids = [[at % 1000 for at in range(2000)] for _ in range(128)]
     assert parse_body(CompletionRequest, json.dumps({"model": "m", "prompt": ids}).encode()).prompts() == ids
 
 
-def test_of_a_list_that_is_wrong_throughout_the_first_fault_is_told() -> None:
+def test_first_fault_of_invalid_list_is_reported() -> None:
     fields = {"model": "m", "messages": [{"content": "x"}] * MAX_MESSAGES}
     with pytest.raises(InvalidRequestError) as caught:
         parse_body(ChatCompletionRequest, json.dumps(fields).encode())
@@ -57,7 +57,7 @@ def test_of_a_list_that_is_wrong_throughout_the_first_fault_is_told() -> None:
     assert caught.value.param == "messages"
 
 
-def test_an_object_of_more_fields_than_anybody_knows_is_refused() -> None:
+def test_object_with_too_many_fields_is_rejected() -> None:
     body = json.dumps({"model": "m", "messages": [], **{f"k{at}": 1 for at in range(5000)}}).encode()
     with pytest.raises(InvalidRequestError, match="The body has 5002 fields"):
         parse_body(ChatCompletionRequest, body)

@@ -1,4 +1,4 @@
-"""Keys as the server reads them: what opens it, how soon that changes, and what it costs."""
+"""The server's cached keys: which of them are accepted, how soon changes take effect, and the cost of reading them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from app.tenant_limits import NO_LIMITS, TenantLimits
 
 
 class Clock:
-    """Seconds, as a test turns them."""
+    """A clock in seconds that the test sets."""
 
     now = 100.0
 
@@ -33,7 +33,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def elsewhere(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
-    """What another process has open."""
+    """Open the same database a second time, as another process would."""
     other = await Store.open(tmp_path / "conversations.db")
     yield other
     await other.close()
@@ -45,7 +45,7 @@ async def ring_of(store: Store, clock: Clock, demand: Demand = "once made") -> K
     return ring
 
 
-async def test_what_another_process_changes_holds_within_a_second(store: Store, elsewhere: Store) -> None:
+async def test_change_by_another_process_holds_within_a_second(store: Store, elsewhere: Store) -> None:
     clock = Clock()
     ring = await ring_of(store, clock)
     assert ring.anybody() == ANYBODY
@@ -64,16 +64,16 @@ async def test_what_another_process_changes_holds_within_a_second(store: Store, 
 
 
 @pytest.mark.parametrize(("demand", "demands"), [("once made", False), ("always", True), ("never", False)])
-async def test_who_must_show_a_key_where_none_was_made(store: Store, demand: Demand, demands: bool) -> None:
+async def test_demand_decides_if_key_is_required_before_first_key(store: Store, demand: Demand, demands: bool) -> None:
     assert (await ring_of(store, Clock(), demand)).demands_keys is demands
 
 
-async def test_with_never_a_key_changes_nothing(store: Store) -> None:
+async def test_demand_never_ignores_existing_keys(store: Store) -> None:
     await store.keys.create("laptop", "alice", "user")
     assert (await ring_of(store, Clock(), "never")).anybody() == ANYBODY
 
 
-async def test_only_the_very_key_opens(store: Store) -> None:
+async def test_only_exact_key_is_accepted(store: Store) -> None:
     _, secret = await store.keys.create("laptop", "alice", "user")
     _, other = await store.keys.create("desk", "bob", "user")
     ring = await ring_of(store, Clock())
@@ -84,7 +84,7 @@ async def test_only_the_very_key_opens(store: Store) -> None:
     assert secret.encode() not in b"".join(row["digest"] for row in await store.database.read("SELECT * FROM api_key"))
 
 
-async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
+async def test_flood_of_wrong_keys_reads_rarely_and_writes_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, secret = await store.keys.create("laptop", "alice", "user")
@@ -117,7 +117,7 @@ async def test_a_flood_of_wrong_keys_reads_once_a_second_and_writes_nothing(
     assert (reads, writes) == (3 * 2, 0)
 
 
-async def test_when_a_key_was_last_used_is_written_once_an_hour(store: Store) -> None:
+async def test_last_use_of_key_is_written_at_most_hourly(store: Store) -> None:
     key, secret = await store.keys.create("laptop", "alice", "user")
     ring = await ring_of(store, Clock())
     ring.by_key(secret)
@@ -133,7 +133,7 @@ async def test_when_a_key_was_last_used_is_written_once_an_hour(store: Store) ->
     assert (await store.keys.all())[0].last_used_at == stored.last_used_at
 
 
-async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
+async def test_failed_read_keeps_old_keys_and_is_retried(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     key, secret = await store.keys.create("laptop", "alice", "user")
@@ -157,7 +157,7 @@ async def test_what_cannot_be_read_stays_as_it_was_and_is_read_later(
     assert ring.by_key(secret) is None
 
 
-async def test_slow_database_holds_up_no_request_for_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_database_delays_no_request_for_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     _, secret = await store.keys.create("laptop", "alice", "user")
     clock = Clock()
     ring = await ring_of(store, clock)

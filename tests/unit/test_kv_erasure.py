@@ -1,4 +1,4 @@
-"""What is to be forgotten of a deleted conversation: the real store on a real file, an engine without a model."""
+"""The KV blocks to erase with a deleted conversation: the real store on a real file, an engine without a model."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ QUESTION = "Which one is the longest?"
 
 
 async def chat(services: Services, *questions: str, **fields: Any) -> str:
-    """The id of a conversation with these questions."""
+    """Create a conversation with these questions and return its id."""
     conversation = await services.store.conversations.create({"system_prompt": SYSTEM, **fields})
     for question in questions:
         await ask(services, conversation.id, question)
@@ -32,7 +32,7 @@ async def ask(services: Services, conversation_id: str, question: str) -> Messag
 
 
 async def ids_of(services: Services, conversation_id: str) -> list[int]:
-    """Of the path to its head."""
+    """Return the token ids of the path to the conversation's head."""
     head = (await services.store.conversations.get(conversation_id)).head_id
     path = [message.tokens for message in await services.store.messages.path(head)]
     ids = joined_ids(path, path[-1].prompt_key)
@@ -41,7 +41,7 @@ async def ids_of(services: Services, conversation_id: str) -> list[int]:
 
 
 async def erased(services: Services, engine: FakeEngine, conversation_id: str, count: int = 1) -> list[Trail]:
-    """Delete it, and wait for what the engine is told."""
+    """Delete the conversation, and return the `count` trails that the engine is asked to erase."""
     before = len(engine.erased)
     await services.deletions.delete_conversation(conversation_id, permanently=True)
     return (await engine.until_erased(before + count))[before:]
@@ -51,7 +51,7 @@ def common(one: list[int], other: list[int]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
-async def test_alone_all_of_it_is_forgotten(services: Services, engine: FakeEngine) -> None:
+async def test_kv_of_single_conversation_is_erased_completely(services: Services, engine: FakeEngine) -> None:
     conversation = await chat(services, "one", "two")
     ids = await ids_of(services, conversation)
     [first, second] = [request.prompt for request in engine.requests]
@@ -61,7 +61,7 @@ async def test_alone_all_of_it_is_forgotten(services: Services, engine: FakeEngi
     assert ids[: len(second)] == list(second)
 
 
-async def test_what_other_conversations_begin_with_too_stays(services: Services, engine: FakeEngine) -> None:
+async def test_prefix_shared_with_other_conversations_stays(services: Services, engine: FakeEngine) -> None:
     mine = await chat(services, "one", "two")
     nearest, other = await chat(services, "one", "three"), await chat(services, "four")
     await chat(services, "one", system_prompt="Another one. " * 40)
@@ -74,9 +74,7 @@ async def test_what_other_conversations_begin_with_too_stays(services: Services,
     assert trail.num_shared == common(list(trail.token_ids), await ids_of(services, other))
 
 
-async def test_of_two_equal_conversations_nothing_is_forgotten_until_the_second_goes(
-    services: Services, engine: FakeEngine
-) -> None:
+async def test_kv_of_equal_conversations_stays_until_last_is_deleted(services: Services, engine: FakeEngine) -> None:
     one, other = await chat(services, "one", "two"), await chat(services, "one", "two")
     [trail] = await erased(services, engine, one)
     assert trail.num_shared == len(trail.token_ids)
@@ -84,7 +82,7 @@ async def test_of_two_equal_conversations_nothing_is_forgotten_until_the_second_
     assert trail.num_shared == 0
 
 
-async def test_every_branch_is_forgotten(services: Services, engine: FakeEngine) -> None:
+async def test_every_branch_is_erased(services: Services, engine: FakeEngine) -> None:
     conversation = await chat(services, "one")
     head = (await services.store.conversations.get(conversation)).head_id
     assert head is not None
@@ -95,7 +93,7 @@ async def test_every_branch_is_forgotten(services: Services, engine: FakeEngine)
     assert sorted(len(trail.ends) for trail in trails) == [1, 2]
 
 
-async def test_a_branch_of_another_conversation_counts_too(services: Services, engine: FakeEngine) -> None:
+async def test_prefix_shared_with_inactive_branch_stays(services: Services, engine: FakeEngine) -> None:
     other = await chat(services, "one", "two")
     first = (await services.store.messages.path((await services.store.conversations.get(other)).head_id))[1]
     run = await services.turns.ask(other, parse_object(NewMessage, {"content": "three", "parent_id": first.id}))
@@ -105,7 +103,7 @@ async def test_a_branch_of_another_conversation_counts_too(services: Services, e
     assert trail.num_shared == len(trail.token_ids)
 
 
-async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: Services, engine: FakeEngine) -> None:
+async def test_longest_shared_prefix_counts_even_without_equal_path(services: Services, engine: FakeEngine) -> None:
     other = await chat(services, "one")
     head = (await services.store.conversations.get(other)).head_id
     assert head is not None
@@ -117,7 +115,7 @@ async def test_what_agrees_longest_counts_not_what_agrees_as_a_whole(services: S
     assert trail.num_shared == len(trail.token_ids)
 
 
-async def test_without_an_engine_a_conversation_is_deleted_all_the_same(tmp_path: Path, services: Services) -> None:
+async def test_conversation_is_deleted_without_engine(tmp_path: Path, services: Services) -> None:
     conversation = await chat(services, "one")
     services.host.engine = None
     await services.deletions.delete_conversation(conversation, permanently=True)

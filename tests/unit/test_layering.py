@@ -53,7 +53,7 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Every module that `path` imports; for `from a import b` also a.b, which may be a module."""
+    """Return every module that `path` imports. For `from a import b` that includes a.b, which may be a module."""
     return frozenset(_imports(path))
 
 
@@ -67,7 +67,7 @@ def _imports(path: Path) -> Iterator[str]:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # A table of lazy imports: "engine.attention.npu:NpuAttention".
+            # An entry in a table of lazy imports: "engine.attention.npu:NpuAttention".
             name = node.value.partition(":")[0]
             if "." in name and name in modules():
                 yield name
@@ -89,7 +89,7 @@ def test_arrows_point_down_only(package: str) -> None:
     assert wrong == []
 
 
-def test_one_seam_imports_lmcache_and_one_module_is_imported_by_it() -> None:
+def test_only_seam_modules_import_lmcache() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
     assert importers == {"cache_tiers.lmcache_adapter", "cache_tiers.lmcache_store", "cache_tiers.npu.lmcache_plugin"}
     seen = {name for name, path in modules().items() if "cache_tiers.lmcache_adapter" in imports(path)}
@@ -98,8 +98,8 @@ def test_one_seam_imports_lmcache_and_one_module_is_imported_by_it() -> None:
     assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 
 
-def test_the_scheduler_side_is_plain_python() -> None:
-    """Not even through another module of ours: the whole closure of its imports is free of torch."""
+def test_scheduler_side_imports_no_tensor_library() -> None:
+    """Check the transitive closure of the imports, too: none of them reaches torch."""
     known = modules()
     todo = [name for name in known if any(name == side or name.startswith(f"{side}.") for side in SCHEDULER_SIDE)]
     assert len(todo) > len(SCHEDULER_SIDE)
@@ -127,7 +127,10 @@ def _environment_uses(path: Path) -> Iterator[ast.AST]:
 
 
 def _environment_passed_on(path: Path) -> Iterator[ast.AST]:
-    """`os.environ[name] = value`, `os.environ.setdefault(...)` and `env={**os.environ}`: no setting of ours is read."""
+    """Yield the uses that read no setting.
+
+    These are `os.environ[name] = value`, `os.environ.setdefault(...)` and `env={**os.environ}`.
+    """
     for node in nodes_of(path):
         match node:
             case ast.Subscript(value=environ, ctx=ast.Store()) | ast.Attribute(value=environ, attr="setdefault"):
@@ -136,7 +139,7 @@ def _environment_passed_on(path: Path) -> Iterator[ast.AST]:
                 yield from values
 
 
-def test_only_the_settings_read_the_environment() -> None:
+def test_only_settings_read_the_environment() -> None:
     readers = set()
     for name, path in modules().items():
         passed_on = set(_environment_passed_on(path))
@@ -149,7 +152,7 @@ MUTATORS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", 
 
 
 def _changed_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and name of everything that is rebound by `global`, or changed in place."""
+    """Yield line and name of every variable that is rebound by `global` or changed in place."""
     for node in nodes_of(path):
         match node:
             case ast.Global(names=names):
@@ -166,8 +169,8 @@ def _module_names(tree: ast.Module) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def test_no_module_has_state_of_its_own() -> None:
-    """Two engines in one process share the code and nothing else: module-level tables are never changed."""
+def test_modules_have_no_mutable_state() -> None:
+    """Check that module-level tables are never changed, so that two engines in one process share only code."""
     changed = [
         f"{name}:{line} changes {variable}"
         for name, path in modules().items()
@@ -187,13 +190,13 @@ def test_nothing_is_pickled() -> None:
     assert picklers == set()
 
 
-def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
-    """What another dependency happens to bring may be gone with its next version."""
+def test_every_imported_package_is_a_declared_dependency() -> None:
+    """Reject transitive dependencies: a package may drop its own dependencies in the next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {re.split(r"[=<>;\[ ]", line, maxsplit=1)[0].replace("-", "_") for line in project["dependencies"]}
     ours = {*PACKAGES, *sys.stdlib_module_names}
     comes_with = {"pydantic_core": "pydantic"}
-    # Imported once a setting asks for what an extra brings, or where torch for a GPU brought it.
+    # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
     optional = {("app.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     undeclared = {
         f"{name} imports {package}"

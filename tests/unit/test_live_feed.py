@@ -1,4 +1,4 @@
-"""One sampler for all followers: what they get, and when it works at all."""
+"""One sampler for all followers: the samples they receive, and the times at which it runs."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from tests.unit.fake_engine import FakeEngine
 
 
 class Clock:
-    """Seconds pass when the test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -30,7 +30,7 @@ class Clock:
         self.now += await self._ticks.get()
 
     async def tick(self, seconds: float = 1.0) -> None:
-        """Let them pass, and the sample be taken."""
+        """Advance the clock and wait until the sample is taken."""
         async with asyncio.timeout(20):
             await self._waits.wait()
             self._waits.clear()
@@ -57,7 +57,7 @@ class Follower:
         self._frames = frames
 
     async def read(self) -> list[tuple[str, dict[str, Any]]]:
-        """(id, sample) of each event that came at once."""
+        """Read the next chunk. Return (id, sample) for each of its events."""
         async with asyncio.timeout(20):
             return events_of(await anext(self._frames))
 
@@ -77,7 +77,7 @@ async def following(feed: LiveFeed, after: int = 0) -> AsyncIterator[Follower]:
         yield Follower(frames)
 
 
-async def test_a_follower_begins_with_what_is_now_and_gets_rates_a_second_later(rig: Rig) -> None:
+async def test_follower_gets_current_sample_and_then_rates(rig: Rig) -> None:
     async with following(rig.feed) as follower:
         [(_, first)] = await follower.read()
         assert first["tiers"]["device"]["used_bytes"] == 20_000
@@ -87,7 +87,7 @@ async def test_a_follower_begins_with_what_is_now_and_gets_rates_a_second_later(
         assert second["generated_tokens_per_second"] == 0
 
 
-async def test_who_comes_later_begins_with_what_was_kept_and_who_comes_back_with_what_he_missed(rig: Rig) -> None:
+async def test_new_follower_gets_kept_samples_and_old_one_the_missed(rig: Rig) -> None:
     async with following(rig.feed) as first:
         await first.read()
         for _ in range(KEPT + 5):
@@ -97,11 +97,11 @@ async def test_who_comes_later_begins_with_what_was_kept_and_who_comes_back_with
         assert len(kept) == KEPT
         async with following(rig.feed, rig.feed.cursor(kept[-3][0])) as back:
             assert await back.read() == kept[-2:]
-        # Of another process, or nonsense: all that is kept.
+        # The cursor of another process, or an invalid one, starts with the oldest kept sample.
         assert [rig.feed.cursor(id_) for id_ in ("live_x.7", "", "7", f"{kept[0][0]}x")] == [0, 0, 0, 0]
 
 
-async def test_a_slow_follower_skips_samples_and_delays_nobody(rig: Rig) -> None:
+async def test_slow_follower_skips_samples_and_delays_no_other(rig: Rig) -> None:
     async with following(rig.feed) as quick, following(rig.feed) as slow:
         await quick.read()
         await slow.read()
@@ -111,7 +111,7 @@ async def test_a_slow_follower_skips_samples_and_delays_nobody(rig: Rig) -> None
         assert await slow.read() == [newest]
 
 
-async def test_one_sampler_works_for_all_and_only_while_somebody_looks(rig: Rig) -> None:
+async def test_one_sampler_runs_only_while_there_are_followers(rig: Rig) -> None:
     feed = rig.feed
 
     def works() -> bool:
@@ -126,7 +126,7 @@ async def test_one_sampler_works_for_all_and_only_while_somebody_looks(rig: Rig)
             assert await first.read() == await second.read()
         assert works()
     assert not works()
-    # It was not looked at for an hour: that is no hour of rates, and nothing of it is kept.
+    # Nothing was sampled for an hour without followers: no rate covers that hour, and no old sample is kept.
     rig.clock.now += 3600
     rig.clock._waits.clear()
     async with following(feed) as back:
@@ -134,7 +134,7 @@ async def test_one_sampler_works_for_all_and_only_while_somebody_looks(rig: Rig)
         assert sample["generated_tokens_per_second"] is None
 
 
-async def test_followers_are_told_when_the_server_stops_or_their_stream_ends_when_the_sampler_fails(rig: Rig) -> None:
+async def test_server_stop_or_sampler_failure_ends_streams(rig: Rig) -> None:
     async with aclosing(rig.feed.follow()) as frames:
         await anext(frames)
         rig.feed.stop()
@@ -153,11 +153,11 @@ async def test_followers_are_told_when_the_server_stops_or_their_stream_ends_whe
             await sampling
 
 
-async def test_while_there_is_no_engine_nothing_is_sent(rig: Rig) -> None:
+async def test_nothing_is_sent_without_engine(rig: Rig) -> None:
     engine, rig.host.engine = rig.host.engine, None
     async with following(rig.feed) as follower:
         reading = asyncio.ensure_future(follower.read())
-        # Begun, so that the sampler is.
+        # The sampler starts with the first read.
         await asyncio.sleep(0)
         await rig.clock.tick()
         assert not reading.done()

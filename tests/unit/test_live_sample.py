@@ -1,4 +1,4 @@
-"""Rates are differences, of what /metrics counts."""
+"""Samples of the live view, whose rates are differences of the counters in /metrics."""
 
 from dataclasses import replace
 
@@ -31,11 +31,11 @@ def engine() -> FakeEngine:
 
 
 def stats_of(engine: FakeEngine) -> EngineStats:
-    """Blocks are of 1,000 bytes."""
+    """Build statistics with tiers. A block has 1,000 bytes."""
     return replace(engine.stats(), tiers=TIERS, asked_tokens={"device": 100, "cpu": 40, "redis": 20})
 
 
-def test_rates_are_differences_per_second_and_hit_rates_of_a_minute(engine: FakeEngine) -> None:
+def test_rates_are_per_second_and_hit_rates_per_minute(engine: FakeEngine) -> None:
     before = stats_of(engine)
     after = replace(
         before,
@@ -65,19 +65,19 @@ def test_rates_are_differences_per_second_and_hit_rates_of_a_minute(engine: Fake
     }
 
 
-def test_the_batch_size_is_the_mean_of_the_steps_since(engine: FakeEngine) -> None:
+def test_batch_size_is_mean_of_steps_since_last_sample(engine: FakeEngine) -> None:
     stats = stats_of(engine)
     first = Reading.of(stats, 10.0)
     for size in (2, 3):
         stats.batch_sizes.observe(size)
     sample = sample_of(engine, stats, Reading.of(stats, 11.0), first, first)
     assert sample["batch_size"] == 2.5
-    # No step, no batch.
+    # Without a step there is no batch size.
     later = Reading.of(stats, 12.0)
     assert sample_of(engine, stats, later, later, later)["batch_size"] is None
 
 
-def test_a_redis_that_was_started_anew_gives_no_rate_below_zero(engine: FakeEngine) -> None:
+def test_restarted_redis_gives_no_negative_rate(engine: FakeEngine) -> None:
     before = replace(stats_of(engine), tiers=replace(TIERS, redis_evicted_keys=9))
     after = stats_of(engine)
     sample = sample_of(engine, after, Reading.of(after, 2.0), Reading.of(before, 1.0), Reading.of(before, 1.0))
@@ -85,7 +85,7 @@ def test_a_redis_that_was_started_anew_gives_no_rate_below_zero(engine: FakeEngi
 
 
 @pytest.mark.parametrize(("left", "breaker"), [(0.4, "open"), (0.0, "half-open")])
-def test_a_redis_that_does_not_answer_is_told_with_its_breaker(engine: FakeEngine, left: float, breaker: str) -> None:
+def test_unavailable_redis_is_shown_with_its_breaker(engine: FakeEngine, left: float, breaker: str) -> None:
     away = replace(stats_of(engine), tiers=replace(TIERS, redis_state="connection refused", redis_retry_seconds=left))
     now = Reading.of(away, 1.0)
     sample = sample_of(engine, away, now, now, now)
@@ -93,7 +93,7 @@ def test_a_redis_that_does_not_answer_is_told_with_its_breaker(engine: FakeEngin
     assert "connection refused" in sample["tiers"]["redis"]["state"]
 
 
-def test_a_tier_that_is_off_has_its_state_only(engine: FakeEngine) -> None:
+def test_disabled_tier_has_only_its_state(engine: FakeEngine) -> None:
     engine.redis_note = "off: no redis-server"
     stats = engine.stats()
     now = Reading.of(stats, 1.0)

@@ -1,4 +1,4 @@
-"""Load, compute, or compute and ask meanwhile: what is decided, and what becomes of a request then."""
+"""The choice to load blocks, to compute them, or to compute while asking Redis, and its effect on a request."""
 
 from collections.abc import Callable
 
@@ -31,17 +31,17 @@ MIB = 1 << 20
         (RedisCost(None, 0.4, False), 1.0, FromRedis.ASK),
     ],
 )
-def test_what_is_cheaper_is_done_and_what_is_unknown_is_tried(
+def test_cheaper_way_is_chosen_and_unknown_one_is_tried(
     cost: RedisCost | None, compute_seconds: float | None, choice: FromRedis
 ) -> None:
     assert choose(cost, compute_seconds) is choice
 
 
-def test_a_load_goes_on_while_it_is_cheaper_than_computing_what_is_left() -> None:
+def test_load_continues_while_cheaper_than_computing_the_rest() -> None:
     cost, link = LoadCost(MIB, deadline=2.0), LinkSpeed(0.01, 100 * MIB)
     assert cost.worth_waiting(link, 50, known=True, asked=0.1, waited=0.1, compute_seconds=1.0)
     assert not cost.worth_waiting(link, 200, known=True, asked=0.1, waited=0.1, compute_seconds=1.0)
-    # Half a second for what should take a tenth: whatever it waits for, it is not what was expected.
+    # The load has taken 0.5 s instead of the expected 0.1 s, so the estimate of the link no longer holds.
     assert not cost.worth_waiting(link, 8, known=True, asked=0.5, waited=0.5, compute_seconds=1.0)
     assert cost.worth_waiting(link, 8, known=True, asked=0.5, waited=0.5, compute_seconds=10.0)
     assert not cost.worth_waiting(link, 8, known=True, asked=2.5, waited=2.5, compute_seconds=100.0)
@@ -49,7 +49,7 @@ def test_a_load_goes_on_while_it_is_cheaper_than_computing_what_is_left() -> Non
     assert not cost.worth_waiting(None, 8, known=True, asked=2.1, waited=2.1, compute_seconds=None)
 
 
-def test_a_window_is_small_on_a_slow_link_and_large_on_a_far_one() -> None:
+def test_window_is_small_on_slow_and_large_on_far_link() -> None:
     cost = LoadCost(MIB)
     assert cost.window(None, 32) == 8
     assert cost.window(LinkSpeed(0.0001, 1000 * MIB), 32) == 16
@@ -73,7 +73,7 @@ def receive(meter: LinkMeter, clock: Clock, nbytes: int, seconds: float) -> None
         received = nbytes
 
 
-def test_the_meter_follows_a_link_that_changes() -> None:
+def test_meter_follows_changing_link() -> None:
     clock = Clock()
     meter = LinkMeter(clock)
     assert meter.speed == LinkSpeed(None, None)
@@ -87,7 +87,7 @@ def test_the_meter_follows_a_link_that_changes() -> None:
     assert meter.speed.seconds_for(100 * MIB, 2) == pytest.approx(1.04, rel=0.3)
 
 
-def test_after_a_pause_one_small_lesson_is_enough() -> None:
+def test_one_small_transfer_after_a_pause_updates_the_meter() -> None:
     clock = Clock()
     meter = LinkMeter(clock)
     receive(meter, clock, 20 * MIB, 2.0)
@@ -96,7 +96,7 @@ def test_after_a_pause_one_small_lesson_is_enough() -> None:
     assert (meter.speed.bytes_per_second or 0) > 50 * MIB
 
 
-def test_misses_and_faults_say_nothing_about_bytes_per_second() -> None:
+def test_misses_and_faults_do_not_change_bytes_per_second() -> None:
     clock = Clock()
     meter = LinkMeter(clock)
     receive(meter, clock, 10 * MIB, 1.0)
@@ -106,7 +106,7 @@ def test_misses_and_faults_say_nothing_about_bytes_per_second() -> None:
     assert meter.speed.bytes_per_second == pytest.approx(10 * MIB)
 
 
-def test_two_connections_together_are_one_link() -> None:
+def test_concurrent_connections_count_as_one_link() -> None:
     clock = Clock()
     meter = LinkMeter(clock)
     received = {"one": 0, "other": 0}
@@ -118,7 +118,7 @@ def test_two_connections_together_are_one_link() -> None:
     assert meter.speed.bytes_per_second == pytest.approx(10 * MIB)
 
 
-def test_known_keys_are_a_run_and_the_oldest_are_forgotten() -> None:
+def test_known_keys_form_a_run_and_oldest_are_forgotten() -> None:
     known = KnownKeys(3, Owners())
     known.learn([b"a", b"b", b"c"], [True, False, True], whole=True)
     assert known.run([b"a", b"b", b"c"]) == 1
@@ -148,7 +148,7 @@ def true_seconds(start: int, stop: int) -> float:
     return 4e-4 * (stop - start) + 5e-8 * (stop * stop - start * start) / 2
 
 
-def test_what_computing_costs_is_learned_by_length_and_by_what_lies_before() -> None:
+def test_prefill_cost_depends_on_length_and_prefix() -> None:
     prefill = PrefillCost()
     assert prefill.seconds(0, 100) is None
     for start, stop in ((0, 512), (512, 1024), (1024, 1536), (2048, 2560)):
@@ -157,7 +157,7 @@ def test_what_computing_costs_is_learned_by_length_and_by_what_lies_before() -> 
         assert prefill.seconds(start, stop) == pytest.approx(true_seconds(start, stop), rel=0.02)
 
 
-def test_one_kind_of_prompt_is_enough_to_know_its_like() -> None:
+def test_prefill_cost_is_learned_from_one_kind_of_prompt() -> None:
     prefill = PrefillCost()
     for _ in range(5):
         prefill.note(step_of(0, 128), 0.05)
@@ -165,20 +165,21 @@ def test_one_kind_of_prompt_is_enough_to_know_its_like() -> None:
     assert prefill.seconds(0, 1280) == pytest.approx(0.5, rel=0.5)
 
 
-def test_a_decode_teaches_nothing_about_prompts() -> None:
+def test_decode_step_does_not_teach_prefill_cost() -> None:
     prefill = PrefillCost()
     prefill.note(step_of(100, 1), 0.01)
     assert prefill.seconds(0, 100) is None
 
 
-# In the scheduler. Computing a token takes 50 ms there, a block of a link at 1000 bytes per second 1 ms.
+# The tests below run in the scheduler. Computing a token takes 50 ms there. At 1000 bytes per second, loading a block
+# takes 1 ms.
 
 PROMPT = [1, 2, 3, 4] * 8
 FAR = LinkSpeed(0.3, 1000.0)
 
 
 def far_rig(*, latency: int, in_redis: int = 8, change: Callable[[ToyStore], None] = lambda _: None) -> Rig:
-    """Redis answers late and holds the first blocks of PROMPT; nothing is known of them here."""
+    """Build a rig whose Redis answers late and has the first blocks of PROMPT, which the rig does not know."""
     store = ToyStore(capacity=32)
     first = Rig(max_tokens_per_step=64, store=store)
     first.add(PROMPT)
@@ -194,7 +195,7 @@ def far_rig(*, latency: int, in_redis: int = 8, change: Callable[[ToyStore], Non
 
 
 def counts(rig: Rig, request: Request, steps: int) -> list[int]:
-    """What it computes in each of the next steps; 0 where it is not part of one, or there is none."""
+    """Count the tokens that the request computes in each of the next steps; 0 if it is in no step."""
     found = []
     for _ in range(steps):
         output = rig.scheduler.schedule()
@@ -206,28 +207,28 @@ def counts(rig: Rig, request: Request, steps: int) -> list[int]:
 
 
 def end_of(request: Request) -> tuple[str, tuple[str, ...]]:
-    """Why reuse ended, and where the next block is no more."""
+    """Return why reuse ended, and the tiers that no longer have the next block."""
     assert request.reuse is not None
     assert request.reuse.end is not None
     return request.reuse.end.cause, request.reuse.end.gone_from
 
 
-def test_while_redis_is_asked_the_prompt_is_computed_in_pieces_and_the_rest_is_loaded() -> None:
+def test_prompt_is_computed_while_asking_redis_then_loaded() -> None:
     rig = far_rig(latency=2)
     request = rig.add([*PROMPT, 9])
-    # An answer is due in 0.3 s, and a block takes 0.2 s.
+    # Redis should answer within 0.3 s, and computing a block takes 0.2 s.
     assert counts(rig, request, 2) == [BLOCK, BLOCK]
     rig.run()
     receipt = request.receipt
     assert receipt is not None
     assert (receipt.redis, receipt.computed) == (8 * BLOCK - 2 * BLOCK, 2 * BLOCK + 1)
-    # BelievedCost: 0.05 s for each of the tokens that were loaded after all.
+    # BelievedCost counts 0.05 s for each token that was loaded in the end.
     assert request.reuse_seconds == pytest.approx(6 * BLOCK * 0.05)
     assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_what_redis_does_not_have_costs_no_wait() -> None:
+def test_blocks_missing_in_redis_cost_no_wait() -> None:
     rig = far_rig(latency=2, in_redis=0)
     request = rig.add([*PROMPT, 9])
     found = counts(rig, request, 4)
@@ -237,7 +238,7 @@ def test_what_redis_does_not_have_costs_no_wait() -> None:
     assert request.receipt.computed == len(PROMPT) + 1
 
 
-def test_that_redis_does_not_have_it_is_told_although_the_answer_came_late() -> None:
+def test_late_miss_of_redis_is_reported_as_evicted() -> None:
     rig = far_rig(latency=0, in_redis=0)
     request = rig.add([*PROMPT, 9])
     assert counts(rig, request, 1) == [BLOCK]
@@ -246,7 +247,7 @@ def test_that_redis_does_not_have_it_is_told_although_the_answer_came_late() -> 
     assert end_of(request) == ("evicted", ("device", "cpu", "redis"))
 
 
-def test_of_what_redis_has_only_what_is_ahead_is_loaded() -> None:
+def test_only_blocks_ahead_of_computation_are_loaded() -> None:
     rig = far_rig(latency=2, in_redis=5)
     request = rig.add([*PROMPT, 9])
     rig.run()
@@ -255,7 +256,7 @@ def test_of_what_redis_has_only_what_is_ahead_is_loaded() -> None:
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_what_is_known_to_be_there_is_loaded_without_a_question() -> None:
+def test_known_blocks_are_loaded_without_asking() -> None:
     rig = far_rig(latency=1, change=lambda store: store.known.update(store.redis))
     request = rig.add([*PROMPT, 9])
     assert counts(rig, request, 1) == [0]
@@ -265,7 +266,7 @@ def test_what_is_known_to_be_there_is_loaded_without_a_question() -> None:
     assert request.receipt.redis == 8 * BLOCK
 
 
-def test_of_a_chat_that_goes_on_what_is_known_is_loaded_without_a_question() -> None:
+def test_known_blocks_of_longer_chat_are_loaded_without_asking() -> None:
     rig = far_rig(latency=1, change=lambda store: store.known.update(store.redis))
     request = rig.add([*PROMPT, *range(20, 20 + 2 * BLOCK)])
     counts(rig, request, 1)
@@ -275,7 +276,7 @@ def test_of_a_chat_that_goes_on_what_is_known_is_loaded_without_a_question() -> 
     assert request.receipt.redis == 8 * BLOCK
 
 
-def test_an_answer_that_comes_while_the_request_waits_is_not_lost() -> None:
+def test_redis_answer_for_waiting_request_is_kept() -> None:
     rig = far_rig(latency=2)
     assert rig.store is not None
     request = rig.add([*PROMPT, 9])
@@ -288,7 +289,7 @@ def test_an_answer_that_comes_while_the_request_waits_is_not_lost() -> None:
     assert rig.scheduler.tiering.take_answered() == [request]
 
 
-def test_a_link_slower_than_computing_is_left_alone_and_tried_now_and_then_for_one_block() -> None:
+def test_slow_link_is_probed_with_one_block_only() -> None:
     def slow(store: ToyStore) -> None:
         store.speed = LinkSpeed(0.001, 1.0)
 
@@ -303,7 +304,7 @@ def test_a_link_slower_than_computing_is_left_alone_and_tried_now_and_then_for_o
     assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
 
 
-def test_an_abort_while_redis_is_asked_or_what_it_has_comes_leaves_nothing_behind() -> None:
+def test_abort_during_question_or_load_leaves_no_blocks_in_use() -> None:
     for steps in range(6):
         rig = far_rig(latency=2)
         request = rig.add([*PROMPT, 9])
@@ -314,7 +315,7 @@ def test_an_abort_while_redis_is_asked_or_what_it_has_comes_leaves_nothing_behin
         assert rig.pool.num_used == 0
 
 
-def test_two_requests_share_the_load_of_their_common_beginning() -> None:
+def test_two_requests_share_load_of_common_prefix() -> None:
     rig = far_rig(latency=4, change=lambda store: store.known.update(store.redis))
     assert rig.store is not None
     first, second = rig.add([*PROMPT, 9]), rig.add([*PROMPT, 8])

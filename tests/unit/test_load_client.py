@@ -1,4 +1,4 @@
-"""The load client against servers that behave, and against servers that do not."""
+"""The load client against servers that follow the protocol, and against servers that break it."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}
 
 
 class Scene:
-    """One request on a scripted server: what it sent, and what the script sends back."""
+    """One request to a scripted server, with its body and the response that the script writes."""
 
     def __init__(self, request: web.Request, body: dict[str, object], response: web.StreamResponse) -> None:
         self.request, self.body, self._response = request, body, response
@@ -76,7 +76,7 @@ Serve = Callable[..., Awaitable[LoadClient]]
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-async def test_a_chat_is_measured_token_by_token(serve: Serve) -> None:
+async def test_chat_is_measured_token_by_token(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.chunk(choices=[{"delta": {"role": "assistant", "content": ""}, "finish_reason": None}])
         await scene.say("Wa", "ter", ".")
@@ -93,13 +93,13 @@ async def test_a_chat_is_measured_token_by_token(serve: Serve) -> None:
     assert 0 < answer.ttft <= answer.ttft + sum(answer.gaps) <= answer.total
 
 
-async def test_the_role_chunk_is_not_the_first_token(serve: Serve) -> None:
+async def test_role_chunk_is_not_the_first_token(serve: Serve) -> None:
     asked = asyncio.Event()
 
     async def play(scene: Scene) -> None:
         await scene.chunk(choices=[{"delta": {"role": "assistant", "content": ""}, "finish_reason": None}])
         await scene.raw(": keep-alive\n\n")
-        # Counted from a moment at which the client's clock runs already.
+        # The delay starts when the client's clock is already running.
         asyncio.get_running_loop().call_later(0.05, asked.set)
         await asyncio.wait_for(asked.wait(), 5)
         await scene.say("late")
@@ -112,7 +112,7 @@ async def test_the_role_chunk_is_not_the_first_token(serve: Serve) -> None:
     assert len(answer.text_times) == 1
 
 
-async def test_a_text_completion_is_read_too(serve: Serve) -> None:
+async def test_text_completion_is_read(serve: Serve) -> None:
     sent: list[dict[str, object]] = []
 
     async def play(scene: Scene) -> None:
@@ -126,7 +126,7 @@ async def test_a_text_completion_is_read_too(serve: Serve) -> None:
     assert sent[0]["prompt"] == [1, 2, 3]
 
 
-async def test_the_request_names_the_servers_model_and_asks_for_usage(serve: Serve) -> None:
+async def test_request_names_model_of_server_and_asks_for_usage(serve: Serve) -> None:
     sent: list[dict[str, object]] = []
 
     async def play(scene: Scene) -> None:
@@ -151,7 +151,7 @@ async def test_the_request_names_the_servers_model_and_asks_for_usage(serve: Ser
     assert (sent[1]["min_tokens"], sent[1]["max_tokens"], sent[1]["temperature"]) == (5, 5, 0.0)
 
 
-async def test_a_server_that_reports_no_usage_is_counted_by_events(serve: Serve) -> None:
+async def test_tokens_without_usage_are_counted_by_events(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("a", "b", "c", "d")
         await scene.finish()
@@ -162,7 +162,7 @@ async def test_a_server_that_reports_no_usage_is_counted_by_events(serve: Serve)
     assert answer.tokens == 4
 
 
-async def test_an_answer_without_text_took_its_whole_time(serve: Serve) -> None:
+async def test_ttft_of_answer_without_text_is_total_time(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.finish("stop")
 
@@ -172,7 +172,7 @@ async def test_an_answer_without_text_took_its_whole_time(serve: Serve) -> None:
     assert answer.gaps == ()
 
 
-async def test_a_refusal_carries_its_status_and_reason(serve: Serve) -> None:
+async def test_refused_request_raises_status_and_reason(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         raise AssertionError("refused before")
 
@@ -182,7 +182,7 @@ async def test_a_refusal_carries_its_status_and_reason(serve: Serve) -> None:
     assert caught.value.status == 400
 
 
-async def test_an_error_in_mid_stream_is_a_failure(serve: Serve) -> None:
+async def test_error_in_mid_stream_fails_the_request(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("half")
         await scene.chunk(error={"message": "the engine stopped", "type": "server_error"})
@@ -191,7 +191,7 @@ async def test_an_error_in_mid_stream_is_a_failure(serve: Serve) -> None:
         await (await serve(play)).chat(HELLO, Generation(max_tokens=4))
 
 
-async def test_a_stream_that_ends_early_is_no_answer(serve: Serve) -> None:
+async def test_stream_that_ends_early_is_broken(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("half")
         await scene.raw("data: [DONE]\n\n")
@@ -200,7 +200,7 @@ async def test_a_stream_that_ends_early_is_no_answer(serve: Serve) -> None:
         await (await serve(play)).chat(HELLO, Generation(max_tokens=4))
 
 
-async def test_a_connection_that_breaks_is_no_answer(serve: Serve) -> None:
+async def test_aborted_connection_is_broken_stream(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("half")
         assert scene.request.transport is not None
@@ -211,7 +211,7 @@ async def test_a_connection_that_breaks_is_no_answer(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("noise", ["data: {not json\n\n", "data: 17\n\n"])
-async def test_what_is_not_the_format_is_no_answer(serve: Serve, noise: str) -> None:
+async def test_malformed_event_is_broken_stream(serve: Serve, noise: str) -> None:
     async def play(scene: Scene) -> None:
         await scene.raw(noise)
 
@@ -219,7 +219,7 @@ async def test_what_is_not_the_format_is_no_answer(serve: Serve, noise: str) -> 
         await (await serve(play)).chat(HELLO, Generation(max_tokens=4))
 
 
-async def test_a_stream_of_nothing_but_keep_alives_is_given_up(serve: Serve) -> None:
+async def test_stream_of_only_keep_alives_stalls(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         await scene.say("half")
         while scene.request.transport is not None:
@@ -231,7 +231,7 @@ async def test_a_stream_of_nothing_but_keep_alives_is_given_up(serve: Serve) -> 
         await client.chat(HELLO, Generation(max_tokens=4))
 
 
-async def test_a_long_answer_that_keeps_coming_is_no_stall(serve: Serve) -> None:
+async def test_long_answer_that_keeps_streaming_does_not_stall(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
         for _ in range(24):
             await scene.say("tide ")
@@ -244,7 +244,7 @@ async def test_a_long_answer_that_keeps_coming_is_no_stall(serve: Serve) -> None
     assert answer.text == "tide " * 24
 
 
-async def test_no_more_requests_run_than_allowed_and_waiting_is_not_measured(serve: Serve) -> None:
+async def test_concurrency_is_bounded_and_waiting_is_not_measured(serve: Serve) -> None:
     running, most, released = 0, 0, 0.0
     release = asyncio.Event()
 
@@ -264,5 +264,5 @@ async def test_no_more_requests_run_than_allowed_and_waiting_is_not_measured(ser
     answers = await asyncio.gather(*(client.chat(HELLO, Generation(max_tokens=1)) for _ in range(6)))
 
     assert most == 2
-    # Four waited for a slot; their clock began when they got it.
+    # Four requests waited for a slot. Their clocks started when they got one.
     assert sum(answer.sent > released for answer in answers) == 4

@@ -1,4 +1,4 @@
-"""Lines of the log: one per record, with the facts, without secrets, in both formats."""
+"""Log lines in both formats: one line per record, with its facts and without secrets."""
 
 import json
 import logging
@@ -28,12 +28,12 @@ def in_request() -> Iterator[RequestRecord]:
     CURRENT_REQUEST.reset(token)
 
 
-def test_a_text_line_ends_with_its_facts_and_quotes_what_is_not_one_word() -> None:
+def test_text_line_ends_with_facts_and_quotes_other_than_words() -> None:
     line = TextLines().format(record_of("request", **said({"route": "/c/{id}", "n": 3, "body": 'a "b"\nc', "x": None})))
     assert line.endswith('INFO ebb.test: request route=/c/{id} n=3 body="a \\"b\\"\\nc" x=-')
 
 
-def test_a_json_line_is_one_object_with_the_facts_beside_the_message() -> None:
+def test_json_line_is_one_object_with_message_and_facts() -> None:
     line = JsonLines().format(record_of("%s answers\nnow", "it", **said({"ms": 1.5, "status": 200})))
     fields = json.loads(line)
     assert "\n" not in line
@@ -41,16 +41,14 @@ def test_a_json_line_is_one_object_with_the_facts_beside_the_message() -> None:
     assert fields == {"level": "INFO", "logger": "ebb.test", "message": "it answers\nnow", "ms": 1.5, "status": 200}
 
 
-def test_what_a_client_sent_cannot_begin_a_line_of_its_own() -> None:
+def test_client_input_cannot_forge_a_line() -> None:
     line = TextLines().format(record_of("no model named %s", "x\r\n2026-01-01 ERROR forged\x1b[31m\u2028"))
     assert "x\\r\\n2026-01-01 ERROR forged\\x1b[31m\\u2028" in line
     assert len(line.splitlines()) == 1
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS)
-def test_every_line_that_is_written_while_a_request_is_served_has_its_name(
-    formatter: logging.Formatter, in_request: RequestRecord
-) -> None:
+def test_every_line_of_a_request_has_its_id(formatter: logging.Formatter, in_request: RequestRecord) -> None:
     assert "req_1" in formatter.format(record_of("something else"))
 
 
@@ -67,7 +65,7 @@ def test_every_line_that_is_written_while_a_request_is_served_has_its_name(
         "key sk-hunter2-abcdefgh",
     ],
 )
-def test_secrets_are_blotted_out_in_messages_facts_and_tracebacks(formatter: logging.Formatter, text: str) -> None:
+def test_secrets_are_masked_in_messages_facts_and_tracebacks(formatter: logging.Formatter, text: str) -> None:
     try:
         raise RuntimeError(text)
     except RuntimeError:
@@ -80,7 +78,7 @@ def test_secrets_are_blotted_out_in_messages_facts_and_tracebacks(formatter: log
     assert "RuntimeError" in line
 
 
-def test_an_address_without_a_password_stays_readable() -> None:
+def test_address_without_password_stays_readable() -> None:
     text = "redis://host:6379 and mail@example.org, http://h/a?b=c@d"
     assert text in TextLines().format(record_of(text))
 
@@ -90,7 +88,7 @@ def output(name: str) -> RequestOutput:
     return RequestOutput(name, "", (), "stop", usage)
 
 
-def test_a_generation_of_a_request_is_told_in_its_line_and_a_run_in_one_of_its_own(
+def test_run_has_its_own_line_and_generation_that_of_request(
     in_request: RequestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="ebb.requests")
@@ -104,7 +102,7 @@ def test_a_generation_of_a_request_is_told_in_its_line_and_a_run_in_one_of_its_o
     assert json.loads(request).items() >= {"message": "request", "request_id": "req_1", **tokens}.items()
 
 
-def test_the_log_of_a_body_is_bounded() -> None:
+def test_logged_body_is_bounded() -> None:
     record = RequestRecord("req_1", "POST", body=bytearray())
     record.keep_body(bytes(MAX_LOGGED_BODY - 1))
     record.keep_body(b"abc")
@@ -115,7 +113,7 @@ def test_the_log_of_a_body_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("route", "status", "level"), [("/ready", 200, "DEBUG"), ("/ready", 503, "INFO"), ("/v1/models", 200, "INFO")]
 )
-def test_probes_that_find_nothing_wrong_are_not_worth_a_line(
+def test_successful_probes_are_logged_at_debug_level(
     caplog: pytest.LogCaptureFixture, route: str, status: int, level: str
 ) -> None:
     caplog.set_level("DEBUG", logger="ebb.requests")

@@ -1,4 +1,4 @@
-"""What is written about metrics is what /metrics says: the table in docs/metrics.md, and Grafana's dashboard."""
+"""Agreement of the table in docs/metrics.md and of the Grafana dashboard with /metrics."""
 
 import asyncio
 import json
@@ -24,11 +24,11 @@ from tests.unit.fake_engine import FakeEngine
 DOCS = Path(__file__).parent.parent.parent / "docs"
 ADDED_BY_PROMETHEUS = {"instance", "job", "le"}
 NOT_IN_DASHBOARD = {"ebb_kv_block_bytes"}
-"""It does not change while a server runs."""
+"""Metrics that are constant while a server runs."""
 
 
 class EngineWithEverything(FakeEngine):
-    """All tiers are on, and everything that is counted has happened."""
+    """An engine with all tiers enabled, and with a value for every counter."""
 
     def stats(self) -> EngineStats:
         seconds = Histogram.of_seconds()
@@ -60,7 +60,7 @@ class EngineWithEverything(FakeEngine):
 
 @pytest.fixture(scope="module")
 def families() -> list[Metric]:
-    """Everything that /metrics can say."""
+    """Every metric family that /metrics can expose."""
     host = EngineHost()
     host.ready(EngineWithEverything(), "identity")
     metrics = Metrics(host, lambda: 0)
@@ -74,7 +74,7 @@ def labels_of(family: Metric) -> set[str]:
     return {label for sample in family.samples for label in sample.labels} - {"le"}
 
 
-def test_the_table_in_the_documents_is_what_the_server_says(families: list[Metric]) -> None:
+def test_docs_table_matches_exposed_metrics(families: list[Metric]) -> None:
     said = {
         (family.name + ("_total" if family.type == "counter" else ""), family.type, frozenset(labels_of(family)),
          family.documentation)
@@ -100,7 +100,7 @@ def expressions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("expression", list(expressions()))
-def test_the_dashboard_asks_only_for_what_the_server_says(families: list[Metric], expression: str) -> None:
+def test_dashboard_queries_only_exposed_metrics(families: list[Metric], expression: str) -> None:
     labels = {sample.name: labels_of(family) for family in families for sample in family.samples}
     names = re.findall(r"\b((?:ebb|process)_\w+)", expression)
     assert names
@@ -111,7 +111,7 @@ def test_the_dashboard_asks_only_for_what_the_server_says(families: list[Metric]
     assert {*grouped, *selected} <= known
 
 
-def test_the_dashboard_shows_everything_that_changes(families: list[Metric]) -> None:
+def test_dashboard_shows_every_changing_metric(families: list[Metric]) -> None:
     shown = set(re.findall(r"\bebb_\w+", " ".join(expressions())))
     missing = {
         family.name
@@ -123,7 +123,7 @@ def test_the_dashboard_shows_everything_that_changes(families: list[Metric]) -> 
     assert missing == NOT_IN_DASHBOARD
 
 
-def test_panels_of_the_dashboard_lie_beside_each_other_and_name_what_they_group_by() -> None:
+def test_dashboard_panels_do_not_overlap_and_name_their_groups() -> None:
     dashboard = json.loads((DOCS / "grafana-dashboard.json").read_text())
     panels = dashboard["panels"]
     taken = [

@@ -24,7 +24,7 @@ def conversation(*contents: str) -> list[Message]:
     return [Message(("user", "assistant")[index % 2], content) for index, content in enumerate(contents)]
 
 
-def test_a_conversation_becomes_turns_and_the_start_of_an_answer(tmp_path: Path) -> None:
+def test_conversation_renders_turns_and_start_of_answer(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path)
     ids = chat.render([Message("system", "be brief"), Message("user", "hi")])
     text = "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
@@ -42,7 +42,7 @@ INJECTIONS = [
 
 @pytest.mark.parametrize("content", INJECTIONS)
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-def test_control_tokens_in_a_message_stay_text_in_render(tmp_path: Path, content: str, role: str) -> None:
+def test_control_tokens_in_message_stay_text_in_render(tmp_path: Path, content: str, role: str) -> None:
     tokenizer, chat = make(tmp_path)
     ids = chat.render([Message("user", "x"), Message(role, content), Message("user", "y")])
     assert [id_ for id_ in ids if id_ < 3] == [START, END] * 3 + [START]
@@ -50,19 +50,19 @@ def test_control_tokens_in_a_message_stay_text_in_render(tmp_path: Path, content
 
 
 @pytest.mark.parametrize("content", INJECTIONS)
-def test_control_tokens_in_a_message_stay_text_in_extend(tmp_path: Path, content: str) -> None:
+def test_control_tokens_in_message_stay_text_in_extend(tmp_path: Path, content: str) -> None:
     tokenizer, chat = make(tmp_path)
     ids = chat.extend([START, 50], conversation("<|im_end|>", "<|im_start|>", content))
     assert [id_ for id_ in ids if id_ < 3] == [END, START, END, START]
     assert content in tokenizer.decode(ids)
 
 
-def test_a_trimming_template_trims_also_what_stands_for_a_control_token(tmp_path: Path) -> None:
+def test_trim_filter_keeps_escaped_control_tokens_as_text(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path, chat_template="{{ messages[0]['content'] | trim }}<|im_end|>")
     assert chat.render([Message("user", "  <|im_end|>  ")]) == [*tokenizer.encode("<|im_end|>", special=False), END]
 
 
-def test_a_control_token_of_one_character_stays_text(tmp_path: Path) -> None:
+def test_control_token_of_one_character_stays_text(tmp_path: Path) -> None:
     library = byte_tokenizer()
     library.add_special_tokens([AddedToken("☃", special=True, normalized=False)])
     make(tmp_path)
@@ -77,7 +77,7 @@ def test_a_control_token_of_one_character_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "contents", [("hi", "yes", "and?"), ("é🙂", " spaced ", "\n"), ("a", "", "b"), ("a", "1", "b", "2", "c")]
 )
-def test_extending_gives_what_rendering_the_whole_conversation_gives(tmp_path: Path, contents: tuple[str, ...]) -> None:
+def test_extending_equals_rendering_whole_conversation(tmp_path: Path, contents: tuple[str, ...]) -> None:
     tokenizer, chat = make(tmp_path)
     messages = conversation(*contents)
     prior = chat.render(messages[:-2]) + tokenizer.encode(messages[-2].content, special=False)
@@ -87,67 +87,67 @@ def test_extending_gives_what_rendering_the_whole_conversation_gives(tmp_path: P
     assert ended + chat.extend(ended, messages) == whole
 
 
-def test_an_answer_that_is_the_last_message_is_closed_and_another_one_begun(tmp_path: Path) -> None:
+def test_extending_after_last_answer_starts_another_one(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path)
     messages = conversation("hi", "yes")
     prior = chat.render(messages[:1]) + tokenizer.encode("yes", special=False)
     assert prior + chat.extend(prior, messages, num_new=0) == chat.render(messages)
 
 
-def test_extending_does_not_look_at_the_text_of_earlier_turns(tmp_path: Path) -> None:
+def test_extending_ignores_text_of_earlier_turns(tmp_path: Path) -> None:
     _, chat = make(tmp_path)
     prior = [START, 77, 88]
     assert chat.extend(prior, conversation("a", "b", "c")) == chat.extend(prior, conversation("x", "y", "c"))
 
 
-def test_an_answer_that_ended_by_length_is_closed(tmp_path: Path) -> None:
+def test_answer_cut_by_length_is_closed(tmp_path: Path) -> None:
     _, chat = make(tmp_path)
     assert chat.extend([START, 50], conversation("a", "b", "c"))[0] == END
 
 
 @pytest.mark.parametrize("messages", [conversation("a"), conversation("a", "b"), []])
-def test_only_an_answer_can_be_followed(tmp_path: Path, messages: list[Message]) -> None:
+def test_extending_requires_a_preceding_answer(tmp_path: Path, messages: list[Message]) -> None:
     _, chat = make(tmp_path)
     with pytest.raises(ChatFormatError, match="after an answer"):
         chat.extend([START], messages)
 
 
-def test_a_template_that_drops_the_last_answer_cannot_extend(tmp_path: Path) -> None:
+def test_template_without_last_answer_cannot_extend(tmp_path: Path) -> None:
     _, chat = make(tmp_path, chat_template="{{ messages[-1]['content'] }}")
     with pytest.raises(ChatFormatError, match="exactly once"):
         chat.extend([START], conversation("a", "b", "c"))
 
 
-def test_a_model_without_template_says_so_when_a_chat_is_asked_for(tmp_path: Path) -> None:
+def test_missing_template_is_reported_on_render(tmp_path: Path) -> None:
     _, chat = make(tmp_path, chat_template=None)
     with pytest.raises(ChatFormatError, match="no chat template"):
         chat.render(conversation("a"))
 
 
-def test_a_template_may_refuse_with_its_own_words(tmp_path: Path) -> None:
+def test_template_error_message_is_passed_on(tmp_path: Path) -> None:
     _, chat = make(tmp_path, chat_template="{{ raise_exception('roles must alternate') }}")
     with pytest.raises(ChatFormatError, match="roles must alternate"):
         chat.render(conversation("a"))
 
 
-def test_a_template_cannot_reach_into_python(tmp_path: Path) -> None:
+def test_template_cannot_access_python_internals(tmp_path: Path) -> None:
     _, chat = make(tmp_path, chat_template="{{ messages.__class__.__base__.__subclasses__() }}")
     with pytest.raises(ChatFormatError, match="unsafe"):
         chat.render(conversation("a"))
 
 
-def test_a_template_with_a_mistake_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+def test_invalid_template_is_rejected_on_load(tmp_path: Path) -> None:
     with pytest.raises(ChatFormatError, match="not valid"):
         make(tmp_path, chat_template="{% for %}")
 
 
-def test_a_template_file_goes_before_the_one_in_the_configuration(tmp_path: Path) -> None:
+def test_template_file_precedes_template_in_config(tmp_path: Path) -> None:
     (tmp_path / "chat_template.jinja").write_text("{{ bos_token }}file")
     tokenizer, chat = make(tmp_path)
     assert chat.render(conversation("a")) == [START, *tokenizer.encode("file", special=False)]
 
 
-def test_of_several_templates_the_default_is_taken(tmp_path: Path) -> None:
+def test_default_template_is_chosen_among_several(tmp_path: Path) -> None:
     named = [{"name": "tools", "template": "tools"}, {"name": "default", "template": CHAT_TEMPLATE}]
     _, chat = make(tmp_path, chat_template=named)
     assert chat.render(conversation("a"))[0] == START
@@ -163,7 +163,7 @@ PANGU_TEMPLATE = (
 
 
 @pytest.mark.parametrize("first", ["", "<s>"])
-def test_an_openpangu_prompt_begins_with_its_first_token_exactly_once(tmp_path: Path, first: str) -> None:
+def test_openpangu_prompt_has_first_token_exactly_once(tmp_path: Path, first: str) -> None:
     library = byte_tokenizer()
     specials = ["<s>", "[unused9]", "[unused10]"]
     library.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in specials])
@@ -181,7 +181,7 @@ def test_an_openpangu_prompt_begins_with_its_first_token_exactly_once(tmp_path: 
     assert [id_ for id_ in follow_up if id_ > 258] == [260, 261, 260]
 
 
-def test_several_messages_are_said_after_an_answer_as_they_would_be_rendered(tmp_path: Path) -> None:
+def test_extending_by_several_messages_equals_rendering(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path)
     last = [Message("user", "well?"), Message("assistant", "no"), Message("user", "ah")]
     messages = [*conversation("hi", "yes", "and?"), *last]

@@ -6,7 +6,7 @@ import pytest
 from models.staging import exclusive, staged
 
 
-def test_the_folder_appears_with_all_its_files_only_at_the_end(tmp_path: Path) -> None:
+def test_folder_appears_only_when_complete(tmp_path: Path) -> None:
     target = tmp_path / "model"
     with staged(target) as partial:
         (partial / "a").write_text("1")
@@ -15,7 +15,7 @@ def test_the_folder_appears_with_all_its_files_only_at_the_end(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_failure_leaves_no_files(tmp_path: Path) -> None:
     def make() -> None:
         with staged(tmp_path / "model") as partial:
             (partial / "a").write_text("1")
@@ -26,7 +26,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_an_interrupted_run_left_is_gone(tmp_path: Path) -> None:
+def test_remains_of_interrupted_run_are_removed(tmp_path: Path) -> None:
     with staged(tmp_path / "model") as partial:
         remains = partial
     remains.mkdir()
@@ -40,7 +40,7 @@ def test_what_an_interrupted_run_left_is_gone(tmp_path: Path) -> None:
     assert list((tmp_path / "model").iterdir()) == []
 
 
-def test_a_second_maker_says_that_it_waits_and_goes_on_when_the_first_is_done(tmp_path: Path) -> None:
+def test_second_process_reports_waiting_and_then_continues(tmp_path: Path) -> None:
     waiting, entered = threading.Event(), threading.Event()
 
     def second() -> None:

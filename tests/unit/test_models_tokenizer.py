@@ -25,7 +25,7 @@ def load(path: Path, library: Library, **generation: object) -> Tokenizer:
 
 
 def sentencepiece_like() -> Library:
-    """The shape of Llama 2's and openPangu's vocabularies: pieces with ▁, and one token per byte as the fallback."""
+    """Build a tokenizer like those of Llama 2 and openPangu: pieces with ▁, and a fallback token for each byte."""
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "h", "i", "▁h", "▁hi"]
     library = Library(
         BPE(
@@ -43,21 +43,21 @@ def sentencepiece_like() -> Library:
 
 
 @pytest.mark.parametrize("text", ["plain", "naïve 日本語 🙂🙂", "tabs\t\n\n  and spaces ", "\x00\x7f�", ""])
-def test_byte_level_text_survives_and_the_bytes_of_its_tokens_join_to_it(tmp_path: Path, text: str) -> None:
+def test_byte_level_text_round_trips_as_text_and_as_bytes(tmp_path: Path, text: str) -> None:
     tokenizer = load(tmp_path, byte_tokenizer())
     ids = tokenizer.encode(text, special=False)
     assert tokenizer.decode(ids) == text
     assert b"".join(map(tokenizer.token_bytes, ids)) == text.encode()
 
 
-def test_half_a_character_is_bytes_in_token_bytes_and_a_replacement_in_decode(tmp_path: Path) -> None:
+def test_incomplete_character_decodes_to_replacement_character(tmp_path: Path) -> None:
     tokenizer = load(tmp_path, byte_tokenizer())
     ids = tokenizer.encode("é", special=False)[:1]
     assert tokenizer.token_bytes(ids[0]) == b"\xc3"
     assert tokenizer.decode(ids) == "�"
 
 
-def test_the_text_of_a_control_token_becomes_that_token_only_when_asked(tmp_path: Path) -> None:
+def test_control_token_text_is_encoded_as_token_on_request_only(tmp_path: Path) -> None:
     tokenizer = load(tmp_path, byte_tokenizer())
     assert tokenizer.encode(f"a{END}", special=True)[1:] == [2]
     plain = tokenizer.encode(f"a{END}", special=False)
@@ -78,7 +78,7 @@ def test_ids_without_a_token_have_no_bytes(tmp_path: Path) -> None:
     assert tokenizer.token_bytes(tokenizer.vocab_size) == b""
 
 
-def test_added_tokens_that_are_plain_text_have_the_bytes_that_decode_gives(tmp_path: Path) -> None:
+def test_bytes_of_added_text_tokens_match_decode(tmp_path: Path) -> None:
     library = byte_tokenizer()
     library.add_tokens([AddedToken("hello world"), AddedToken("名"), AddedToken("¡x")])
     tokenizer = load(tmp_path, library)
@@ -88,7 +88,7 @@ def test_added_tokens_that_are_plain_text_have_the_bytes_that_decode_gives(tmp_p
         assert tokenizer.token_bytes(ids[0]).decode(errors="replace") == tokenizer.decode(ids)
 
 
-def test_a_truncation_that_the_folder_was_trained_with_does_not_cut_prompts(tmp_path: Path) -> None:
+def test_truncation_and_padding_of_model_folder_are_ignored(tmp_path: Path) -> None:
     library = byte_tokenizer()
     library.enable_truncation(4)
     library.enable_padding(length=4)
@@ -97,7 +97,7 @@ def test_a_truncation_that_the_folder_was_trained_with_does_not_cut_prompts(tmp_
     assert len(tokenizer.encode_prompt("x")) == 1
 
 
-def test_ends_come_from_both_configurations_in_order_and_once(tmp_path: Path) -> None:
+def test_eos_ids_merge_both_configs_in_order_without_repeats(tmp_path: Path) -> None:
     byte_tokenizer().save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "generation_config.json").write_text('{"eos_token_id": [2, 0], "bos_token_id": 1}')
     (tmp_path / "config.json").write_text('{"eos_token_id": 0, "bos_token_id": 0}')
@@ -106,7 +106,7 @@ def test_ends_come_from_both_configurations_in_order_and_once(tmp_path: Path) ->
     assert tokenizer.bos_token_id == 1
 
 
-def test_a_token_that_ends_generations_is_a_control_token_even_if_not_marked_special(tmp_path: Path) -> None:
+def test_eos_token_not_marked_special_is_control_token(tmp_path: Path) -> None:
     library = byte_tokenizer()
     library.add_tokens([AddedToken("[unused10]", normalized=False)])
     tokenizer = load(tmp_path, library, eos_token_id=259)
@@ -116,32 +116,32 @@ def test_a_token_that_ends_generations_is_a_control_token_even_if_not_marked_spe
 
 
 @pytest.mark.parametrize("text", ["hi hi", "日本", "hi é", "🙂"])
-def test_byte_fallback_bytes_join_to_the_text_behind_one_leading_space(tmp_path: Path, text: str) -> None:
+def test_byte_fallback_tokens_join_to_text_with_leading_space(tmp_path: Path, text: str) -> None:
     tokenizer = load(tmp_path, sentencepiece_like())
     ids = tokenizer.encode(text, special=False)
     assert b"".join(map(tokenizer.token_bytes, ids)) == b" " + text.encode()
     assert tokenizer.decode(ids) == text
 
 
-def test_a_fallback_byte_is_one_byte(tmp_path: Path) -> None:
+def test_fallback_token_is_one_byte(tmp_path: Path) -> None:
     tokenizer = load(tmp_path, sentencepiece_like())
     assert tokenizer.token_bytes(3 + 0xE6) == b"\xe6"
 
 
-def test_a_folder_without_tokenizer_json_is_refused_by_name(tmp_path: Path) -> None:
+def test_missing_tokenizer_json_is_rejected_by_name(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match=r"no tokenizer\.json"):
         Tokenizer.load(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", '{"model": 1}'])
-def test_a_broken_tokenizer_json_is_refused(tmp_path: Path, text: str) -> None:
+def test_invalid_tokenizer_json_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "tokenizer.json").write_text(text)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(TokenizerError, match=r"tokenizer\.json"):
         Tokenizer.load(tmp_path)
 
 
-def test_a_decoder_of_an_unknown_kind_is_refused_by_name(tmp_path: Path) -> None:
+def test_unknown_decoder_is_rejected_by_name(tmp_path: Path) -> None:
     from tokenizers.decoders import WordPiece as WordPieceDecoder
 
     library = Library(WordPiece({"[UNK]": 0}, unk_token="[UNK]"))

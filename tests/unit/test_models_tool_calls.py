@@ -17,13 +17,13 @@ def parsed(*pieces: str) -> Parsed:
     return Parsed("".join(part.text for part in parts), tuple(call for part in parts for call in part.calls))
 
 
-def test_a_list_of_calls_is_taken_out_of_the_text() -> None:
+def test_list_of_calls_is_removed_from_text() -> None:
     assert parsed(f"Let me look.{START}{CALLS}{END} Done.") == Parsed(
         "Let me look. Done.", (WEATHER, ToolCall("now", "{}"))
     )
 
 
-def test_it_does_not_matter_how_the_text_was_cut() -> None:
+def test_result_does_not_depend_on_text_chunks() -> None:
     text = f"[un{START}{CALLS}{END}[unused1{START}[]{END}x{START}{CALLS}{END}[unused"
     whole = parsed(text)
     assert len(whole.calls) == 4
@@ -35,7 +35,7 @@ def test_it_does_not_matter_how_the_text_was_cut() -> None:
         assert parsed(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True))) == whole
 
 
-def test_text_comes_as_soon_as_it_can_be_no_call() -> None:
+def test_text_is_emitted_once_it_cannot_be_a_call() -> None:
     parser = ToolCallParser(START, END)
     assert parser.push("a [unused").text == "a "
     assert parser.push("9] b").text == "[unused9] b"
@@ -62,7 +62,7 @@ def test_text_comes_as_soon_as_it_can_be_no_call() -> None:
         "[" * 99999,
     ],
 )
-def test_what_is_no_list_of_calls_stays_text(inside: str) -> None:
+def test_invalid_list_of_calls_stays_text(inside: str) -> None:
     text = f"a{START}{inside}{END}b"
     assert parsed(text) == Parsed(text)
 
@@ -74,10 +74,10 @@ def test_what_is_no_list_of_calls_stays_text(inside: str) -> None:
         json.dumps([{"name": "weather", "arguments": json.dumps({"city": "北京", "days": 2})}]),
     ],
 )
-def test_near_misses_of_the_format_are_understood(inside: str) -> None:
+def test_near_misses_of_format_are_accepted(inside: str) -> None:
     assert parsed(f"{START}{inside}{END}") == Parsed(calls=(WEATHER,))
 
 
-def test_calls_that_the_end_of_the_answer_cuts_count_if_they_are_whole() -> None:
+def test_complete_calls_without_end_mark_count() -> None:
     assert parsed(f"a{START}{CALLS}").calls[0] == WEATHER
     assert parsed(f'a{START}[{{"name": "wea') == Parsed(f'a{START}[{{"name": "wea')

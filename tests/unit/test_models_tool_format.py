@@ -1,4 +1,4 @@
-"""Tools in prompts: by the family's default, or by the model's own template."""
+"""Tools in prompts, written by the default of the model family or by the model's own template."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def make(path: Path, template: str) -> tuple[Tokenizer, ChatFormat]:
     return tokenizer, ChatFormat.load(path, tokenizer)
 
 
-def test_a_template_that_knows_no_tools_gets_them_as_hermes_writes_them(tmp_path: Path) -> None:
+def test_template_without_tools_gets_hermes_format(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path, CHAT_TEMPLATE)
     text = tokenizer.describe(chat.render(SAID))
     system, user, assistant, result, another, _ = text.split("<|im_start|>")[1:]
@@ -56,7 +56,7 @@ def test_a_template_that_knows_no_tools_gets_them_as_hermes_writes_them(tmp_path
 
 
 @pytest.mark.parametrize("template", [CHAT_TEMPLATE, NATIVE], ids=["default", "native"])
-def test_nothing_that_is_said_of_tools_becomes_a_control_token(tmp_path: Path, template: str) -> None:
+def test_tool_text_never_becomes_a_control_token(tmp_path: Path, template: str) -> None:
     _, chat = make(tmp_path, template)
     ids = chat.render(SAID)
     assert [id_ for id_ in ids if id_ < 3] == [1, 2] * (len(SAID) - 1) + [1]
@@ -64,7 +64,7 @@ def test_nothing_that_is_said_of_tools_becomes_a_control_token(tmp_path: Path, t
     assert [id_ for id_ in extended if id_ < 3] == [2, 1, 2, 1, 2, 1]
 
 
-def test_a_template_that_knows_tools_writes_them_itself(tmp_path: Path) -> None:
+def test_template_with_tools_writes_them_itself(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path, NATIVE)
     text = tokenizer.describe(chat.render(SAID))
     assert text.startswith(json.dumps(TOOL))
@@ -72,7 +72,7 @@ def test_a_template_that_knows_tools_writes_them_itself(tmp_path: Path) -> None:
     assert "tool\n21 " in text
 
 
-def test_what_is_written_is_read_again_by_each_family() -> None:
+def test_calls_round_trip_in_each_format() -> None:
     for control in ({}, {"[unused11]": 11, "[unused12]": 12}):
         how = find_tool_format(control, "")
         parser = how.parser()
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_again_by_each_family() -> None:
         assert begun.text + rest.text == "Well. "
 
 
-def test_space_around_calls_is_no_text_but_what_follows_is() -> None:
+def test_space_around_calls_is_dropped_unless_text_follows() -> None:
     how = find_tool_format({}, "")
     text = how.calls(CALLS) + "\n\n Done. "
     parser = how.parser()

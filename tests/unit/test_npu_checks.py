@@ -1,4 +1,4 @@
-"""What `ebb doctor` says of an NPU, for every way in which one can be half there."""
+"""Findings of `ebb doctor` about an NPU, for every incomplete installation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,13 @@ NOTHING = NpuMachine([], [], "2.13.0+cpu", "", [], [])
 SCRIPT = Path("/usr/local/Ascend/ascend-toolkit/set_env.sh")
 
 
-def test_a_machine_that_has_everything_is_fine() -> None:
+def test_complete_npu_machine_is_ok() -> None:
     finding = judge_npu("auto", COMPLETE)
     assert (finding.level, finding.text) == ("ok", "1 found, torch_npu 2.13.0, CANN's libraries load")
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu"])
-def test_a_machine_that_has_nothing_of_it_is_fine_too(device: str) -> None:
+def test_machine_without_npu_is_ok(device: str) -> None:
     assert judge_npu(device, NOTHING).level == "ok"
 
 
@@ -39,23 +39,21 @@ def test_a_machine_that_has_nothing_of_it_is_fine_too(device: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_machine_where_something_is_missing_hears_what_and_what_to_do(
-    machine: NpuMachine, text: str, advice: str
-) -> None:
+def test_incomplete_npu_machine_gets_finding_and_advice(machine: NpuMachine, text: str, advice: str) -> None:
     finding = judge_npu("npu", machine)
     assert finding.level == "fail"
     assert text in finding.text
     assert advice in finding.advice
 
 
-def test_what_is_missing_for_an_npu_that_nobody_wants_is_no_failure() -> None:
+def test_incomplete_npu_is_only_a_warning_if_not_requested() -> None:
     assert judge_npu("cpu", replace(COMPLETE, torch_npu="")).level == "warn"
     assert judge_npu("auto", replace(COMPLETE, torch_npu="")).level == "warn"
     assert judge_npu("auto", replace(NOTHING, torch_npu="2.13.0", missing=LIBRARIES)).level == "warn"
     assert judge_npu("auto", replace(COMPLETE, missing=LIBRARIES)).level == "fail"
 
 
-def test_torch_breaks_exactly_where_it_finds_an_extension_whose_libraries_are_missing() -> None:
+def test_torch_breaks_if_extension_lacks_its_libraries() -> None:
     assert replace(COMPLETE, missing=LIBRARIES).breaks_torch
     assert not COMPLETE.breaks_torch
     assert not replace(NOTHING, missing=LIBRARIES).breaks_torch

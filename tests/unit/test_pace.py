@@ -8,7 +8,7 @@ def step(**counts: int) -> SchedulerOutput:
     return SchedulerOutput(0, num_scheduled_tokens=counts)
 
 
-def test_a_step_like_the_last_one_is_expected_to_take_as_long() -> None:
+def test_step_like_the_last_is_expected_to_take_as_long() -> None:
     pace = StepPace()
     assert pace.expected_seconds(step(a=1)) is None
     pace.note(step(a=1, b=1), 0.02)
@@ -18,10 +18,10 @@ def test_a_step_like_the_last_one_is_expected_to_take_as_long() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.005, 0.01, 0.02, 0.2])
-def test_the_next_step_is_prepared_while_one_still_runs_but_not_long_before_its_end(seconds: float) -> None:
+def test_next_step_is_prepared_shortly_before_the_current_ends(seconds: float) -> None:
     lead_ms = round(1e3 * (seconds - time_to_prepare(seconds)), 6)
     assert 4 <= lead_ms <= 12
 
 
-def test_a_step_shorter_than_the_preparation_is_followed_at_once() -> None:
+def test_next_step_is_prepared_at_once_after_short_step() -> None:
     assert time_to_prepare(0.001) == 0.0

@@ -2,7 +2,7 @@ import numpy as np
 
 from engine.sampling.philox import Array, philox4x32, uniforms
 
-# The known answers that Random123 publishes for philox4x32-10 (counter, key, result).
+# Known answers published by Random123 for philox4x32-10: counter, key, result.
 KNOWN_ANSWERS = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
     ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
@@ -11,7 +11,7 @@ KNOWN_ANSWERS = [
 
 
 def words(texts: tuple[str, ...]) -> list[Array]:
-    """Word by word, of all texts at once."""
+    """Parse the texts into one array per word position, with one element per text."""
     numbers = [[int(word, 16) for word in text.split()] for text in texts]
     return [np.array(each, dtype=np.uint64) for each in zip(*numbers, strict=True)]
 
@@ -20,7 +20,7 @@ def uniform(seed: int, choice: int, position: int) -> float:
     return float(uniforms([seed], [choice], [position])[0])
 
 
-def test_it_gives_the_published_answers() -> None:
+def test_philox_gives_published_answers() -> None:
     counters, keys, expected = (words(texts) for texts in zip(*KNOWN_ANSWERS, strict=True))
     c0, c1, c2, c3 = counters
     k0, k1 = keys
@@ -28,12 +28,12 @@ def test_it_gives_the_published_answers() -> None:
     assert [word.tolist() for word in given] == [word.tolist() for word in expected]
 
 
-def test_many_numbers_at_once_are_the_same_numbers() -> None:
+def test_batch_gives_same_numbers_as_single_calls() -> None:
     seeds, choices, positions = [1, 2, -3], [0, 1, 0], [5, 6, 7]
     assert uniforms(seeds, choices, positions).tolist() == list(map(uniform, seeds, choices, positions))
 
 
-def test_a_uniform_number_is_a_pure_function_of_seed_choice_and_position() -> None:
+def test_uniform_depends_only_on_seed_choice_and_position() -> None:
     assert uniform(7, 0, 100) == uniform(7, 0, 100)
     assert len({uniform(7, 0, 100), uniform(8, 0, 100), uniform(7, 1, 100), uniform(7, 0, 101)}) == 4
 
@@ -42,7 +42,7 @@ def test_all_64_bits_of_the_seed_count() -> None:
     assert len({uniform(1 << bit, 0, 0) for bit in range(64)}) == 64
 
 
-def test_a_negative_seed_means_its_low_64_bits() -> None:
+def test_negative_seed_uses_its_low_64_bits() -> None:
     assert uniform(-1, 0, 5) == uniform((1 << 64) - 1, 0, 5)
 
 
@@ -53,5 +53,5 @@ def test_uniform_numbers_stay_below_one_and_spread_evenly() -> None:
     counts = [0] * 20
     for number in numbers:
         counts[int(number * 20)] += 1
-    # 19 degrees of freedom: chi-square above 43.8 happens once in a thousand seeds; this seed is fixed.
+    # With 19 degrees of freedom, chi-square exceeds 43.8 for one seed in a thousand. The seed is fixed here.
     assert sum((count - 1000) ** 2 / 1000 for count in counts) < 43.8

@@ -10,7 +10,10 @@ OTHER_TENANT = BlockKey(bytes(32))
 
 
 def request(prompt: str, *, root: BlockKey = ROOT, computed: int | None = None) -> Request:
-    """Each character is a token. computed: None: all of them."""
+    """Build a request in which each character is a token.
+
+    `computed` is the number of computed tokens; None means all of them.
+    """
     ids = tuple(prompt.encode())
     made = Request("r", "local", ids, SamplingParams(), root, extend_keys(root, ids, BLOCK), 0.0)
     made.num_confirmed_tokens = len(ids) if computed is None else computed
@@ -28,7 +31,7 @@ def known(num_tokens: int, continuation: str) -> KnownPrefix:
     return KnownPrefix(num_tokens, tuple(continuation.encode()))
 
 
-def test_the_longest_known_beginning_is_found_to_the_token_with_what_followed_it() -> None:
+def test_longest_known_prefix_is_found_with_its_continuation() -> None:
     log = log_of("abcdefghijklmnopqr", "abcdeXY")
     assert log.longest(request("abcdefgHIJ")) == known(7, "hijklmno")
     assert log.longest(request("abcdeXYZ")) == known(7, "")
@@ -37,18 +40,18 @@ def test_the_longest_known_beginning_is_found_to_the_token_with_what_followed_it
     assert log_of().longest(request("abc")) == known(0, "")
 
 
-def test_what_was_not_computed_is_not_known() -> None:
+def test_uncomputed_tokens_are_not_known() -> None:
     log = log_of()
     log.add(request("abcdefghij", computed=6))
     assert log.longest(request("abcdefghij")) == known(6, "")
 
 
-def test_another_tenant_is_never_compared_with() -> None:
+def test_prefixes_of_other_tenants_are_not_known() -> None:
     log = log_of("abcdefghij")
     assert log.longest(request("abcdefghij", root=OTHER_TENANT)) == known(0, "")
 
 
-def test_nobody_is_told_of_what_was_erased() -> None:
+def test_erased_prefix_is_not_known() -> None:
     log = log_of("abcdefghij", "abcdxyz")
     deleted = request("abcdefghij")
     log.erase([*deleted.block_keys[1:], block_key(deleted.block_keys[1], deleted.prompt_token_ids[8:])])
@@ -56,13 +59,13 @@ def test_nobody_is_told_of_what_was_erased() -> None:
     assert log.num_tokens == 7
 
 
-def test_a_longer_run_takes_the_place_of_those_that_it_goes_on_from() -> None:
+def test_longer_run_replaces_its_prefixes() -> None:
     log = log_of("abcdef", "abcdefg", "abcdefghi")
     assert log.num_tokens == 9
     assert log.longest(request("abcdefgX")) == known(7, "hi")
 
 
-def test_beyond_its_size_the_longest_unused_is_forgotten_and_ends_before_beginnings() -> None:
+def test_full_log_forgets_oldest_runs_from_their_ends() -> None:
     log = log_of("abcdefghijkl", "mnopqrst", most_tokens=20)
     log.add(request("abcdefghijkl"))
     log.add(request("uvwxyzAB"))
@@ -73,7 +76,7 @@ def test_beyond_its_size_the_longest_unused_is_forgotten_and_ends_before_beginni
     assert log.longest(request("abcdefghijkl")).num_tokens == 4, "its end went before its beginning"
 
 
-def test_what_the_scheduler_erases_is_not_told_to_later_requests() -> None:
+def test_prefix_erased_by_scheduler_is_unknown_to_later_requests() -> None:
     rig = Rig()
     first = rig.add(range(1, 10))
     rig.run()

@@ -50,7 +50,7 @@ def processor() -> Processor:
         (SamplingParams(stop=("",)), "stop"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused_and_the_field_named(
+def test_invalid_sampling_parameter_is_rejected_by_name(
     processor: Processor, params: SamplingParams, field: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as caught:
@@ -63,20 +63,18 @@ def test_a_wish_that_cannot_be_met_is_refused_and_the_field_named(
     ("prompt", "says"),
     [([], "empty"), ([1, 100], "vocabulary"), ([-1], "vocabulary"), ([1] * 64, "window is 64"), ([1] * 48, "holds 48")],
 )
-def test_a_prompt_that_cannot_be_served_is_refused_with_the_numbers(
-    processor: Processor, prompt: list[int], says: str
-) -> None:
+def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt: list[int], says: str) -> None:
     with pytest.raises(InvalidRequestError, match=says) as caught:
         processor.process("r", prompt, SamplingParams(), "local")
     assert caught.value.param == "prompt"
 
 
-def test_a_request_that_the_pool_can_never_hold_is_refused_with_the_numbers(processor: Processor) -> None:
+def test_request_larger_than_pool_is_rejected_with_the_sizes(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="for 50 tokens; this server has it for 48"):
         processor.process("r", [1] * 10, SamplingParams(max_tokens=40), "local")
 
 
-def test_what_is_left_open_is_resolved(processor: Processor) -> None:
+def test_unset_parameters_are_resolved(processor: Processor) -> None:
     sampling = processor.process("r", [1] * 10, SamplingParams(), "local").sampling
     assert sampling.max_tokens == 38
     assert sampling.seed is not None
@@ -87,7 +85,7 @@ def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
     assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.ending_ids == ()
 
 
-def test_deadlines_count_from_the_arrival() -> None:
+def test_deadlines_count_from_arrival() -> None:
     processor = Processor(
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0
     )
@@ -97,7 +95,7 @@ def test_deadlines_count_from_the_arrival() -> None:
 
 
 @pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
-def test_an_urgency_that_cannot_be_honoured_is_refused_and_the_field_named(urgency: Urgency, field: str) -> None:
+def test_invalid_urgency_is_rejected_by_name(urgency: Urgency, field: str) -> None:
     in_order = Processor(
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, queue_policy="fcfs"
     )
@@ -106,7 +104,7 @@ def test_an_urgency_that_cannot_be_honoured_is_refused_and_the_field_named(urgen
     assert caught.value.param == field
 
 
-def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor) -> None:
+def test_tenants_share_no_key_and_keep_their_own(processor: Processor) -> None:
     one, other, again = (
         processor.process("r", range(8), SamplingParams(), tenant).block_keys for tenant in ("a", "b", "a")
     )
@@ -114,7 +112,7 @@ def test_tenants_share_no_key_and_one_tenant_keeps_its_own(processor: Processor)
     assert one == again
 
 
-def test_another_secret_gives_other_keys(processor: Processor) -> None:
+def test_different_secret_gives_different_keys(processor: Processor) -> None:
     stranger = Processor(LIMITS, SPACE, TenantSalts(b"another"), prefix_cache=True, clock=time.monotonic)
     assert (
         stranger.process("r", range(8), SamplingParams(), "a").block_keys
@@ -122,7 +120,7 @@ def test_another_secret_gives_other_keys(processor: Processor) -> None:
     )
 
 
-def test_what_a_trail_alone_has_is_all_behind_what_it_shares(processor: Processor) -> None:
+def test_keys_of_trail_start_after_its_shared_prefix(processor: Processor) -> None:
     ids = list(range(14))
     request = processor.process("r", ids, SamplingParams(), "a")
 
@@ -131,14 +129,14 @@ def test_what_a_trail_alone_has_is_all_behind_what_it_shares(processor: Processo
 
     alone = processor.keys_of_trails([Trail(ids, ends=(3, 8, 14))], "a")
     assert alone == [*request.block_keys, tail(3), tail(14)]
-    # Of the second block, three tokens are shared: it goes, but not what somebody else left of these three.
+    # The second block shares three tokens: the block is erased, but not another request's partial block of these three.
     assert processor.keys_of_trails([Trail(ids, 7, (3, 6, 7, 13))], "a") == [*request.block_keys[1:], tail(13)]
     assert processor.keys_of_trails([Trail(ids, 14, (3, 14))], "a") == request.block_keys[3:]
     assert not set(alone) & set(processor.keys_of_trails([Trail(ids, ends=(3, 14))], "b"))
 
 
 PUBLIC = list(range(50, 60))
-"""Two full blocks, and two tokens."""
+"""A public prefix of two full blocks and two tokens."""
 
 
 @pytest.fixture
@@ -150,7 +148,7 @@ def keys_of(processor: Processor, ids: list[int], tenant: str) -> list[BlockKey]
     return processor.process("r", ids, SamplingParams(), tenant).block_keys
 
 
-def test_tenants_share_the_full_blocks_of_a_public_prefix_and_nothing_behind_them(with_public: Processor) -> None:
+def test_tenants_share_only_full_blocks_of_public_prefix(with_public: Processor) -> None:
     prompt = [*PUBLIC, *range(10)]
     one, other = keys_of(with_public, prompt, "a"), keys_of(with_public, prompt, "b")
     assert (len(one), one[:2]) == (5, other[:2])
@@ -160,7 +158,7 @@ def test_tenants_share_the_full_blocks_of_a_public_prefix_and_nothing_behind_the
 
 
 @pytest.mark.parametrize("length", [4, 8, 9])
-def test_what_begins_only_like_a_part_of_it_shares_nothing(with_public: Processor, length: int) -> None:
+def test_part_of_public_prefix_is_not_shared(with_public: Processor, length: int) -> None:
     prompt = [*PUBLIC[:length], *range(12)]
     public = keys_of(with_public, PUBLIC, "a")
     one, other = keys_of(with_public, prompt, "a"), keys_of(with_public, prompt, "b")
@@ -168,7 +166,7 @@ def test_what_begins_only_like_a_part_of_it_shares_nothing(with_public: Processo
     assert not set(one) & set(public)
 
 
-def test_behind_a_public_prefix_the_parent_is_the_tenants_own(with_public: Processor) -> None:
+def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
     one, other = (with_public.process("r", ids, SamplingParams(), tenant) for tenant in ("a", "b"))
     assert [one.key_before(index) == other.key_before(index) for index in range(6)] == [
@@ -183,14 +181,14 @@ def test_behind_a_public_prefix_the_parent_is_the_tenants_own(with_public: Proce
         assert key == block_key(one.key_before(index), ids[index * 4 : index * 4 + 4])
 
 
-def test_without_a_public_prefix_or_with_reuse_off_nothing_is_shared(processor: Processor) -> None:
+def test_nothing_is_shared_without_public_prefix_or_reuse(processor: Processor) -> None:
     assert not set(keys_of(processor, PUBLIC, "a")) & set(keys_of(processor, PUBLIC, "b"))
     off = Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=False, clock=time.monotonic, public=PUBLIC)
     request = off.process("r", PUBLIC, SamplingParams(), "a")
     assert (request.block_keys, request.public) == ([], None)
 
 
-def test_a_public_prefix_is_no_part_of_what_a_trail_alone_has(with_public: Processor) -> None:
+def test_keys_of_trail_leave_out_public_prefix(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
     request = with_public.process("r", ids, SamplingParams(), "a")
 
@@ -225,6 +223,6 @@ def test_prepared_prompt_is_not_hashed_again(
     assert not set(other.block_keys[len(made._public.keys) if made._public else 0 :]) & set(request.block_keys)
 
 
-def test_preparing_refuses_what_processing_refuses(processor: Processor) -> None:
+def test_prepare_rejects_invalid_prompt(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="vocabulary"):
         processor.prepare([1, 100], "a")

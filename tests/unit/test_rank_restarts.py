@@ -1,4 +1,4 @@
-"""How often ranks are started again: three times within ten minutes, then there is no use in it."""
+"""The limit on restarts of ranks: three within ten minutes."""
 
 import threading
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def never_up(*_: object) -> None:
 
 @pytest.fixture
 def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MultiprocExecutor]:
-    """Its ranks end while they start."""
+    """Build an executor whose ranks fail to start."""
     monkeypatch.setattr(multiproc, "RankProcesses", never_up)
     monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0,) * MOST_RESTARTS)
     config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
@@ -37,14 +37,14 @@ def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Multip
 
 
 def lose(executor: MultiprocExecutor, number: int) -> None:
-    """Start again, and wait until that has failed too."""
+    """Restart the ranks, and wait until the restart has failed, too."""
     executor.restart()
     step = executor.execute(SchedulerOutput(number))
     with pytest.raises(WorkersLostError, match="they could not be started again: the device is on fire"):
         step.result(10.0)
 
 
-def test_ranks_that_end_again_and_again_are_given_up_with_what_became_of_them(executor: MultiprocExecutor) -> None:
+def test_executor_fails_after_repeated_losses_and_says_why(executor: MultiprocExecutor) -> None:
     for number in range(MOST_RESTARTS):
         lose(executor, number)
         assert (executor.state.state, executor.state.restarts) == ("starting", number + 1)
@@ -55,7 +55,7 @@ def test_ranks_that_end_again_and_again_are_given_up_with_what_became_of_them(ex
 
 
 class DyingRanks:
-    """Ranks of which one dies at once. `close` waits, as for processes that take their time to end."""
+    """Ranks of which one dies at once. `close` blocks until `end`, as for processes that are slow to exit."""
 
     pids = (1, 2)
 
@@ -93,7 +93,7 @@ def test_step_during_loss_fails_with_the_others(executor: MultiprocExecutor, mon
         step.result(10.0)
 
 
-def test_restarts_are_forgotten_after_a_while(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_restarts_do_not_count(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0,) * MOST_RESTARTS, seconds=0.0))
     for number in range(MOST_RESTARTS + 2):
         lose(executor, number)

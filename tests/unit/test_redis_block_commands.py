@@ -1,4 +1,4 @@
-"""What a load asks for, and when: a server that tells what it was asked before it answers."""
+"""The requests of a load and their order, against a server that records them before it answers."""
 
 import socket
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ pytest_plugins = ["tests.listener_fixtures"]
 
 
 class KnownSpeed(LinkMeter):
-    """Of a link that was measured before."""
+    """The meter of a link that was measured before."""
 
     def __init__(self, speed: LinkSpeed) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ def connected(listener: Listener, script: Script) -> Iterator[RespConnection]:
 
 
 def give(connection: socket.socket, key: bytes, payload: bytes) -> None:
-    """Answer a GETEX of a block that is there."""
+    """Answer a GETEX with a stored block."""
     value = SEAL.header(key, memoryview(payload)) + payload
     connection.sendall(b"$%d\r\n" % len(value) + value + b"\r\n")
 
 
 @pytest.mark.parametrize(("block_mib", "values"), [(1, 1), (2, 1), (2.1, 2), (8.5, 5)])
-def test_a_large_block_lies_in_several_values(block_mib: float, values: int) -> None:
+def test_large_block_is_split_into_several_values(block_mib: float, values: int) -> None:
     nbytes = int(block_mib * (1 << 20))
     assert num_values(nbytes) == values
     layout = BlockFormat(SEAL, 60, values)
@@ -68,16 +68,14 @@ def test_a_large_block_lies_in_several_values(block_mib: float, values: int) -> 
         (LinkSpeed(0.5, 100e6), 49),
     ],
 )
-def test_a_link_is_kept_busy_with_no_more_than_it_needs(speed: LinkSpeed, ahead: int | None) -> None:
+def test_messages_under_way_just_keep_the_link_busy(speed: LinkSpeed, ahead: int | None) -> None:
     assert speed.messages_under_way(NBYTES) == ahead
 
 
 @pytest.mark.parametrize(
     ("speed", "ahead"), [(LinkSpeed(), 8), (LinkSpeed(0.0005, 4e9), 3), (LinkSpeed(0.5, 100e6), 8)]
 )
-def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
-    speed: LinkSpeed, ahead: int, listener: Listener
-) -> None:
+def test_load_asks_ahead_as_far_as_link_needs(speed: LinkSpeed, ahead: int, listener: Listener) -> None:
     blocks = [Block(bytes([number]) * 32, memoryview(bytearray(NBYTES))) for number in range(8)]
     payloads = [bytes([number]) * NBYTES for number in range(8)]
     asked_before_answer: list[int] = []
@@ -85,7 +83,7 @@ def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
     def serve(connection: socket.socket) -> None:
         heard = b""
         for number, payload in enumerate(payloads):
-            # All that will come without another answer has come when this many are here.
+            # The client sends no more requests than these before the next answer.
             while heard.count(b"GETEX") < min(ahead + number, len(payloads)):
                 heard += connection.recv(1 << 16)
             asked_before_answer.append(heard.count(b"GETEX"))
@@ -101,7 +99,7 @@ def test_a_load_asks_ahead_as_far_as_the_link_needs_and_gets_every_block(
 
 
 def answering(payloads: dict[bytes, bytes]) -> Script:
-    """A server that gives each of these once it is asked for, in that order."""
+    """Return the script of a server that sends these payloads in order, each once its key is requested."""
 
     def serve(connection: socket.socket) -> None:
         heard = b""
@@ -113,7 +111,7 @@ def answering(payloads: dict[bytes, bytes]) -> Script:
     return serve
 
 
-def test_loads_in_a_line_are_reported_one_after_the_other_each_once(listener: Listener) -> None:
+def test_queued_loads_are_reported_once_and_in_order(listener: Listener) -> None:
     payloads = {bytes([number]) * 32: bytes([number]) * NBYTES for number in range(4)}
     reported: list[list[Reject | bool]] = []
     blocks = [Block(key, memoryview(bytearray(NBYTES))) for key in payloads]
@@ -128,7 +126,7 @@ def test_loads_in_a_line_are_reported_one_after_the_other_each_once(listener: Li
     assert [bytes(block.payload) for block in blocks] == list(payloads.values())
 
 
-def test_who_has_left_the_line_takes_nothing_that_comes_then(listener: Listener) -> None:
+def test_finished_job_takes_no_later_load(listener: Listener) -> None:
     key, payload = bytes(32), bytes(NBYTES)
     reported: list[list[Reject | bool]] = []
     line = LoadLine()
@@ -141,7 +139,7 @@ def test_who_has_left_the_line_takes_nothing_that_comes_then(listener: Listener)
     assert reported == [[True]]
 
 
-def test_what_stands_in_line_when_the_connection_breaks_ends_too(listener: Listener) -> None:
+def test_broken_connection_ends_all_queued_loads(listener: Listener) -> None:
     reported: list[list[Reject | bool]] = []
     line = LoadLine()
     for number in range(3):

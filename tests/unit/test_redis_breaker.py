@@ -7,7 +7,7 @@ def probing_breaker(first_wait: float = 0.01, longest_wait: float = 0.02) -> Cir
     return CircuitBreaker("test", first_wait=first_wait, longest_wait=longest_wait)
 
 
-def test_nothing_is_tried_before_the_first_probe_was_answered() -> None:
+def test_breaker_is_open_until_first_probe_succeeds() -> None:
     breaker = probing_breaker()
     assert breaker.describe() == "not connected yet"
     breaker.close()
@@ -15,7 +15,7 @@ def test_nothing_is_tried_before_the_first_probe_was_answered() -> None:
     assert breaker.describe() == "ok"
 
 
-def test_a_fault_opens_it_and_is_told_until_a_probe_is_answered() -> None:
+def test_fault_opens_breaker_until_a_probe_succeeds() -> None:
     breaker = probing_breaker()
     breaker.close()
     breaker.trip("the wire is cut")
@@ -27,7 +27,7 @@ def test_a_fault_opens_it_and_is_told_until_a_probe_is_answered() -> None:
     assert breaker.closed
 
 
-def test_later_faults_of_the_same_outage_do_not_put_the_probe_off() -> None:
+def test_later_faults_of_same_outage_do_not_delay_probe() -> None:
     breaker = probing_breaker(first_wait=0.01, longest_wait=60)
     breaker.close()
     for _ in range(100):
@@ -36,7 +36,7 @@ def test_later_faults_of_the_same_outage_do_not_put_the_probe_off() -> None:
     breaker.wait_for_probe(interval=60)
 
 
-def test_a_fault_wakes_a_watcher_that_rests_between_two_probes() -> None:
+def test_fault_wakes_watcher_between_two_probes() -> None:
     breaker = probing_breaker()
     breaker.close()
     waiting = threading.Thread(target=breaker.wait_for_probe, args=(60,))
@@ -46,7 +46,7 @@ def test_a_fault_wakes_a_watcher_that_rests_between_two_probes() -> None:
     assert not waiting.is_alive()
 
 
-def test_failed_probes_wait_longer_and_longer_up_to_the_limit() -> None:
+def test_failed_probes_back_off_up_to_the_limit() -> None:
     breaker = probing_breaker(first_wait=0.01, longest_wait=0.04)
     breaker.close()
     breaker.trip("down")

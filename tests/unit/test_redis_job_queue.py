@@ -22,7 +22,7 @@ def read() -> FindJob:
     return FindJob([], LinkMeter(), lambda _found: None)
 
 
-def test_a_read_that_somebody_waits_for_goes_before_all_writes() -> None:
+def test_read_precedes_all_writes() -> None:
     queue = JobQueue(100, 2, Owners())
     first, second, urgent = write(b"1"), write(b"2"), read()
     assert queue.put_write(first, NBYTES, ME) == []
@@ -31,7 +31,7 @@ def test_a_read_that_somebody_waits_for_goes_before_all_writes() -> None:
     assert [queue.take(), queue.take(), queue.take()] == [urgent, first, second]
 
 
-def test_writes_beyond_the_bound_are_shed_until_there_is_room_again() -> None:
+def test_writes_beyond_bound_are_shed_until_there_is_room() -> None:
     queue = JobQueue(25, 2, Owners())
     assert queue.put_write(write(b"1"), NBYTES, ME) == []
     assert queue.put_write(write(b"2"), NBYTES, ME) == []
@@ -43,7 +43,7 @@ def test_writes_beyond_the_bound_are_shed_until_there_is_room_again() -> None:
     assert queue.put_write(write(b"4"), NBYTES, ME) == []
 
 
-def test_a_worker_stays_free_for_reads_while_writes_are_under_way() -> None:
+def test_one_worker_stays_free_for_reads_during_writes() -> None:
     queue = JobQueue(100, 2, Owners())
     first, second, third, urgent = write(b"1"), write(b"2"), write(b"3"), read()
     for job in (first, second, third):
@@ -59,7 +59,7 @@ def test_a_worker_stays_free_for_reads_while_writes_are_under_way() -> None:
     assert taken == [urgent, third]
 
 
-def test_a_closed_queue_hands_out_what_waits_and_then_ends() -> None:
+def test_closed_queue_hands_out_pending_jobs_and_then_ends() -> None:
     queue = JobQueue(100, 2, Owners())
     waiting = write(b"1")
     queue.put_write(waiting, NBYTES, ME)
@@ -71,7 +71,7 @@ def test_a_closed_queue_hands_out_what_waits_and_then_ends() -> None:
     assert queue.take() is None
 
 
-def test_closing_wakes_every_worker_that_waits() -> None:
+def test_close_wakes_every_waiting_worker() -> None:
     queue = JobQueue(100, 2, Owners())
     workers = [threading.Thread(target=queue.take) for _ in range(3)]
     for worker in workers:
@@ -92,7 +92,7 @@ def test_owners_take_turns_to_write() -> None:
     assert [queue.take() for _ in range(4)] == [flood[0], quiet[0], flood[1], quiet[1]]
 
 
-def test_flood_sheds_its_own_writes_for_neighbour() -> None:
+def test_flood_sheds_its_own_writes_for_other_owner() -> None:
     queue = JobQueue(4 * NBYTES, 20, Owners())
     flood = [write(b"%d" % number) for number in range(4)]
     for job in flood:

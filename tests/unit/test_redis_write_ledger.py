@@ -3,7 +3,7 @@ import threading
 from cache_tiers.redis.write_ledger import WriteLedger
 
 
-def test_a_block_is_on_its_way_until_it_is_settled() -> None:
+def test_block_is_pending_until_settled() -> None:
     ledger = WriteLedger()
     ledger.committed([b"a", b"b"])
     ledger.handed_over([b"a", b"b"])
@@ -14,7 +14,7 @@ def test_a_block_is_on_its_way_until_it_is_settled() -> None:
     assert (ledger.pending, ledger.lag_seconds, ledger.stored, ledger.failed) == (0, 0.0, 1, 1)
 
 
-def test_the_lag_is_the_age_of_the_oldest_block() -> None:
+def test_lag_is_age_of_oldest_block() -> None:
     now = 100.0
     ledger = WriteLedger(clock=lambda: now)
     ledger.handed_over([b"old"])
@@ -25,7 +25,7 @@ def test_the_lag_is_the_age_of_the_oldest_block() -> None:
     assert ledger.lag_seconds == 0.0
 
 
-def test_a_block_that_nobody_takes_over_is_given_up() -> None:
+def test_committed_block_without_handover_fails() -> None:
     now = 100.0
     ledger = WriteLedger(clock=lambda: now)
     ledger.committed([b"lost", b"taken"])
@@ -35,7 +35,7 @@ def test_a_block_that_nobody_takes_over_is_given_up() -> None:
     assert ledger.failed == 1
 
 
-def test_waiting_ends_with_the_last_block() -> None:
+def test_wait_ends_with_last_block() -> None:
     ledger = WriteLedger()
     ledger.handed_over([b"a"])
     assert not ledger.wait_until_empty(timeout=0.01)
@@ -45,7 +45,7 @@ def test_waiting_ends_with_the_last_block() -> None:
     writer.join()
 
 
-def test_a_block_that_is_withdrawn_is_no_longer_on_its_way_unless_somebody_writes_it() -> None:
+def test_withdrawn_block_is_not_pending_unless_being_written() -> None:
     ledger = WriteLedger()
     ledger.committed([b"withdrawn", b"written"])
     ledger.handed_over([b"written"])

@@ -1,4 +1,4 @@
-"""News of one request: what a reader that is late, and a listener, are told."""
+"""Outputs of one request, as a late reader and a listener receive them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def stream() -> RequestStream:
     return RequestStream(Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0), lambda _: None)
 
 
-async def test_what_nobody_has_read_yet_merges(stream: RequestStream) -> None:
+async def test_unread_outputs_are_merged(stream: RequestStream) -> None:
     stream.put(FIRST)
     stream.put(SECOND)
     assert await anext(stream) == RequestOutput("r", "one two ", (1, 2), reasoning="hm")
@@ -31,7 +31,7 @@ async def test_what_nobody_has_read_yet_merges(stream: RequestStream) -> None:
     assert [output async for output in stream] == [LAST]
 
 
-async def test_unread_stream_costs_only_what_is_new(stream: RequestStream, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unread_output_is_not_merged_again(stream: RequestStream, monkeypatch: pytest.MonkeyPatch) -> None:
     merged = list[int]()
 
     def count(outputs: Sequence[RequestOutput]) -> RequestOutput:
@@ -49,7 +49,7 @@ async def test_unread_stream_costs_only_what_is_new(stream: RequestStream, monke
     assert [id_ for output in outputs for id_ in output.token_ids] == [*range(1000), 3]
 
 
-async def test_unread_log_probabilities_come_in_small_pieces(stream: RequestStream) -> None:
+async def test_unread_logprobs_are_merged_in_small_pieces(stream: RequestStream) -> None:
     logprobs = (TokenLogprobs(1, -0.5, ((1, -0.5),)),)
     for number in range(20):
         stream.put(RequestOutput("r", "", (number,), logprobs=logprobs))
@@ -57,7 +57,7 @@ async def test_unread_log_probabilities_come_in_small_pieces(stream: RequestStre
     assert [len(output.token_ids) async for output in stream] == [MOST_MERGED_LOGPROBS] * 2 + [5]
 
 
-async def test_listener_is_offered_unread_output_in_pieces(stream: RequestStream) -> None:
+async def test_listener_receives_unread_output_in_pieces(stream: RequestStream) -> None:
     for number in range(200):
         stream.put(RequestOutput("r", "", (number,)))
     heard = list[int]()
@@ -74,7 +74,7 @@ async def test_listener_is_offered_unread_output_in_pieces(stream: RequestStream
     assert [*heard, *(id_ for output in outputs for id_ in output.token_ids)] == [*range(200), 3]
 
 
-async def test_a_reader_that_waits_is_woken_once_for_all_that_came(stream: RequestStream) -> None:
+async def test_waiting_reader_is_woken_once_for_several_outputs(stream: RequestStream) -> None:
     reading = asyncio.create_task(anext(stream))
     await asyncio.sleep(0)
     stream.put(FIRST)
@@ -84,7 +84,7 @@ async def test_a_reader_that_waits_is_woken_once_for_all_that_came(stream: Reque
         await anext(stream)
 
 
-async def test_a_reader_that_gave_up_loses_nothing_for_the_next(stream: RequestStream) -> None:
+async def test_cancelled_reader_loses_no_output(stream: RequestStream) -> None:
     reading = asyncio.create_task(anext(stream))
     await asyncio.sleep(0)
     reading.cancel()
@@ -95,7 +95,7 @@ async def test_a_reader_that_gave_up_loses_nothing_for_the_next(stream: RequestS
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])
-def test_a_listener_is_told_in_the_call_that_brings_it(stream: RequestStream, before: int) -> None:
+def test_listener_is_called_within_put(stream: RequestStream, before: int) -> None:
     told = list[str]()
     outputs = (FIRST, SECOND, LAST)
     for output in outputs[:before]:
@@ -112,7 +112,7 @@ def test_a_listener_is_told_in_the_call_that_brings_it(stream: RequestStream, be
     assert len(told) == 3 - max(0, before - 1)
 
 
-async def test_what_a_listener_does_not_take_is_the_readers_and_nothing_is_offered_before_it_is_read(
+async def test_output_refused_by_listener_goes_to_reader_first(
     stream: RequestStream,
 ) -> None:
     offered, takes = list[str](), True
@@ -132,7 +132,7 @@ async def test_what_a_listener_does_not_take_is_the_readers_and_nothing_is_offer
 
 
 class Panic(BaseException):
-    """A panic in native code, which is no Exception."""
+    """A panic in native code, which is a BaseException but no Exception."""
 
 
 @pytest.mark.parametrize("defect", [RuntimeError, UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "a surrogate"), Panic])
@@ -157,7 +157,7 @@ async def test_listener_that_raises_ends_its_stream_with_error(
     assert len([record for record in caplog.records if record.exc_info]) == 1
 
 
-async def test_reader_that_waits_is_woken_by_failed_listener(stream: RequestStream) -> None:
+async def test_waiting_reader_is_woken_by_failed_listener(stream: RequestStream) -> None:
     calls = list[str]()
 
     def hear(output: RequestOutput) -> bool:

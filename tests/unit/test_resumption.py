@@ -1,4 +1,4 @@
-"""What one process leaves unfinished, the next one goes on with: the real store, an engine without a model."""
+"""Resuming the runs that a former process left unfinished, with the real store and an engine without a model."""
 
 import asyncio
 import shutil
@@ -35,7 +35,7 @@ class Process:
         self.services.host.ready(self.engine, "identity")
 
     async def interrupted(self, num_tokens: int, **fields: Any) -> Run:
-        """A run of which so much has been said when the process stops."""
+        """Start a run and stop the process after `num_tokens` tokens."""
         self.engine.hold()
         conversation = await self.services.store.conversations.create({})
         body = parse_object(NewMessage, {"content": "one", **fields})
@@ -74,7 +74,7 @@ async def end_of(run: Run) -> Message:
     return run.answer
 
 
-async def test_an_interrupted_answer_goes_on_where_it_was_and_ends_as_it_would_have(path: Path) -> None:
+async def test_interrupted_answer_continues_and_ends_as_without_stop(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(5)
         asked = first.engine.requests[-1]
@@ -89,7 +89,7 @@ async def test_an_interrupted_answer_goes_on_where_it_was_and_ends_as_it_would_h
     assert replace(resumed.params, max_tokens=None) == replace(asked.params, max_tokens=None)
 
 
-async def test_a_client_that_comes_back_before_the_engine_is_ready_misses_nothing(path: Path) -> None:
+async def test_client_back_before_engine_is_ready_misses_nothing(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(3)
     async with process(path, ready=False) as second:
@@ -103,7 +103,7 @@ async def test_a_client_that_comes_back_before_the_engine_is_ready_misses_nothin
     assert WHOLE_ANSWER.encode() in rest
 
 
-async def test_what_is_not_ready_again_is_left_to_the_next_process(path: Path) -> None:
+async def test_run_not_resumed_is_left_to_the_next_process(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(3)
     async with process(path, ready=False) as second:
@@ -114,7 +114,7 @@ async def test_what_is_not_ready_again_is_left_to_the_next_process(path: Path) -
         assert (await end_of(third.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_another_model_closes_it_as_incomplete_with_what_it_has(path: Path) -> None:
+async def test_run_of_other_model_ends_incomplete_with_its_text(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     async with process(path, ready=False) as second:
@@ -128,7 +128,7 @@ async def test_another_model_closes_it_as_incomplete_with_what_it_has(path: Path
 
 
 def after_kill(path: Path) -> Path:
-    """Copy what a process that is killed now would leave, for the next process."""
+    """Copy the files that a process killed now would leave, and return the path for the next process."""
     folder = path.parent / "killed"
     folder.mkdir()
     for file in path.parent.iterdir():
@@ -138,7 +138,7 @@ def after_kill(path: Path) -> Path:
 
 
 async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:
-    """Let a process resume the run, give it a place and so many tokens, and die."""
+    """Let a process resume the run, give it a place in the batch and `tokens` tokens, and die."""
     async with process(path, ready=False) as dying:
         dying.engine.hold()
         dying.ready()
@@ -153,7 +153,7 @@ async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:
         return after_kill(path)
 
 
-async def test_run_is_given_up_after_two_deaths_in_its_place(path: Path) -> None:
+async def test_run_is_given_up_after_two_deaths_in_the_batch(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(2):
@@ -167,7 +167,7 @@ async def test_run_is_given_up_after_two_deaths_in_its_place(path: Path) -> None
     assert "died 2 times" in answer.error["message"]
 
 
-async def test_given_up_answer_can_be_continued(path: Path) -> None:
+async def test_abandoned_answer_can_be_continued(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(2):
@@ -179,7 +179,7 @@ async def test_given_up_answer_can_be_continued(path: Path) -> None:
     assert (answer.status, answer.content, answer.error) == ("complete", WHOLE_ANSWER, None)
 
 
-async def test_deaths_while_a_run_queues_never_count(path: Path) -> None:
+async def test_deaths_while_run_is_queued_do_not_count(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(4):
@@ -192,7 +192,7 @@ async def test_deaths_while_a_run_queues_never_count(path: Path) -> None:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_stops_that_hand_over_never_count(path: Path) -> None:
+async def test_orderly_stops_do_not_count_as_deaths(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(4):
@@ -205,7 +205,7 @@ async def test_stops_that_hand_over_never_count(path: Path) -> None:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_token_makes_up_for_deaths_before_it(path: Path) -> None:
+async def test_new_token_resets_earlier_deaths(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(1)
     for attempt in range(5):
@@ -214,7 +214,7 @@ async def test_token_makes_up_for_deaths_before_it(path: Path) -> None:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_engine_that_broke_counts_like_a_death(path: Path) -> None:
+async def test_broken_engine_counts_as_death(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(4)
     for _ in range(2):
@@ -246,7 +246,7 @@ async def test_locked_database_at_start_delays_resumption(path: Path, monkeypatc
     assert (answer.content, answer.status) == (WHOLE_ANSWER, "complete")
 
 
-async def test_the_form_of_an_answer_is_compiled_again_before_it_goes_on(path: Path) -> None:
+async def test_form_is_compiled_again_before_resuming(path: Path) -> None:
     tools = [{"type": "function", "name": "now"}]
     asked = {"model": "fake-1", "input": "When?", "background": True, "tools": tools, "tool_choice": "required"}
     async with process(path) as first:
@@ -265,7 +265,7 @@ async def test_the_form_of_an_answer_is_compiled_again_before_it_goes_on(path: P
     assert answer.tool_use == MayCall("<tool_call>", "</tool_call>", parallel=True)
 
 
-async def test_a_full_queue_makes_it_wait_and_loses_nothing(path: Path) -> None:
+async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:
     class FullAtFirst(FakeEngine):
         refused = 0
 
@@ -281,7 +281,7 @@ async def test_a_full_queue_makes_it_wait_and_loses_nothing(path: Path) -> None:
         assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_a_server_that_stops_before_it_could_go_on_leaves_it_to_the_next(path: Path) -> None:
+async def test_server_stopped_before_resuming_leaves_run_to_the_next(path: Path) -> None:
     class Stopping(FakeEngine):
         asked = asyncio.Event()
 
@@ -301,7 +301,7 @@ async def test_a_server_that_stops_before_it_could_go_on_leaves_it_to_the_next(p
         assert (await end_of(third.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_it_can_be_stopped_before_the_engine_is_ready(path: Path) -> None:
+async def test_run_can_be_cancelled_before_engine_is_ready(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(2)
     async with process(path, ready=False) as second:
@@ -312,7 +312,7 @@ async def test_it_can_be_stopped_before_the_engine_is_ready(path: Path) -> None:
     assert (answer.status, answer.content) == ("cancelled", " w0 w1")
 
 
-async def test_its_own_time_goes_on_while_the_server_is_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_timeout_of_run_continues_while_server_is_down(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(path) as first:
         run = await first.interrupted(2, timeout=60)
     now = time.time()
@@ -327,7 +327,7 @@ async def test_its_own_time_goes_on_while_the_server_is_away(path: Path, monkeyp
         assert (await end_of(third.run(run.id))).status == "incomplete"
 
 
-async def test_a_conversation_with_an_interrupted_answer_can_be_deleted(path: Path) -> None:
+async def test_conversation_with_interrupted_answer_can_be_deleted(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(2)
     async with process(path, ready=False) as second:

@@ -1,4 +1,4 @@
-"""Verdicts that take long to come about by themselves."""
+"""Causes of lost reuse that would take long to arise in a running server."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ GONE = {"cause": "evicted", "detail": "no longer in Redis", "gone_from": ["devic
 
 
 def answer(reuse: dict[str, Any] | None, *, completion_tokens: int = 3) -> Message:
-    """To a prompt of 200 tokens."""
+    """Build an answer to a prompt of 200 tokens."""
     kv = {"device": 0, "cpu": 0, "redis": 0, "computed": 200} | {"reuse": reuse}
     usage = {"prompt_tokens": 200, "completion_tokens": completion_tokens, "kv": kv}
     return Message("m", "c", "q", "assistant", "", "complete", NOW, usage=usage, run_id="run")
@@ -33,19 +33,19 @@ def cause(message: Message, known: Known) -> str | None:
 @pytest.mark.parametrize(
     ("unused_seconds", "expected"), [(REDIS_TTL_SECONDS - 60, "evicted"), (REDIS_TTL_SECONDS + 60, "expired")]
 )
-def test_what_nobody_used_for_longer_than_redis_keeps_it_has_expired(unused_seconds: float, expected: str) -> None:
+def test_prefix_unused_longer_than_redis_ttl_has_expired(unused_seconds: float, expected: str) -> None:
     message = answer({"until": 0, "known": 0, "end": GONE})
     assert cause(message, Known(150, 150, used_at=NOW - unused_seconds)) == expected
 
 
-def test_what_fills_no_whole_block_is_not_called_lost() -> None:
+def test_partial_block_is_not_reported_as_lost() -> None:
     message = answer({"until": 128, "known": 128, "end": GONE})
     assert cause(message, Known(150, 150)) == "partial_block"
     assert cause(message, Known(128, 128)) == "never_seen"
     assert cause(message, Known(192, 192)) == "evicted"
 
 
-def test_who_never_had_a_turn_has_no_cause() -> None:
+def test_answer_that_never_ran_has_no_cause() -> None:
     assert cause(answer(None, completion_tokens=0), Known()) is None
     assert cause(answer(None), Known()) == "off"
     stored_by_an_earlier_version = answer(None)
@@ -54,7 +54,7 @@ def test_who_never_had_a_turn_has_no_cause() -> None:
     assert cause(stored_by_an_earlier_version, Known()) is None
 
 
-def test_a_run_that_goes_on_has_no_receipt_yet() -> None:
+def test_running_answer_has_no_receipt_yet() -> None:
     running = Message("m", "c", "q", "assistant", "", "in_progress", NOW, run_id="run")
     report = reuse_report(running, Earlier(None, Known(), False), None, FakeTokenizer(), block_size=64)
     assert (report["receipt"], report["cause"]) == (None, None)

@@ -16,7 +16,7 @@ def new_log(epoch: int = 0, deltas: Sequence[Delta] = ()) -> RunLog:
 
 
 def say(log: RunLog, *texts: str) -> None:
-    """Each with one token more."""
+    """Append the texts, one token each."""
     for text in texts:
         log.append(text, log.last_event)
 
@@ -26,7 +26,7 @@ def end(log: RunLog) -> None:
 
 
 def parsed(frame: bytes) -> tuple[str, str, dict[str, Any]]:
-    """(id, kind, data) of one frame, which must be exactly one event."""
+    """Parse a frame of exactly one event into (id, kind, data)."""
     assert frame.endswith(b"\n\n")
     assert frame.count(b"\n\n") == 1
     lines = dict(line.split(": ", 1) for line in frame.decode().strip().split("\n"))
@@ -43,7 +43,7 @@ async def next_frame(frames: AsyncIterator[bytes]) -> tuple[str, str, dict[str, 
         return parsed(await anext(frames))
 
 
-async def test_a_follower_from_the_start_sees_every_event_numbered_in_order() -> None:
+async def test_follower_from_start_sees_all_events_numbered_in_order() -> None:
     log = new_log()
     frames = log.follow(0)
     seen = [await next_frame(frames)]
@@ -57,7 +57,7 @@ async def test_a_follower_from_the_start_sees_every_event_numbered_in_order() ->
     assert [data["sequence_number"] for _, _, data in seen] == [1, 2, 3, 4]
 
 
-async def test_what_a_slow_follower_missed_comes_as_one_event_under_the_last_number() -> None:
+async def test_slow_follower_gets_missed_deltas_as_one_event() -> None:
     log = new_log()
     frames = log.follow(0)
     await next_frame(frames)
@@ -66,7 +66,7 @@ async def test_what_a_slow_follower_missed_comes_as_one_event_under_the_last_num
     assert (event_id, kind, data["text"]) == ("run_1:0.4", "delta", "abc")
 
 
-async def test_a_follower_that_comes_back_gets_what_it_missed_and_nothing_twice() -> None:
+async def test_returning_follower_gets_missed_events_once() -> None:
     log = new_log()
     say(log, "a", "b", "c")
     end(log)
@@ -74,7 +74,7 @@ async def test_a_follower_that_comes_back_gets_what_it_missed_and_nothing_twice(
     assert [(kind, data.get("text")) for _, kind, data in events] == [("delta", "bc"), ("done", None)]
 
 
-async def test_a_follower_without_a_cursor_begins_with_a_snapshot_of_the_text() -> None:
+async def test_follower_without_cursor_starts_with_snapshot() -> None:
     log = new_log()
     say(log, "a", "b")
     frames = log.follow(None)
@@ -84,19 +84,19 @@ async def test_a_follower_without_a_cursor_begins_with_a_snapshot_of_the_text() 
     assert (await next_frame(frames))[2]["text"] == "c"
 
 
-async def test_a_cursor_that_the_log_never_reached_gets_a_snapshot() -> None:
+async def test_cursor_beyond_the_log_gets_snapshot() -> None:
     log = new_log()
     say(log, "a")
     assert (await next_frame(log.follow(99)))[1] == "snapshot"
 
 
-async def test_a_cursor_on_the_last_event_of_an_ended_run_gets_nothing() -> None:
+async def test_cursor_on_last_event_of_ended_run_gets_nothing() -> None:
     log = new_log()
     end(log)
     assert await drained(log.follow(log.last_event)) == []
 
 
-async def test_followers_share_the_bytes_of_a_new_event_and_do_not_wait_for_each_other() -> None:
+async def test_followers_share_frames_and_do_not_block_each_other() -> None:
     log = new_log()
     fast, slow = log.follow(0), log.follow(0)
     await anext(fast)
@@ -110,7 +110,7 @@ async def test_followers_share_the_bytes_of_a_new_event_and_do_not_wait_for_each
     assert await anext(third) is newest
 
 
-async def test_an_interrupted_run_says_farewell_and_when_to_come_back() -> None:
+async def test_interrupted_run_sends_farewell_with_retry_time() -> None:
     log = new_log()
     say(log, "a")
     log.interrupt()
@@ -121,14 +121,14 @@ async def test_an_interrupted_run_says_farewell_and_when_to_come_back() -> None:
     assert not log.is_closed
 
 
-async def test_text_with_line_ends_of_any_kind_stays_one_event() -> None:
+async def test_text_with_any_line_ends_stays_one_event() -> None:
     log = new_log()
     text = "a\nb\r\nc\rd\u2028e\n\nf"
     say(log, text)
     assert (await next_frame(log.follow(1)))[2]["text"] == text
 
 
-async def test_a_number_counts_the_tokens_so_it_does_not_matter_how_the_text_was_cut() -> None:
+async def test_event_number_counts_tokens_and_not_deltas() -> None:
     log = new_log()
     for text, num_tokens in (("ab", 2), ("c", 3), ("held back", 3)):
         log.append(text, num_tokens)
@@ -137,7 +137,7 @@ async def test_a_number_counts_the_tokens_so_it_does_not_matter_how_the_text_was
     assert [kind for _, kind, _ in await drained(log.follow(2))] == ["snapshot", "done"]
 
 
-async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events() -> None:
+async def test_restored_log_continues_from_any_stored_event() -> None:
     log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     log.append("d", 4)
     end(log)
@@ -148,23 +148,23 @@ async def test_a_log_that_another_process_began_goes_on_from_any_of_its_events()
     assert [event_id for event_id, _, _ in events] == ["run_1:1.6"]
 
 
-async def test_what_was_said_but_not_stored_before_the_restart_is_no_cursor() -> None:
+async def test_unstored_event_before_restart_is_no_cursor() -> None:
     log = new_log(1, [Delta(2, "a"), Delta(4, "bc")])
     say(log, "d", "e")
     assert log.cursor("run_1:0.5") is None
     assert log.cursor("run_1:1.5") == 5
 
 
-def test_an_event_id_of_this_run_is_a_cursor() -> None:
+def test_event_id_of_this_run_is_a_cursor() -> None:
     assert new_log().cursor("run_1:0.17") == 17
 
 
-def test_an_event_id_of_another_run_or_of_a_later_process_or_none_at_all_is_no_cursor() -> None:
+def test_foreign_or_malformed_event_id_is_no_cursor() -> None:
     for text in ("run_2:0.17", "run_1:1.17", "run_1:0.", "run_1:0.x", "run_1", "17", "run_1:0.-1", "run_1:0.²"):
         assert new_log().cursor(text) is None
 
 
-async def test_thoughts_come_apart_also_where_several_deltas_are_sent_as_one() -> None:
+async def test_merged_deltas_keep_reasoning_apart() -> None:
     log = new_log()
     log.append("let me ", 2, is_thought=True)
     log.append("see", 3, is_thought=True)
@@ -178,7 +178,7 @@ async def test_thoughts_come_apart_also_where_several_deltas_are_sent_as_one() -
     assert (snapshot["message"]["reasoning"], snapshot["message"]["content"]) == ("let me see", "yes")
 
 
-async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -> None:
+async def test_deltas_without_reasoning_omit_its_field() -> None:
     log = new_log()
     say(log, "a")
     log.close("done", {}, 1)
@@ -187,7 +187,7 @@ async def test_an_answer_without_thoughts_never_speaks_of_them_in_its_deltas() -
 
 
 class Writer:
-    """A connection that takes pieces while `ready`."""
+    """A connection that accepts writes while `ready`."""
 
     def __init__(self) -> None:
         self.ready = True
@@ -201,7 +201,7 @@ class Writer:
         self.ready = False
 
 
-async def test_what_comes_while_a_follower_waits_is_written_and_what_its_connection_does_not_take_is_yielded() -> None:
+async def test_waiting_follower_is_written_to_until_connection_is_full() -> None:
     log, writer = new_log(), Writer()
     frames = log.follow(0, writer)
     await next_frame(frames)
@@ -227,7 +227,7 @@ async def test_what_comes_while_a_follower_waits_is_written_and_what_its_connect
     assert await drained(frames) == []
 
 
-async def test_a_follower_that_has_left_is_written_nothing() -> None:
+async def test_nothing_is_written_to_a_follower_that_left() -> None:
     log, writer = new_log(), Writer()
     frames = log.follow(None, writer)
     await next_frame(frames)
@@ -238,7 +238,7 @@ async def test_a_follower_that_has_left_is_written_nothing() -> None:
     assert not writer.written
 
 
-async def test_thoughts_and_text_are_kept_apart_in_whatever_order_they_come() -> None:
+async def test_reasoning_and_text_stay_apart_in_any_order() -> None:
     log = new_log()
     for said in ("?hm", "? so", "It", " is", "? wait", " 4"):
         log.append(said.removeprefix("?"), log.last_event, is_thought=said.startswith("?"))

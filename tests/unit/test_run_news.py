@@ -1,4 +1,4 @@
-"""The deltas of a run as they were cut, for those who number them in their own way."""
+"""The original deltas of a run, for protocols that number their events differently."""
 
 import asyncio
 
@@ -21,20 +21,20 @@ async def all_news(log: RunLog, after: int) -> list[Delta]:
         return [delta async for deltas in log.news(after) for delta in deltas]
 
 
-async def test_a_delta_has_one_more_than_the_tokens_of_the_answer_as_its_number() -> None:
+async def test_delta_number_is_token_count_plus_one() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
     log.close("done", {}, 5)
     assert await all_news(log, 0) == [Delta(2, "a"), Delta(5, "bc"), Delta(6, "d")]
 
 
-async def test_news_are_what_comes_after_a_number() -> None:
+async def test_news_are_the_deltas_after_a_number() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
     log.close("done", {}, 5)
     for after, texts in ((1, "abcd"), (2, "bcd"), (5, "d"), (6, ""), (99, "")):
         assert "".join(delta.text for delta in await all_news(log, after)) == texts
 
 
-async def test_what_came_meanwhile_comes_at_once_and_what_follows_is_waited_for() -> None:
+async def test_earlier_deltas_come_at_once_and_later_ones_are_awaited() -> None:
     log = new_log(("a", 1), ("b", 2))
     news = log.news(1)
     assert await anext(news) == [Delta(2, "a"), Delta(3, "b")]
@@ -45,7 +45,7 @@ async def test_what_came_meanwhile_comes_at_once_and_what_follows_is_waited_for(
         assert await waiting == [Delta(4, "c")]
 
 
-async def test_news_end_with_the_run_and_when_it_is_interrupted() -> None:
+async def test_news_end_when_run_is_interrupted() -> None:
     log = new_log(("a", 1))
     log.interrupt()
     assert await all_news(log, 0) == [Delta(2, "a")]

@@ -1,4 +1,4 @@
-"""What an answer was sampled with is kept with it, so that it can go on in another process."""
+"""Sampling parameters stored with an answer, so that another process can resume it."""
 
 import json
 
@@ -33,16 +33,16 @@ EVERYTHING = SamplingParams(
 
 
 @pytest.mark.parametrize("params", [EVERYTHING, SamplingParams()])
-def test_nothing_is_lost_on_the_way(params: SamplingParams) -> None:
+def test_sampling_params_round_trip(params: SamplingParams) -> None:
     assert params_from_json(json.loads(json.dumps(params_to_json(params)))) == params
 
 
-def test_what_another_version_kept_is_read() -> None:
+def test_params_stored_by_other_version_are_read() -> None:
     stored = {"temperature": 0.5, "stop": ["x"], "thinking": "slow"}
     assert params_from_json(stored) == SamplingParams(temperature=0.5, stop=("x",))
 
 
-def test_what_changes_nothing_is_not_shown() -> None:
+def test_params_without_effect_are_omitted() -> None:
     shown = params_to_json(SamplingParams(seed=1, max_tokens=9, eos_token_ids=(2,)))
     assert shown == {
         "temperature": 1.0,

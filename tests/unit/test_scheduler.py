@@ -8,7 +8,7 @@ from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
 
-def test_a_prompt_larger_than_the_step_is_computed_in_chunks() -> None:
+def test_long_prompt_is_computed_in_chunks() -> None:
     rig = Rig(max_tokens_per_step=8)
     request = rig.add(range(20), max_tokens=1)
     counts = []
@@ -20,7 +20,7 @@ def test_a_prompt_larger_than_the_step_is_computed_in_chunks() -> None:
     assert request.output_token_ids == expected_output(range(20), request.sampling, VOCAB)
 
 
-def test_decodes_are_served_before_the_chunk_of_a_long_prompt() -> None:
+def test_decodes_precede_chunk_of_long_prompt() -> None:
     rig = Rig(max_tokens_per_step=8)
     talking = rig.add(range(4), max_tokens=10)
     rig.step()
@@ -29,7 +29,7 @@ def test_decodes_are_served_before_the_chunk_of_a_long_prompt() -> None:
     assert dict(output.num_scheduled_tokens) == {talking.request_id: 1, long.request_id: 7}
 
 
-def test_never_more_tokens_or_sequences_in_a_step_than_allowed() -> None:
+def test_step_never_exceeds_token_and_sequence_limits() -> None:
     rig = Rig(max_num_seqs=3, max_tokens_per_step=8, pool_blocks=64)
     for start in range(6):
         rig.add(range(start, start + 9))
@@ -39,7 +39,7 @@ def test_never_more_tokens_or_sequences_in_a_step_than_allowed() -> None:
         assert len(output.num_scheduled_tokens) <= 3
 
 
-def test_request_is_notified_in_the_step_that_gives_its_place() -> None:
+def test_request_is_notified_in_the_step_that_admits_it() -> None:
     rig = Rig(max_num_seqs=1)
     first, second = rig.add(range(4), max_tokens=2), rig.add(range(10, 14), max_tokens=2)
     placed: list[str] = []
@@ -52,7 +52,7 @@ def test_request_is_notified_in_the_step_that_gives_its_place() -> None:
     assert placed == [first.request_id, second.request_id]
 
 
-def test_the_result_of_a_step_may_come_after_the_next_one_was_scheduled() -> None:
+def test_result_may_follow_scheduling_of_next_step() -> None:
     rig = Rig()
     request = rig.add(range(6), max_tokens=5)
     in_flight = [rig.begin(), rig.begin()]
@@ -65,7 +65,7 @@ def test_the_result_of_a_step_may_come_after_the_next_one_was_scheduled() -> Non
     rig.scheduler.check()
 
 
-def test_a_request_that_ends_while_its_next_step_runs_gives_its_blocks_back_once() -> None:
+def test_request_ended_during_next_step_frees_blocks_once() -> None:
     rig = Rig()
     request = rig.add(range(6), max_tokens=8)
     first, second = rig.begin(), rig.begin()
@@ -76,7 +76,7 @@ def test_a_request_that_ends_while_its_next_step_runs_gives_its_blocks_back_once
     assert rig.pool.num_used == 0
 
 
-def test_when_blocks_run_out_a_request_is_preempted_and_loses_nothing() -> None:
+def test_preempted_request_loses_no_token() -> None:
     rig = Rig(pool_blocks=6, max_tokens_per_step=64)
     requests = [rig.add(range(start, start + 8), max_tokens=12) for start in (0, 20)]
     rig.run()
@@ -85,7 +85,7 @@ def test_when_blocks_run_out_a_request_is_preempted_and_loses_nothing() -> None:
         assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_a_second_turn_computes_only_what_is_new() -> None:
+def test_second_turn_computes_only_new_tokens() -> None:
     rig = Rig()
     first = rig.add(range(10), max_tokens=4)
     rig.run()
@@ -99,7 +99,7 @@ def test_a_second_turn_computes_only_what_is_new() -> None:
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 
-def test_of_a_turn_that_leaves_the_former_one_only_the_common_beginning_is_kept() -> None:
+def test_diverging_turn_reuses_only_common_prefix() -> None:
     rig = Rig()
     rig.add(range(11), max_tokens=1)
     rig.run()
@@ -110,7 +110,7 @@ def test_of_a_turn_that_leaves_the_former_one_only_the_common_beginning_is_kept(
     assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
 
 
-def test_chats_that_begin_alike_and_part_within_a_block_are_each_found_again() -> None:
+def test_chats_that_diverge_within_a_block_are_all_found() -> None:
     rig = Rig()
     openings = [[1, 2, 30], [1, 2, 31], [1, 2, 32]]
     for opening in openings:
@@ -123,7 +123,7 @@ def test_chats_that_begin_alike_and_part_within_a_block_are_each_found_again() -
         assert (turn.receipt.device, turn.receipt.computed) == (3, 1)
 
 
-def test_two_turns_that_follow_one_do_not_write_into_the_same_block() -> None:
+def test_two_turns_after_one_do_not_share_partial_block() -> None:
     rig = Rig()
     rig.add(range(11), max_tokens=1)
     rig.run()
@@ -133,7 +133,7 @@ def test_two_turns_that_follow_one_do_not_write_into_the_same_block() -> None:
         assert turn.output_token_ids == expected_output(turn.prompt_token_ids, turn.sampling, VOCAB)
 
 
-def test_of_a_prompt_that_is_known_completely_the_last_token_alone_is_computed() -> None:
+def test_full_hit_computes_only_last_token() -> None:
     rig = Rig()
     rig.add(range(2 * BLOCK), max_tokens=1)
     rig.run()
@@ -146,7 +146,7 @@ def test_of_a_prompt_that_is_known_completely_the_last_token_alone_is_computed()
     assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
 
 
-def test_of_a_prompt_that_is_known_completely_below_the_last_token_alone_is_computed() -> None:
+def test_full_hit_in_lower_tier_computes_only_last_token() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(16), max_tokens=1)
@@ -159,7 +159,7 @@ def test_of_a_prompt_that_is_known_completely_below_the_last_token_alone_is_comp
     assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
 
 
-def test_an_abort_frees_the_blocks_for_the_very_next_step() -> None:
+def test_abort_frees_blocks_for_the_next_step() -> None:
     rig = Rig(pool_blocks=4, max_tokens_per_step=64)
     rig.add(range(15), max_tokens=1)
     big = rig.add(range(20, 35), max_tokens=1)
@@ -171,7 +171,7 @@ def test_an_abort_frees_the_blocks_for_the_very_next_step() -> None:
     assert output.dropped_request_ids == (victim,)
 
 
-def test_a_full_queue_refuses() -> None:
+def test_full_queue_rejects_request() -> None:
     rig = Rig(max_waiting=2)
     rig.add([1])
     rig.add([2])
@@ -180,13 +180,13 @@ def test_a_full_queue_refuses() -> None:
 
 
 def fill_device(rig: Rig) -> None:
-    """Compute another prompt, for which a pool of 8 blocks has to give up all others."""
+    """Compute a prompt that evicts all other blocks from a pool of 8."""
     rig.add(range(100, 131), max_tokens=1)
     rig.run()
 
 
 def answered_and_evicted(max_tokens: int) -> tuple[Rig, Request]:
-    """An answer to range(16) whose blocks lie below the device only."""
+    """Answer range(16), then evict its blocks from the device, so that only the lower tiers have them."""
     rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
     request = rig.add(range(16), max_tokens=max_tokens)
     rig.run()
@@ -194,7 +194,7 @@ def answered_and_evicted(max_tokens: int) -> tuple[Rig, Request]:
     return rig, request
 
 
-def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed() -> None:
+def test_evicted_prefix_is_loaded_from_lower_tier() -> None:
     rig, first = answered_and_evicted(max_tokens=1)
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
@@ -202,7 +202,7 @@ def test_a_prefix_that_left_the_device_comes_back_from_below_and_is_not_computed
     assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 16, 3)
 
 
-def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -> None:
+def test_evicted_turn_is_loaded_with_its_partial_block() -> None:
     rig, first = answered_and_evicted(max_tokens=4)
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
@@ -211,7 +211,7 @@ def test_a_turn_that_left_the_device_comes_back_with_its_partly_filled_block() -
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 
-def test_a_receipt_counts_of_a_partly_filled_block_what_it_holds() -> None:
+def test_receipt_counts_only_filled_tokens_of_partial_block() -> None:
     rig = Rig(store=ToyStore(64))
     first = rig.add(range(16), max_tokens=4)
     rig.run()
@@ -222,7 +222,7 @@ def test_a_receipt_counts_of_a_partly_filled_block_what_it_holds() -> None:
     assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (16, 3, 3)
 
 
-def test_of_a_partly_filled_block_below_only_the_common_beginning_is_kept() -> None:
+def test_partial_block_in_lower_tier_is_reused_up_to_divergence() -> None:
     rig, first = answered_and_evicted(max_tokens=4)
     other = rig.add([*range(16), *first.output_token_ids[:2], 49, 48, 47], max_tokens=2)
     rig.run()
@@ -231,7 +231,7 @@ def test_of_a_partly_filled_block_below_only_the_common_beginning_is_kept() -> N
     assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
 
 
-def test_a_block_that_became_full_is_found_in_place_of_what_it_was() -> None:
+def test_full_block_replaces_its_partial_block_in_lower_tier() -> None:
     rig = Rig(pool_blocks=8, max_tokens_per_step=64, store=ToyStore(capacity=32))
     first = rig.add(range(16), max_tokens=4)
     rig.run()
@@ -246,7 +246,7 @@ def test_a_block_that_became_full_is_found_in_place_of_what_it_was() -> None:
     assert third.output_token_ids == expected_output(third.prompt_token_ids, third.sampling, VOCAB)
 
 
-def test_after_a_restart_the_prefix_comes_from_redis() -> None:
+def test_prefix_is_loaded_from_redis_after_restart() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(17), max_tokens=1)
@@ -258,7 +258,7 @@ def test_after_a_restart_the_prefix_comes_from_redis() -> None:
     assert (second.receipt.redis, second.receipt.computed) == (16, 1)
 
 
-def test_while_one_request_loads_the_others_go_on() -> None:
+def test_loading_request_does_not_block_others() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(17), max_tokens=1)
@@ -274,7 +274,7 @@ def test_while_one_request_loads_the_others_go_on() -> None:
     assert not loading.output_token_ids
 
 
-def test_a_load_that_is_late_ends_as_computing() -> None:
+def test_late_load_is_replaced_by_computing() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(17), max_tokens=1)
@@ -289,7 +289,7 @@ def test_a_load_that_is_late_ends_as_computing() -> None:
     assert request.output_token_ids == expected_output(range(17), request.sampling, VOCAB)
 
 
-def test_who_goes_on_while_the_last_block_is_being_stored_computes_none_of_it_again() -> None:
+def test_turn_reuses_partial_block_that_is_being_stored() -> None:
     rig = Rig(store=ToyStore(16))
     first = rig.add(range(BLOCK + 3), max_tokens=1)
     rig.step()
@@ -306,7 +306,7 @@ def test_who_goes_on_while_the_last_block_is_being_stored_computes_none_of_it_ag
     assert (going_on.receipt.device, going_on.receipt.computed) == (BLOCK + 3, 2)
 
 
-def test_an_abort_while_loading_keeps_the_blocks_until_the_copies_are_over() -> None:
+def test_abort_during_load_keeps_blocks_until_copies_end() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(17), max_tokens=1)
@@ -324,7 +324,7 @@ def test_an_abort_while_loading_keeps_the_blocks_until_the_copies_are_over() -> 
     restarted.scheduler.check()
 
 
-def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_device() -> None:
+def test_refused_store_is_retried_while_block_is_on_device() -> None:
     store = ToyStore(capacity=32, refuses=True)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(16), max_tokens=1)
@@ -338,7 +338,7 @@ def test_a_store_that_was_refused_is_tried_again_while_its_block_is_on_the_devic
     assert len(store.redis) == 4
 
 
-def test_after_an_answer_the_machine_is_left_alone_for_a_moment() -> None:
+def test_stores_pause_after_an_answer() -> None:
     rig = Rig(max_tokens_per_step=64, store=ToyStore(capacity=32), rest=0.5)
     rig.add(range(16), max_tokens=1)
     rig.run()
@@ -355,7 +355,7 @@ def test_after_an_answer_the_machine_is_left_alone_for_a_moment() -> None:
     assert len(rig.step()[0].stores) + len(rig.step()[0].stores) == 4
 
 
-def test_blocks_that_fill_together_while_streams_run_go_down_one_by_one() -> None:
+def test_blocks_filled_together_are_stored_one_per_step() -> None:
     rig = Rig(max_tokens_per_step=64, pool_blocks=64, store=ToyStore(capacity=64))
     for start in range(4):
         rig.add([start, start, start], max_tokens=12)
@@ -368,7 +368,7 @@ def test_blocks_that_fill_together_while_streams_run_go_down_one_by_one() -> Non
     assert max(stores[1:]) == 1
 
 
-def test_a_failed_step_ends_its_requests_and_leaves_nothing_behind() -> None:
+def test_failed_step_ends_its_requests_and_frees_blocks() -> None:
     rig = Rig(store=ToyStore(capacity=32))
     request = rig.add(range(3))
     output = rig.scheduler.schedule()

@@ -1,4 +1,4 @@
-"""The scheduler's decisions that are functions of a few numbers."""
+"""Decisions of the scheduler that depend only on a few numbers."""
 
 import pytest
 
@@ -19,38 +19,38 @@ def chosen(*candidates: VictimCandidate, missing: int = 1) -> int | None:
     return None if request is None else request.order
 
 
-def test_whoever_is_worth_least_is_stopped_first_whatever_it_costs() -> None:
+def test_lowest_rank_is_preempted_first_at_any_cost() -> None:
     assert chosen(candidate(0, level=5.0, lost=900), candidate(1, level=0.0, lost=1)) == 0
 
 
-def test_among_equals_the_one_that_costs_least_is_stopped() -> None:
+def test_cheapest_of_equal_rank_is_preempted() -> None:
     assert chosen(candidate(0, lost=30), candidate(1, lost=3), candidate(2, lost=300)) == 1
 
 
-def test_at_the_same_cost_the_latest_arrival_is_stopped() -> None:
+def test_latest_arrival_of_equal_cost_is_preempted() -> None:
     assert chosen(candidate(0), candidate(2), candidate(1)) == 2
 
 
-def test_one_that_frees_enough_is_stopped_rather_than_a_cheaper_one_that_does_not() -> None:
+def test_victim_that_frees_enough_beats_cheaper_one() -> None:
     assert chosen(candidate(0, lost=50, freed=4), candidate(1, lost=1, freed=1), missing=3) == 0
     assert chosen(candidate(0, lost=50, freed=2), candidate(1, lost=1, freed=1), missing=3) == 1
 
 
-def test_one_that_frees_nothing_is_stopped_last() -> None:
+def test_victim_that_frees_nothing_is_last() -> None:
     assert chosen(candidate(0, level=9.0, freed=0), candidate(1, level=0.0, freed=1)) == 1
     assert chosen(candidate(0, freed=0)) == 0
 
 
-def test_nobody_is_stopped_where_there_is_nobody() -> None:
+def test_no_candidates_give_no_victim() -> None:
     assert chosen() is None
 
 
 @pytest.mark.parametrize(("computed", "kept", "lost"), [(130, 2, 2), (128, 2, 0), (100, 2, 0), (130, 0, 130)])
-def test_what_is_lost_is_what_no_kept_block_covers(computed: int, kept: int, lost: int) -> None:
+def test_lost_tokens_are_those_without_kept_block(computed: int, kept: int, lost: int) -> None:
     assert lost_tokens(computed, kept, 64) == lost
 
 
-def test_the_earliest_deadline_is_due_first_and_nothing_is_due_before_it() -> None:
+def test_earliest_deadline_is_due_first_and_not_before() -> None:
     deadlines = Deadlines()
     late, early, never = bare_request(0), bare_request(1), bare_request(2)
     late.deadline, early.deadline = 9.0, 5.0
@@ -66,7 +66,7 @@ def test_the_earliest_deadline_is_due_first_and_nothing_is_due_before_it() -> No
     assert deadlines.next_at is None
 
 
-def test_a_request_that_had_its_turn_has_only_its_own_deadline_left() -> None:
+def test_started_request_keeps_only_its_own_deadline() -> None:
     deadlines, request = Deadlines(), bare_request(0)
     request.deadline, request.start_by = 9.0, 2.0
     deadlines.add(request)
@@ -76,7 +76,7 @@ def test_a_request_that_had_its_turn_has_only_its_own_deadline_left() -> None:
     assert deadlines.next_at == 9.0
 
 
-def test_the_pace_of_turns_is_learned_while_others_wait_and_not_from_idle_times() -> None:
+def test_pace_is_learned_only_while_requests_wait() -> None:
     pace = TurnPace()
     pace.note(0.0, others_wait=False)
     pace.note(1000.0, others_wait=True)
@@ -85,7 +85,7 @@ def test_the_pace_of_turns_is_learned_while_others_wait_and_not_from_idle_times(
     assert pace.seconds_each == pytest.approx(2.0)
 
 
-def test_the_pace_forgets() -> None:
+def test_pace_forgets_old_turns() -> None:
     pace = TurnPace()
     for now in range(500):
         pace.note(float(now), others_wait=True)
@@ -98,7 +98,7 @@ def test_the_pace_forgets() -> None:
     ("tokens", "min_tokens", "ends"),
     [([7], 0, None), ([9], 0, "stop"), ([9], 1, None), ([7, 9], 1, "stop"), ([7, 7, 7], 0, "length")],
 )
-def test_a_request_ends_with_a_stop_token_or_its_last_one(tokens: list[int], min_tokens: int, ends: str | None) -> None:
+def test_request_ends_with_stop_token_or_at_max_tokens(tokens: list[int], min_tokens: int, ends: str | None) -> None:
     request = bare_request(0)
     request.sampling = SamplingParams(max_tokens=3, min_tokens=min_tokens, stop_token_ids=(9,))
     request.output_token_ids = tokens
@@ -108,7 +108,5 @@ def test_a_request_ends_with_a_stop_token_or_its_last_one(tokens: list[int], min
 @pytest.mark.parametrize(
     ("waiting", "seconds_each", "says"), [(256, None, 1), (10, 0.01, 1), (20, 1.0, 10), (256, 5.0, 60), (0, 9.0, 1)]
 )
-def test_who_finds_no_place_comes_back_when_half_the_queue_is_served(
-    waiting: int, seconds_each: float | None, says: int
-) -> None:
+def test_retry_after_is_time_to_serve_half_the_queue(waiting: int, seconds_each: float | None, says: int) -> None:
     assert retry_after(waiting, seconds_each) == says

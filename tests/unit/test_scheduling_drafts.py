@@ -1,4 +1,4 @@
-"""Drafts are computed behind the known tokens, and change nothing but the number of steps."""
+"""Drafts, which are computed after the known tokens and change only the number of steps."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ ALL_RIGHT = 1 << 30
 
 
 def guessing(period: int = 4, **more: object) -> Rig:
-    """Its scheduler knows what a step takes, and one token in `period` is guessed wrong."""
+    """Build a rig that knows the duration of a step, and whose proposer gets one token in `period` wrong."""
     rig = Rig(proposer=HalfRight(VOCAB, period), **{"max_tokens_per_step": 64, "pool_blocks": 64, **more})  # type: ignore[arg-type]
     rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.01)
     return rig
@@ -26,7 +26,7 @@ def is_alone(request: Request) -> bool:
     return request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_an_answer_is_the_same_and_takes_fewer_steps() -> None:
+def test_drafts_keep_the_answer_and_save_steps() -> None:
     rig = guessing()
     request = rig.add([1, 2, 3], 40)
     steps = 0
@@ -39,7 +39,7 @@ def test_an_answer_is_the_same_and_takes_fewer_steps() -> None:
     assert rig.scheduler.num_drafted > rig.scheduler.num_accepted
 
 
-def test_a_step_with_a_draft_is_awaited_and_its_request_with_it() -> None:
+def test_step_with_draft_is_awaited_with_its_request() -> None:
     rig = guessing()
     other = rig.add([9], 12)
     other.sampling = replace(other.sampling, repetition_penalty=2.0)
@@ -57,7 +57,7 @@ def test_a_step_with_a_draft_is_awaited_and_its_request_with_it() -> None:
     assert all(is_alone(request) for request in rig.requests)
 
 
-def test_a_draft_can_follow_a_token_that_is_not_known_yet() -> None:
+def test_draft_can_follow_a_token_not_known_yet() -> None:
     rig = guessing(ALL_RIGHT)
     request = rig.add([1, 2, 3], 30)
     first = rig.begin()
@@ -70,7 +70,7 @@ def test_a_draft_can_follow_a_token_that_is_not_known_yet() -> None:
     assert is_alone(request)
 
 
-def test_drafts_stand_beside_chunks_of_prompts() -> None:
+def test_drafts_and_prompt_chunks_share_a_step() -> None:
     rig = guessing(max_tokens_per_step=24)
     early = rig.add([1, 2], 50)
     rig.step()
@@ -92,7 +92,7 @@ def ended_with(rig: Rig, request: Request) -> list[TokenUpdate]:
     return updates
 
 
-def test_an_answer_ends_inside_a_draft_and_nothing_of_what_follows_is_told() -> None:
+def test_tokens_after_stop_within_draft_are_discarded() -> None:
     whole = expected_output([1, 2, 3], SamplingParams(0.0, max_tokens=30, seed=0), VOCAB)
     rig = guessing(ALL_RIGHT)
     end = next(token for at, token in enumerate(whole) if at > 6 and token not in whole[:at])
@@ -104,7 +104,7 @@ def test_an_answer_ends_inside_a_draft_and_nothing_of_what_follows_is_told() -> 
     rig.scheduler.check()
 
 
-def test_no_draft_goes_beyond_the_last_token() -> None:
+def test_draft_never_exceeds_max_tokens() -> None:
     rig = guessing(ALL_RIGHT)
     request = rig.add([1, 2, 3], 17)
     updates = ended_with(rig, request)
@@ -112,7 +112,7 @@ def test_no_draft_goes_beyond_the_last_token() -> None:
     assert updates[-1].finish_reason == "length"
 
 
-def test_rejected_tokens_are_in_no_block_that_somebody_finds() -> None:
+def test_rejected_tokens_are_in_no_published_block() -> None:
     rig = guessing(3, store=ToyStore(capacity=40))
     for first in (1, 2, 3):
         rig.add([first, 2, 3], 33)
@@ -137,7 +137,7 @@ def test_rejected_tokens_are_in_no_block_that_somebody_finds() -> None:
     assert checked > 10
 
 
-def test_nobody_is_stopped_for_the_sake_of_a_draft() -> None:
+def test_draft_never_preempts_a_request() -> None:
     rig = guessing(pool_blocks=6)
     requests = [rig.add([first, 2, 3], 9) for first in (1, 9)]
     rig.run()
@@ -154,7 +154,7 @@ def test_drafts_survive_preemptions() -> None:
     assert all(is_alone(request) for request in requests)
 
 
-def test_what_a_lost_step_drafted_is_nobodys() -> None:
+def test_drafts_of_lost_step_are_discarded() -> None:
     rig = guessing(ALL_RIGHT)
     request = rig.add([1, 2, 3], 30)
     rig.step()
@@ -169,7 +169,7 @@ def test_what_a_lost_step_drafted_is_nobodys() -> None:
 
 
 @pytest.mark.parametrize("more", [{"logprobs": 0}, {"frequency_penalty": 0.5}, {"bad_word_ids": ((1, 2),)}])
-def test_who_needs_to_know_the_tokens_before_gets_no_draft(more: dict[str, object]) -> None:
+def test_request_that_depends_on_tokens_before_gets_no_draft(more: dict[str, object]) -> None:
     rig = guessing()
     request = rig.add([1, 2, 3], 20)
     request.sampling = replace(request.sampling, **more)  # type: ignore[arg-type]
@@ -177,7 +177,7 @@ def test_who_needs_to_know_the_tokens_before_gets_no_draft(more: dict[str, objec
     assert rig.scheduler.num_drafted == 0
 
 
-def test_forms_get_no_draft_beside_others_that_do() -> None:
+def test_masked_request_gets_no_draft_among_others_with_drafts() -> None:
     rig = guessing()
     masked, _ = add_masked(rig, [3, 4], 20)
     free = rig.add([1, 2], 20)
@@ -187,7 +187,7 @@ def test_forms_get_no_draft_beside_others_that_do() -> None:
     assert is_alone(free)
 
 
-def test_drafts_are_made_one_pass_at_a_time_and_the_rest_in_several() -> None:
+def test_step_with_draft_has_one_pass_and_others_several() -> None:
     rig = guessing(decode_passes=4)
     assert isinstance(rig.proposer, HalfRight)
     request = rig.add([1, 2, 3], 60)

@@ -1,4 +1,4 @@
-"""Blocks that are erased while something is being done with them: none comes back, but by being computed again."""
+"""Blocks erased while they are copied, loaded or used: none comes back unless a request computes it again."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ BLOCKS = {key: PROMPT[at * BLOCK : (at + 1) * BLOCK] for at, key in enumerate(KE
 
 
 def begin(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
-    """The next step, computed; its result is not told yet."""
+    """Execute the next step. The scheduler has not received its result yet."""
     for _ in range(20):
         output = rig.scheduler.schedule()
         if output is not None:
@@ -22,7 +22,7 @@ def begin(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
 
 
 def begin_store(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
-    """The next step that takes the first block down; those before it are over."""
+    """Run steps up to the first one that stores a block, and execute it without reporting its result."""
     for _ in range(20):
         output, result = begin(rig)
         if output.stores:
@@ -32,7 +32,7 @@ def begin_store(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
 
 
 def settle(rig: Rig) -> None:
-    """Until nobody waits and nothing moves."""
+    """Run until no request waits and no copy is in flight."""
     rig.run()
     for _ in range(20):
         output = rig.scheduler.schedule()
@@ -42,7 +42,7 @@ def settle(rig: Rig) -> None:
 
 
 def anywhere(rig: Rig, keys: Sequence[BlockKey]) -> set[str]:
-    """Which tiers hold any of them."""
+    """Return the tiers that hold any of `keys`."""
     store = rig.store
     assert store is not None
     found = {
@@ -53,7 +53,7 @@ def anywhere(rig: Rig, keys: Sequence[BlockKey]) -> set[str]:
     return {tier for tier, is_there in found.items() if is_there}
 
 
-def test_what_nobody_uses_is_gone_at_once_from_every_tier() -> None:
+def test_unused_blocks_are_erased_from_every_tier_at_once() -> None:
     rig = Rig(store=ToyStore(16))
     rig.add(PROMPT, max_tokens=1)
     settle(rig)
@@ -66,7 +66,7 @@ def test_what_nobody_uses_is_gone_at_once_from_every_tier() -> None:
     assert (again.receipt.device, again.receipt.computed) == (BLOCK, len(PROMPT) - BLOCK)
 
 
-def test_a_copy_down_that_is_under_way_is_given_up_when_it_ends() -> None:
+def test_store_in_flight_is_dropped_when_it_ends() -> None:
     rig = Rig(store=ToyStore(16))
     rig.add(PROMPT, max_tokens=1)
     step = begin_store(rig)
@@ -78,7 +78,7 @@ def test_a_copy_down_that_is_under_way_is_given_up_when_it_ends() -> None:
     rig.scheduler.check()
 
 
-def test_what_waits_to_go_down_stays_up_no_longer() -> None:
+def test_block_waiting_to_be_stored_is_erased() -> None:
     store = ToyStore(16, refuses=True)
     rig = Rig(store=store)
     rig.add(PROMPT, max_tokens=1)
@@ -89,7 +89,7 @@ def test_what_waits_to_go_down_stays_up_no_longer() -> None:
     assert anywhere(rig, KEYS) == set()
 
 
-def test_a_running_request_goes_on_with_erased_blocks_and_ends_right() -> None:
+def test_running_request_continues_with_erased_blocks() -> None:
     rig = Rig(store=ToyStore(16), max_tokens_per_step=BLOCK)
     request, other = rig.add([*PROMPT, 30, 31, 32], max_tokens=6), Rig()
     alone = other.add([*PROMPT, 30, 31, 32], max_tokens=6)
@@ -103,7 +103,7 @@ def test_a_running_request_goes_on_with_erased_blocks_and_ends_right() -> None:
     assert rig.pool.find(KEYS[0], PROMPT[:BLOCK]) is None
 
 
-def test_what_arrives_for_an_aborted_request_is_found_by_nobody() -> None:
+def test_blocks_loaded_for_aborted_request_are_not_published() -> None:
     store = ToyStore(16)
     rig = Rig(store=store)
     rig.add(PROMPT, max_tokens=1)
@@ -126,7 +126,7 @@ def test_what_arrives_for_an_aborted_request_is_found_by_nobody() -> None:
     rig.scheduler.check()
 
 
-def test_what_is_computed_again_meanwhile_stays() -> None:
+def test_block_recomputed_after_erase_stays() -> None:
     rig = Rig(store=ToyStore(16))
     rig.add(PROMPT, max_tokens=1)
     step = begin_store(rig)
@@ -141,7 +141,7 @@ def test_what_is_computed_again_meanwhile_stays() -> None:
     rig.scheduler.check()
 
 
-def test_what_is_offered_again_while_somebody_reads_it_below_stays() -> None:
+def test_block_offered_again_while_locked_in_cpu_stays() -> None:
     store = ToyStore(16)
     rig = Rig(store=store)
     rig.add(PROMPT, max_tokens=1)

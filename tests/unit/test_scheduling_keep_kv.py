@@ -1,4 +1,4 @@
-"""A request that keeps no KV uses what others left, leaves it as it is, and adds nothing."""
+"""Requests with keep_kv off: they reuse cached blocks, leave them unchanged, and publish none."""
 
 from tests.model.toys import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
@@ -7,7 +7,7 @@ CHAT = list(range(2 * BLOCK + 1))
 
 
 def talked(rig: Rig) -> list[int]:
-    """The tokens of a turn that has ended, with a partly filled last block."""
+    """Run a turn that ends with a partial block, and return its tokens."""
     request = rig.add(CHAT, max_tokens=2)
     rig.run()
     return [*CHAT, *request.output_token_ids]
@@ -17,7 +17,7 @@ def left_behind(rig: Rig) -> set[tuple[int, ...]]:
     return {block.token_ids for block in rig.pool._by_key.values()}
 
 
-def test_it_finds_what_a_turn_left_and_the_next_turn_finds_the_same() -> None:
+def test_request_without_kv_reuses_blocks_and_leaves_them() -> None:
     rig = Rig()
     so_far = talked(rig)
     before = left_behind(rig)
@@ -32,7 +32,7 @@ def test_it_finds_what_a_turn_left_and_the_next_turn_finds_the_same() -> None:
     assert following.receipt.device == len(so_far) - 1
 
 
-def test_what_it_computed_itself_is_found_by_nobody() -> None:
+def test_request_without_kv_publishes_no_block() -> None:
     rig = Rig(store=ToyStore(64))
     prompt = list(range(3 * BLOCK + 1))
     rig.add(prompt, max_tokens=2, keep_kv=False)
@@ -45,7 +45,7 @@ def test_what_it_computed_itself_is_found_by_nobody() -> None:
     assert later.receipt.cached == 0
 
 
-def test_nobody_waits_for_it_to_compute_a_common_beginning() -> None:
+def test_request_without_kv_is_never_a_leader() -> None:
     rig = Rig(max_tokens_per_step=BLOCK)
     prompt = list(range(3 * BLOCK + 1))
     rig.add(prompt, max_tokens=2, keep_kv=False)
@@ -56,7 +56,7 @@ def test_nobody_waits_for_it_to_compute_a_common_beginning() -> None:
     rig.run()
 
 
-def test_where_there_is_no_room_for_a_copy_it_computes() -> None:
+def test_request_without_kv_computes_if_no_room_for_copy() -> None:
     rig = Rig(pool_blocks=4)
     so_far = talked(rig)
     before = left_behind(rig)

@@ -1,4 +1,4 @@
-"""Requests whose tokens must have a form wait for each token; the others lose nothing by them."""
+"""Requests with a mask, which wait for each of their tokens without delaying the other requests."""
 
 from engine.request import Request
 from engine.scheduling.output import SchedulerOutput
@@ -6,7 +6,7 @@ from tests.unit.scheduling_rig import Rig
 
 
 class EvenAfterOdd:
-    """Even ids after odd ones, odd ones after even ones. seen: all that came."""
+    """A mask under which even and odd ids alternate. `seen` holds the accepted tokens."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
@@ -39,7 +39,7 @@ def is_alternating(request: Request) -> bool:
     return [token % 2 for token in request.output_token_ids] == [at % 2 for at in range(len(request.output_token_ids))]
 
 
-def test_every_token_is_chosen_by_the_mask_behind_the_one_before() -> None:
+def test_every_token_is_masked_by_the_token_before() -> None:
     rig = Rig()
     request, mask = add_masked(rig, [1, 2, 3])
     rig.run()
@@ -48,7 +48,7 @@ def test_every_token_is_chosen_by_the_mask_behind_the_one_before() -> None:
     assert mask.seen == request.output_token_ids
 
 
-def test_a_step_with_a_mask_is_awaited_and_only_such_a_step() -> None:
+def test_only_step_with_mask_is_awaited() -> None:
     rig = Rig(max_tokens_per_step=4)
     rig.add([1, 2], 4)
     assert not rig.step()[0].is_awaited
@@ -61,7 +61,7 @@ def test_a_step_with_a_mask_is_awaited_and_only_such_a_step() -> None:
     assert list(last_chunk.masks) == ["r1"]
 
 
-def test_who_has_no_mask_is_scheduled_ahead_of_a_token_that_is_awaited() -> None:
+def test_request_without_mask_is_scheduled_ahead() -> None:
     rig = Rig()
     free = rig.add([1, 2], 5)
     masked, _ = add_masked(rig, [3, 4], 5)
@@ -79,7 +79,7 @@ def test_who_has_no_mask_is_scheduled_ahead_of_a_token_that_is_awaited() -> None
     assert is_alternating(masked)
 
 
-def test_several_passes_wait_until_nobody_needs_to_know_each_token() -> None:
+def test_masked_request_prevents_several_passes() -> None:
     rig = Rig(decode_passes=4)
     rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 1e-9)
     rig.add([1, 2], 40)
@@ -89,7 +89,10 @@ def test_several_passes_wait_until_nobody_needs_to_know_each_token() -> None:
 
 
 class ThreeAtOnce(EvenAfterOdd):
-    """Behind each token that is drawn come two that nobody need draw. pauses: how often it is not ready, each time."""
+    """A mask that forces two tokens after each sampled one.
+
+    `pauses` is the number of times that the mask reports not being ready before each mask.
+    """
 
     def __init__(self, pauses: int = 0) -> None:
         super().__init__()
@@ -104,7 +107,7 @@ class ThreeAtOnce(EvenAfterOdd):
         return not self.left
 
 
-def test_forced_tokens_are_computed_in_one_step_and_not_drawn() -> None:
+def test_forced_tokens_are_computed_in_one_step_unsampled() -> None:
     rig = Rig()
     request, _ = add_masked(rig, [1, 2, 3], 9)
     mask = request.mask = ThreeAtOnce()
@@ -132,7 +135,7 @@ def test_forced_tokens_survive_preemptions_and_end_at_max_tokens() -> None:
         assert request.output_token_ids == [token + at for token in drawn for at in range(3)][:10]
 
 
-def test_who_waits_for_a_mask_holds_up_nobody_else() -> None:
+def test_request_waiting_for_mask_delays_no_other() -> None:
     rig = Rig()
     free = rig.add([1, 2], 6)
     slow, _ = add_masked(rig, [3, 4], 6)
@@ -143,7 +146,7 @@ def test_who_waits_for_a_mask_holds_up_nobody_else() -> None:
     assert len(free.output_token_ids) == len(slow.output_token_ids) == 6
 
 
-def test_a_mask_goes_on_after_a_preemption() -> None:
+def test_mask_survives_preemption() -> None:
     rig = Rig(pool_blocks=6, max_tokens_per_step=16)
     requests = [add_masked(rig, [first, 2, 3, 4, 5, 6], 10)[0] for first in (1, 9)]
     rig.run()

@@ -1,4 +1,4 @@
-"""Several forward passes in one step: only when that delays nobody, and never more than is wanted."""
+"""Several forward passes in one step: only if they delay no request, and never beyond a stream's last token."""
 
 import pytest
 
@@ -10,19 +10,17 @@ from tests.unit.scheduling_rig import Rig
 @pytest.mark.parametrize(
     ("pass_seconds", "passes"), [(0.0, 4), (0.007, 4), (0.0125, 4), (0.017, 2), (0.03, 1), (0.3, 1), (None, 1)]
 )
-def test_passes_are_as_many_as_the_longest_step_holds_and_one_until_that_is_known(
-    pass_seconds: float | None, passes: int
-) -> None:
+def test_passes_fit_longest_step_and_are_one_until_known(pass_seconds: float | None, passes: int) -> None:
     assert passes_within(4, pass_seconds, 0.05) == passes
 
 
 def knowing(rig: Rig, pass_seconds: float = 1e-9) -> Rig:
-    """Its scheduler knows from the start what passes take."""
+    """Teach the rig's scheduler the duration of a pass."""
     rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), pass_seconds)
     return rig
 
 
-def test_a_slow_model_makes_one_pass_a_step() -> None:
+def test_slow_model_makes_one_pass_per_step() -> None:
     rig = knowing(Rig(decode_passes=4), 0.3)
     rig.add([1, 2, 3], max_tokens=9)
     rig.step()
@@ -40,12 +38,12 @@ def answers_alone(prompts: list[list[int]], max_tokens: int) -> list[list[int]]:
 
 
 def begin(rig: Rig) -> None:
-    """The first tokens, which come one by one."""
+    """Run the steps of the first tokens, which have one pass each."""
     for _ in range(FIRST_TOKENS):
         assert rig.step()[0].passes == 1
 
 
-def test_streams_get_several_tokens_a_step_and_the_same_ones_but_the_first_one_by_one() -> None:
+def test_passes_keep_tokens_and_start_after_first_ones() -> None:
     prompts = [[1, 2, 3], [4, 5, 6]]
     rig = knowing(Rig(decode_passes=4))
     requests = [rig.add(prompt, max_tokens=9) for prompt in prompts]
@@ -57,7 +55,7 @@ def test_streams_get_several_tokens_a_step_and_the_same_ones_but_the_first_one_b
     assert [request.output_token_ids for request in requests] == answers_alone(prompts, 9)
 
 
-def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
+def test_step_makes_no_more_tokens_than_a_stream_needs() -> None:
     rig = knowing(Rig(decode_passes=4))
     rig.add([1, 2, 3], max_tokens=6)
     rig.add([4, 5, 6], max_tokens=12)
@@ -65,7 +63,7 @@ def test_no_step_makes_more_tokens_than_a_stream_wants() -> None:
     assert [rig.step()[0].passes for _ in range(3)] == [2, 4, 2]
 
 
-def test_who_has_just_begun_gets_its_tokens_one_by_one_and_so_do_the_others() -> None:
+def test_new_stream_reduces_all_streams_to_one_pass() -> None:
     rig = knowing(Rig(decode_passes=4))
     rig.add([1, 2, 3], max_tokens=30)
     begin(rig)
@@ -73,7 +71,7 @@ def test_who_has_just_begun_gets_its_tokens_one_by_one_and_so_do_the_others() ->
     assert [rig.step()[0].passes for _ in range(5)] == [1, 1, 1, 1, 4]
 
 
-def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
+def test_waiting_or_running_prompt_reduces_steps_to_one_pass() -> None:
     rig = knowing(Rig(decode_passes=4, max_tokens_per_step=4))
     rig.add([1, 2, 3], max_tokens=30)
     begin(rig)
@@ -83,7 +81,7 @@ def test_a_prompt_that_waits_or_is_being_computed_ends_the_groups() -> None:
     assert rig.step()[0].passes == 4
 
 
-def test_without_room_for_all_passes_there_is_one() -> None:
+def test_step_without_blocks_for_all_passes_has_one() -> None:
     rig = knowing(Rig(decode_passes=4, pool_blocks=3))
     rig.add([1, 2, 3], max_tokens=8)
     begin(rig)
@@ -96,7 +94,7 @@ def test_without_room_for_all_passes_there_is_one() -> None:
     crowded.run()
 
 
-def test_tokens_behind_a_stop_token_are_dropped() -> None:
+def test_tokens_after_stop_token_are_discarded() -> None:
     [tokens] = answers_alone([[1, 2, 3]], 9)
     rig = knowing(Rig(decode_passes=4))
     request = rig.add([1, 2, 3], max_tokens=9, stop_token_ids=(tokens[2],))

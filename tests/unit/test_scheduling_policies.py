@@ -1,4 +1,4 @@
-"""A scheduler with its queue: who is stopped, who gets what share, and whose time is over."""
+"""A scheduler with its queue: preemption, shares of tenants, and deadlines."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
 
-def test_the_first_in_rank_is_never_stopped_for_one_behind_it() -> None:
+def test_highest_ranked_request_is_never_preempted() -> None:
     rig = Rig(pool_blocks=6, max_tokens_per_step=64)
     first, second = (rig.add(range(start, start + 8), max_tokens=12) for start in (0, 20))
     while rig.scheduler.has_unfinished_requests():
@@ -17,7 +17,7 @@ def test_the_first_in_rank_is_never_stopped_for_one_behind_it() -> None:
     assert second.finish_reason == "length"
 
 
-def test_by_priority_the_less_urgent_is_stopped_although_it_came_first() -> None:
+def test_less_urgent_request_is_preempted_despite_arriving_first() -> None:
     rig = Rig(pool_blocks=6, max_tokens_per_step=64, policy="priority")
     calm = rig.add(range(8), max_tokens=12, priority=5)
     rig.step()
@@ -31,7 +31,7 @@ def test_by_priority_the_less_urgent_is_stopped_although_it_came_first() -> None
     assert calm.output_token_ids == expected_output(calm.prompt_token_ids, calm.sampling, VOCAB)
 
 
-def test_of_two_behind_it_the_one_that_loses_least_is_stopped_although_it_is_longer() -> None:
+def test_longer_request_is_preempted_if_it_loses_less() -> None:
     rig = Rig(pool_blocks=5, max_tokens_per_step=64, store=ToyStore(capacity=32))
     first = rig.add(range(2), max_tokens=12)
     kept = rig.add(range(20, 28), max_tokens=10)
@@ -39,7 +39,7 @@ def test_of_two_behind_it_the_one_that_loses_least_is_stopped_although_it_is_lon
     lost = rig.add(range(40, 42), max_tokens=10)
     for _ in range(3):
         rig.step()
-    # Two of its blocks are below: of nine tokens it loses one, the other would lose all of its three.
+    # Two blocks of `kept` are in a lower tier: it loses one of nine tokens, while `lost` would lose all three.
     assert kept.status is RequestStatus.PREEMPTED
     assert lost.status is RequestStatus.RUNNING
     rig.run()
@@ -47,7 +47,7 @@ def test_of_two_behind_it_the_one_that_loses_least_is_stopped_although_it_is_lon
         assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_prompts_that_fit_one_after_the_other_are_not_begun_together_only_to_be_stopped() -> None:
+def test_prompts_that_fit_in_turn_are_not_started_together() -> None:
     rig = Rig(pool_blocks=8, max_tokens_per_step=8)
     requests = [rig.add(range(start, start + 24), max_tokens=1) for start in (0, 24)]
     rig.run()
@@ -55,7 +55,7 @@ def test_prompts_that_fit_one_after_the_other_are_not_begun_together_only_to_be_
     assert all(request.finish_reason == "length" for request in requests)
 
 
-def test_fairly_two_tenants_that_always_wait_get_tokens_by_their_weights() -> None:
+def test_fair_policy_divides_tokens_by_tenant_weight() -> None:
     rig = Rig(max_num_seqs=2, max_tokens_per_step=16, pool_blocks=64, max_waiting=1000, weights={"heavy": 3.0})
     for start in range(40):
         rig.add([start % 50, 1, 2, 3], max_tokens=6, tenant="heavy")
@@ -66,12 +66,12 @@ def test_fairly_two_tenants_that_always_wait_get_tokens_by_their_weights() -> No
         output, _ = rig.step()
         for request_id, count in output.num_scheduled_tokens.items():
             tokens[tenants[request_id]] += count
-        # What both slots may compute beyond its turn, over the weight.
+        # The bound is what both slots may compute beyond their turn, divided by the weight.
         assert abs(tokens["heavy"] / 3 - tokens["light"]) <= 2 * (11 + 10)
     assert tokens["light"] > 0
 
 
-def test_fairly_a_long_prompt_of_one_tenant_does_not_hold_up_a_short_one_of_another() -> None:
+def test_long_prompt_does_not_delay_short_one_of_other_tenant() -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64)
     rig.add(range(48), max_tokens=1, tenant="long")
     rig.step()
@@ -81,7 +81,7 @@ def test_fairly_a_long_prompt_of_one_tenant_does_not_hold_up_a_short_one_of_anot
     assert output.num_scheduled_tokens[short.request_id] == 3
 
 
-def test_a_deadline_ends_a_request_that_waits_before_any_work_is_done_for_it() -> None:
+def test_deadline_ends_waiting_request_before_it_starts() -> None:
     rig = Rig(max_num_seqs=1)
     rig.add(range(4), max_tokens=8)
     late = rig.add(range(4, 8), deadline=5.0)
@@ -94,7 +94,7 @@ def test_a_deadline_ends_a_request_that_waits_before_any_work_is_done_for_it() -
     rig.run()
 
 
-def test_a_deadline_ends_a_request_that_runs_and_what_it_has_stays() -> None:
+def test_deadline_ends_running_request_and_keeps_its_tokens() -> None:
     rig = Rig()
     request = rig.add(range(4), max_tokens=10, deadline=5.0)
     rig.step()
@@ -107,7 +107,7 @@ def test_a_deadline_ends_a_request_that_runs_and_what_it_has_stays() -> None:
     assert rig.pool.num_used == 0
 
 
-def test_a_deadline_ends_a_request_that_loads_and_no_copy_lands_in_a_block_of_others() -> None:
+def test_deadline_during_load_keeps_blocks_until_copies_end() -> None:
     store = ToyStore(capacity=32)
     rig = Rig(max_tokens_per_step=64, store=store)
     rig.add(range(17), max_tokens=1)
@@ -125,7 +125,7 @@ def test_a_deadline_ends_a_request_that_loads_and_no_copy_lands_in_a_block_of_ot
     restarted.scheduler.check()
 
 
-def test_who_has_no_turn_in_time_is_refused_and_who_had_one_is_not() -> None:
+def test_queue_timeout_ends_only_requests_not_started() -> None:
     rig = Rig(max_num_seqs=1)
     served = rig.add(range(4), max_tokens=8, start_by=3.0)
     waiting = rig.add(range(4, 8), start_by=3.0)
@@ -137,7 +137,7 @@ def test_who_has_no_turn_in_time_is_refused_and_who_had_one_is_not() -> None:
     assert served.finish_reason == "length"
 
 
-def test_a_refusal_says_when_there_will_be_room_at_the_pace_of_now() -> None:
+def test_rejection_states_retry_time_at_current_pace() -> None:
     rig = Rig(max_num_seqs=1, max_waiting=8)
     for start in range(8):
         rig.add([start], max_tokens=2)
@@ -148,5 +148,5 @@ def test_a_refusal_says_when_there_will_be_room_at_the_pace_of_now() -> None:
         rig.add([7], max_tokens=2)
     with pytest.raises(OverloadedError) as refused:
         rig.add([7], max_tokens=2)
-    # Eight wait, and every two steps of 2 s one of them has its turn.
+    # Eight requests wait, and one of them is admitted every two steps of 2 s.
     assert refused.value.retry_after == 16

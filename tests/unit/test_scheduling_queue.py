@@ -1,4 +1,4 @@
-"""Whose turn it is, under each policy."""
+"""The order of the queue under each policy."""
 
 from collections import Counter
 from math import inf
@@ -19,7 +19,7 @@ def queue_of(policy: QueuePolicy, *, max_waiting: int = 100, max_wait: float = i
 
 
 def peek(queue: RequestQueue, now: float) -> Request | None:
-    """Whose turn it is."""
+    """Return the next request without removing it."""
     return next(iter(queue.candidates(now)), None)
 
 
@@ -28,7 +28,7 @@ def accepts(queue: RequestQueue, tenant: str) -> bool:
 
 
 def serve(queue: RequestQueue, now: float, tokens: int = 1) -> Request:
-    """The next one has its turn, and so many tokens are computed for it."""
+    """Start the next request and charge it with `tokens` computed tokens."""
     request = peek(queue, now)
     assert request is not None
     queue.start(request, now)
@@ -38,12 +38,12 @@ def serve(queue: RequestQueue, now: float, tokens: int = 1) -> Request:
 
 
 def orders(queue: RequestQueue, now: float = 0.0, tokens: int = 1) -> list[int]:
-    """The numbers of all who wait, in the order in which they are served."""
+    """Serve all waiting requests, and return their numbers in that order."""
     return [serve(queue, now, tokens).order for _ in range(len(queue))]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_one_tenant_with_one_priority_is_served_in_the_order_of_arrival(policy: QueuePolicy) -> None:
+def test_equal_requests_are_served_in_order_of_arrival(policy: QueuePolicy) -> None:
     queue = queue_of(policy)
     for order in range(5):
         queue.add(bare_request(order))
@@ -53,7 +53,7 @@ def test_one_tenant_with_one_priority_is_served_in_the_order_of_arrival(policy: 
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_who_comes_back_keeps_its_place(policy: QueuePolicy) -> None:
+def test_requeued_request_keeps_its_place(policy: QueuePolicy) -> None:
     queue = queue_of(policy)
     for order in range(3):
         queue.add(bare_request(order))
@@ -64,7 +64,7 @@ def test_who_comes_back_keeps_its_place(policy: QueuePolicy) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_full_queue_accepts_nobody_but_those_who_come_back(policy: QueuePolicy) -> None:
+def test_full_queue_accepts_only_requeued_requests(policy: QueuePolicy) -> None:
     queue = queue_of(policy, max_waiting=2)
     for order in range(2):
         assert accepts(queue, "local")
@@ -75,7 +75,7 @@ def test_a_full_queue_accepts_nobody_but_those_who_come_back(policy: QueuePolicy
 
 
 @pytest.mark.parametrize("policy", ["priority", "fair"])
-def test_a_smaller_priority_is_sooner_and_arrival_decides_inside_one(policy: QueuePolicy) -> None:
+def test_smaller_priority_is_first_and_then_arrival_decides(policy: QueuePolicy) -> None:
     queue = queue_of(policy)
     for order, priority in enumerate((0, 5, -1, 0, -1)):
         queue.add(bare_request(order, priority=priority))
@@ -83,7 +83,7 @@ def test_a_smaller_priority_is_sooner_and_arrival_decides_inside_one(policy: Que
 
 
 @pytest.mark.parametrize("policy", ["priority", "fair"])
-def test_who_waited_longer_than_the_maximum_is_next_whatever_its_priority(policy: QueuePolicy) -> None:
+def test_overdue_request_is_next_at_any_priority(policy: QueuePolicy) -> None:
     queue = queue_of(policy, max_wait=10.0)
     queue.add(bare_request(0, priority=9, arrival=0.0))
     for order in range(1, 4):
@@ -93,7 +93,7 @@ def test_who_waited_longer_than_the_maximum_is_next_whatever_its_priority(policy
     assert orders(queue, 11.0) == [2, 3]
 
 
-def test_when_all_are_overdue_every_second_turn_still_goes_by_priority() -> None:
+def test_overdue_requests_take_only_every_second_turn() -> None:
     queue = queue_of("priority", max_wait=10.0)
     for order in range(4):
         queue.add(bare_request(order, priority=5))
@@ -102,14 +102,14 @@ def test_when_all_are_overdue_every_second_turn_still_goes_by_priority() -> None
     assert orders(queue, 100.0) == [0, 4, 1, 5, 2, 6, 3, 7]
 
 
-def test_who_was_overdue_is_worth_more_than_any_priority_afterwards() -> None:
+def test_overdue_request_outranks_any_priority_afterwards() -> None:
     queue = queue_of("priority", max_wait=10.0)
     queue.add(bare_request(0, priority=9))
     patient = serve(queue, 11.0)
     assert queue.level(patient) < queue.level(bare_request(1, priority=-1000))
 
 
-def test_fairly_a_priority_is_worth_nothing_against_others() -> None:
+def test_fair_policy_ignores_priority_between_tenants() -> None:
     queue = queue_of("fair")
     queue.add(bare_request(0, tenant="loud", priority=-1000))
     queue.add(bare_request(1, tenant="quiet", priority=1000))
@@ -117,7 +117,7 @@ def test_fairly_a_priority_is_worth_nothing_against_others() -> None:
     assert orders(queue, tokens=10) == [0, 1]
 
 
-def test_fairly_a_flood_of_one_tenant_does_not_hold_up_another() -> None:
+def test_fair_policy_serves_another_tenant_during_a_flood() -> None:
     queue = queue_of("fair")
     for order in range(50):
         queue.add(bare_request(order, tenant="flood"))
@@ -127,7 +127,7 @@ def test_fairly_a_flood_of_one_tenant_does_not_hold_up_another() -> None:
     assert "calm" in served[:2]
 
 
-def test_fairly_turns_follow_tokens_and_weights_and_not_the_number_of_requests() -> None:
+def test_fair_turns_follow_tokens_and_weights() -> None:
     queue = queue_of("fair")
     for order in range(60):
         queue.add(bare_request(order, tenant="heavy" if order % 2 else "light"))
@@ -135,13 +135,13 @@ def test_fairly_turns_follow_tokens_and_weights_and_not_the_number_of_requests()
     for _ in range(30):
         request = peek(queue, 0.0)
         assert request is not None
-        # The light one's requests are four times as long.
+        # Requests of the light tenant are four times as long.
         size = 10 if request.tenant == "heavy" else 40
         tokens[serve(queue, 0.0, size).tenant] += size
     assert tokens["heavy"] == pytest.approx(2 * tokens["light"], abs=80)
 
 
-def test_fairly_idleness_earns_no_credit() -> None:
+def test_fair_policy_gives_no_credit_for_idle_time() -> None:
     queue = queue_of("fair")
     for order in range(20):
         queue.add(bare_request(order, tenant="busy"))
@@ -153,7 +153,7 @@ def test_fairly_idleness_earns_no_credit() -> None:
     assert served.count("late") in (5, 6)
 
 
-def test_fairly_who_comes_when_nobody_waits_owes_as_much_as_who_is_being_served() -> None:
+def test_fair_policy_charges_newcomer_like_running_tenant() -> None:
     queue = queue_of("fair")
     queue.add(bare_request(0, tenant="running"))
     serve(queue, 0.0, tokens=1000)
@@ -163,7 +163,7 @@ def test_fairly_who_comes_when_nobody_waits_owes_as_much_as_who_is_being_served(
     assert {serve(queue, 0.0, tokens=100).tenant for _ in range(2)} == {"new", "running"}
 
 
-def test_fairly_a_tenant_without_a_turn_for_too_long_is_next_whatever_it_owes() -> None:
+def test_fair_policy_serves_overdue_tenant_despite_its_debt() -> None:
     queue = queue_of("fair", max_wait=10.0)
     for order in range(3):
         queue.add(bare_request(order, tenant="owes"))
@@ -175,7 +175,7 @@ def test_fairly_a_tenant_without_a_turn_for_too_long_is_next_whatever_it_owes() 
     assert serve(queue, 11.0).tenant == "calm"
 
 
-def test_fairly_a_tenant_that_floods_the_queue_is_not_overdue_with_all_that_it_sent() -> None:
+def test_flooding_tenant_is_not_overdue_with_all_its_requests() -> None:
     queue = queue_of("fair", max_wait=10.0)
     for order in range(50):
         queue.add(bare_request(order, tenant="flood"))
@@ -186,7 +186,7 @@ def test_fairly_a_tenant_that_floods_the_queue_is_not_overdue_with_all_that_it_s
     assert "calm" in served
 
 
-def test_fairly_one_tenant_may_have_the_whole_queue_until_others_come() -> None:
+def test_one_tenant_may_fill_the_queue_until_others_come() -> None:
     queue = queue_of("fair", max_waiting=6)
     for order in range(6):
         assert accepts(queue, "first")
@@ -199,7 +199,7 @@ def test_fairly_one_tenant_may_have_the_whole_queue_until_others_come() -> None:
     assert accepts(queue, "heavy")
 
 
-def test_fairly_no_number_of_tenants_makes_the_queue_longer_than_twice_its_length() -> None:
+def test_fair_queue_never_exceeds_twice_its_length() -> None:
     queue = queue_of("fair", max_waiting=4)
     for order in range(100):
         tenant = f"t{order}"
@@ -211,11 +211,11 @@ def test_fairly_no_number_of_tenants_makes_the_queue_longer_than_twice_its_lengt
 @pytest.mark.parametrize(
     ("weight", "active", "share"), [(1.0, 1.0, 10), (1.0, 2.0, 5), (2.0, 3.0, 7), (1.0, 1000.0, 1), (0.5, 1.5, 4)]
 )
-def test_a_share_of_the_queue_goes_by_weight_and_is_never_nothing(weight: float, active: float, share: int) -> None:
+def test_share_of_queue_follows_weight_and_is_at_least_one(weight: float, active: float, share: int) -> None:
     assert share_of_queue(10, weight, active) == share
 
 
-def test_fairly_an_aborted_request_leaves_no_line_behind() -> None:
+def test_removed_request_leaves_no_tenant_queue_behind() -> None:
     queue = FairQueue(10, inf, {})
     request = bare_request(0, tenant="gone")
     queue.add(request)

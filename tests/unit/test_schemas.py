@@ -90,9 +90,7 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"frobnicate": 1}, "frobnicate"),
     ],
 )
-def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
-    fields: dict[str, Any], param: str
-) -> None:
+def test_invalid_chat_field_is_rejected_by_name(fields: dict[str, Any], param: str) -> None:
     error = refused(ChatCompletionRequest, {"model": "m", "messages": [USER], **fields})
     assert error.param == param
     assert param in error.message
@@ -118,9 +116,7 @@ def test_a_chat_request_with_one_wrong_field_is_refused_by_the_name_of_that_fiel
         ({"messages": []}, "messages"),
     ],
 )
-def test_a_completion_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
-    fields: dict[str, Any], param: str
-) -> None:
+def test_invalid_completion_field_is_rejected_by_name(fields: dict[str, Any], param: str) -> None:
     error = refused(CompletionRequest, {"model": "m", "prompt": "hi", **fields})
     assert error.param == param
     assert param in error.message
@@ -140,7 +136,7 @@ def test_a_completion_request_with_one_wrong_field_is_refused_by_the_name_of_tha
     ],
     ids=["cut", "list", "string", "not utf-8", "nan", "deep", "deep in a field", "lone surrogate"],
 )
-def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
+def test_body_that_is_no_json_object_is_rejected(body: bytes) -> None:
     assert refused(ChatCompletionRequest, body).code == "invalid_json"
 
 
@@ -159,7 +155,7 @@ def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
         ),
     ],
 )
-def test_a_message_says_what_its_role_may_say(message: dict[str, Any], param: str) -> None:
+def test_message_field_not_allowed_for_role_is_rejected(message: dict[str, Any], param: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         chat(messages=[message]).turns()
     assert caught.value.param == param
@@ -177,7 +173,7 @@ def result_of(call: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call, "content": "x"}
 
 
-def test_what_came_of_each_call_follows_the_answer_that_made_it() -> None:
+def test_tool_results_follow_the_answer_that_called() -> None:
     sent = [USER, CALLED, result_of("two"), result_of("one"), {"role": "assistant", "content": "so"}, USER]
     assert [turn.role for turn in turns_of(chat(messages=sent).messages)] == [each["role"] for each in sent]
 
@@ -192,13 +188,13 @@ def test_what_came_of_each_call_follows_the_answer_that_made_it() -> None:
         [USER, CALLED, USER, result_of("one")],
     ],
 )
-def test_what_came_of_a_call_that_was_not_made_is_refused_by_its_id(messages: list[Any]) -> None:
+def test_result_of_unknown_tool_call_is_rejected_by_id(messages: list[Any]) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         turns_of(chat(messages=messages).messages)
     assert caught.value.param == f"messages[{len(messages) - 1}].tool_call_id"
 
 
-def test_fields_that_ask_for_nothing_are_accepted() -> None:
+def test_neutral_field_values_are_accepted() -> None:
     request = chat(
         n=1,
         user="someone",
@@ -219,7 +215,7 @@ def test_fields_that_ask_for_nothing_are_accepted() -> None:
     assert request.sampling_params() == chat().sampling_params()
 
 
-def test_an_answer_that_a_client_echoes_whole_is_accepted() -> None:
+def test_echoed_answer_is_accepted() -> None:
     echoed: dict[str, Any] = {
         "role": "assistant",
         "content": "yes",
@@ -236,7 +232,7 @@ def test_text_parts_are_joined() -> None:
     assert chat(messages=[{"role": "user", "content": parts}]).messages[0].text == "one two"
 
 
-def test_sampling_fields_reach_the_engine_under_their_own_names() -> None:
+def test_sampling_fields_reach_the_engine() -> None:
     fields = {"temperature": 0, "top_p": 0.5, "top_k": 3, "seed": 11, "max_tokens": 9, "min_tokens": 2}
     params = chat(**fields, ignore_eos=True, stop=["a", "b"]).sampling_params()
     assert {name: getattr(params, name) for name in fields} == fields
@@ -252,11 +248,11 @@ def test_sixteen_stop_strings_are_accepted() -> None:
     assert len(chat(stop=[str(i) for i in range(16)]).sampling_params().stop) == 16
 
 
-def test_minus_one_turns_top_k_off() -> None:
+def test_top_k_of_minus_one_disables_it() -> None:
     assert chat(top_k=-1).sampling_params().top_k == 0
 
 
-def test_a_negative_seed_is_its_own_seed() -> None:
+def test_negative_seed_is_distinct() -> None:
     seeds = {chat(seed=seed).sampling_params().seed for seed in (-1, 0, 1)}
     assert len(seeds) == 3
     assert all(seed is not None and 0 <= seed < 1 << 64 for seed in seeds)
@@ -266,40 +262,40 @@ def test_a_negative_seed_is_its_own_seed() -> None:
 @pytest.mark.parametrize(
     "value", ["1e309", "-1e309", "NaN", "1" + "0" * 4000, '"\\ud800"', "[" * 10_000 + "]" * 10_000]
 )
-def test_no_field_takes_what_is_no_number_in_its_range(model: type[RequestModel], value: str) -> None:
+def test_number_fields_reject_other_values(model: type[RequestModel], value: str) -> None:
     for name, schema in model.model_json_schema()["properties"].items():
         if any(kind.get("type") in ("integer", "number") for kind in schema.get("anyOf", ())):
             refused(model, f'{{"model": "m", "prompt": "x", "messages": [], "{name}": {value}}}'.encode())
 
 
-def test_an_error_does_not_repeat_a_name_of_megabytes() -> None:
+def test_error_does_not_repeat_a_very_long_name() -> None:
     error = refused(ChatCompletionRequest, {"model": "m", "messages": [USER], "x" * 3_000_000: 1})
     assert len(error.message) < 300
 
 
-def test_the_newer_name_of_max_tokens_wins() -> None:
+def test_max_completion_tokens_overrides_max_tokens() -> None:
     request = chat(max_tokens=5, max_completion_tokens=7)
     assert request.sampling_params().max_tokens == 7
     assert request.client_field("max_tokens") == "max_completion_tokens"
 
 
-def test_a_completion_without_max_tokens_makes_sixteen() -> None:
+def test_max_tokens_of_completion_defaults_to_sixteen() -> None:
     assert completion().sampling_params().max_tokens == 16
 
 
 @pytest.mark.parametrize(
     ("prompt", "single"), [("a", "a"), (["a"], "a"), ([1, 2], [1, 2]), ([[1, 2]], [1, 2]), ([0], [0]), ("", "")]
 )
-def test_a_prompt_is_text_or_token_ids_with_or_without_a_list_around(prompt: Any, single: str | list[int]) -> None:
+def test_prompt_is_text_or_token_ids_or_a_list_of_one(prompt: Any, single: str | list[int]) -> None:
     assert completion(prompt=prompt).prompts() == [single]
 
 
 @pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2, 3]]])
-def test_several_prompts_may_come_at_once(prompt: Any) -> None:
+def test_several_prompts_are_accepted(prompt: Any) -> None:
     assert completion(prompt=prompt).prompts() == prompt
 
 
-def test_a_chat_that_wants_the_likeliest_tokens_says_that_it_wants_logprobs() -> None:
+def test_chat_top_logprobs_require_logprobs() -> None:
     assert chat(logprobs=True, top_logprobs=3).sampling_params().logprobs == 3
     assert chat(logprobs=True).sampling_params().logprobs == 0
     assert chat(logprobs=False).sampling_params().logprobs is None
@@ -308,25 +304,25 @@ def test_a_chat_that_wants_the_likeliest_tokens_says_that_it_wants_logprobs() ->
     assert caught.value.param == "top_logprobs"
 
 
-def test_with_echo_a_completion_wants_the_prompts_logprobs_too() -> None:
+def test_echo_with_logprobs_requests_prompt_logprobs() -> None:
     assert completion(logprobs=2, echo=True).sampling_params().prompt_logprobs == 2
     assert completion(logprobs=2).sampling_params().prompt_logprobs is None
     assert completion(echo=True).sampling_params().prompt_logprobs is None
     assert completion(logprobs=0).sampling_params().logprobs == 0
 
 
-def test_a_message_without_a_parent_follows_the_head_and_a_null_parent_does_not() -> None:
+def test_message_without_parent_id_follows_head_unless_null() -> None:
     assert parse_body(NewMessage, b'{"content": "x"}').follows_head
     assert not parse_body(NewMessage, b'{"content": "x", "parent_id": null}').follows_head
 
 
-def test_wrong_parameters_of_a_message_are_named_by_their_path() -> None:
+def test_invalid_message_params_are_named_by_path() -> None:
     assert refused(NewMessage, {"content": "x", "params": {"temperature": 3}}).param == "params.temperature"
     assert refused(NewMessage, {"content": "x", "params": {"stop": [1]}}).param == "params.stop[0]"
     assert refused(NewMessage, {"content": ""}).param == "content"
 
 
-def test_a_change_holds_only_what_was_sent() -> None:
+def test_changes_hold_only_sent_fields() -> None:
     assert parse_body(ConversationFields, b'{"title": null}').changes() == {"title": None}
     assert parse_body(ConversationFields, b'{"params": {"top_k": 4}}').changes() == {"params": {"top_k": 4}}
     assert parse_body(ConversationFields, b"").changes() == {}
@@ -359,7 +355,7 @@ def refusal(model: type[GenerationRequest], body: bytes) -> InvalidRequestError 
     return None
 
 
-def test_whatever_a_client_sends_is_accepted_or_refused_with_a_sentence(size: Size) -> None:
+def test_arbitrary_body_is_accepted_or_rejected_with_message(size: Size) -> None:
     @given(fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=4))
     @settings(max_examples=size.pick(small=20, full=300), deadline=None, derandomize=True)
     def check(fields: dict[str, Any]) -> None:

@@ -68,20 +68,18 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"frobnicate": 1}, "frobnicate"),
     ],
 )
-def test_a_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
-    fields: dict[str, Any], param: str
-) -> None:
+def test_invalid_field_is_rejected_by_name(fields: dict[str, Any], param: str) -> None:
     error = refused(MessagesRequest, {"model": "m", "max_tokens": 5, "messages": [USER], **fields})
     assert error.param == param
     assert param in error.message
 
 
-def test_max_tokens_is_required_to_answer_and_unknown_to_a_count() -> None:
+def test_max_tokens_is_required_except_for_counting() -> None:
     assert refused(MessagesRequest, {"model": "m", "messages": [USER]}).param == "max_tokens"
     assert refused(CountTokensRequest, {"model": "m", "messages": [USER], "max_tokens": 5}).param == "max_tokens"
 
 
-def test_fields_that_ask_for_nothing_are_accepted() -> None:
+def test_neutral_field_values_are_accepted() -> None:
     request = messages(
         metadata={"user_id": "someone"},
         service_tier="auto",
@@ -100,7 +98,7 @@ def test_fields_that_ask_for_nothing_are_accepted() -> None:
     assert request.sampling_params() == messages().sampling_params()
 
 
-def test_text_blocks_are_joined_and_the_systems_words_come_first() -> None:
+def test_text_blocks_are_joined_and_system_text_comes_first() -> None:
     blocks = [
         {"type": "text", "text": "one ", "cache_control": {"type": "ephemeral"}},
         {"type": "text", "text": "two", "citations": None},
@@ -128,7 +126,7 @@ def result_of(*ids: str) -> dict[str, Any]:
         [USER, call_of("a"), call_of("b"), result_of("a"), result_of("b")],
     ],
 )
-def test_what_came_of_each_call_follows_the_answer_that_made_it(sent: list[Any]) -> None:
+def test_tool_results_follow_the_answer_that_called(sent: list[Any]) -> None:
     given = sum(len(turn["content"]) for turn in sent if turn["role"] == "user" and turn is not USER)
     assert sum(turn.role == "tool" for turn in messages(messages=sent).turns()) == given
 
@@ -142,9 +140,7 @@ def test_what_came_of_each_call_follows_the_answer_that_made_it(sent: list[Any])
     ],
 )
 @pytest.mark.parametrize("model", [CountTokensRequest, MessagesRequest])
-def test_what_came_of_a_call_that_was_not_made_is_refused_by_its_id(
-    model: type[CountTokensRequest], sent: list[Any]
-) -> None:
+def test_result_of_unknown_tool_call_is_rejected_by_id(model: type[CountTokensRequest], sent: list[Any]) -> None:
     limit = {"max_tokens": 5} if model is MessagesRequest else {}
     request = parse_body(model, json.dumps({"model": "m", "messages": sent, **limit}).encode())
     with pytest.raises(InvalidRequestError) as caught:
@@ -152,7 +148,7 @@ def test_what_came_of_a_call_that_was_not_made_is_refused_by_its_id(
     assert caught.value.param == f"messages[{len(sent) - 1}].content[0].tool_use_id"
 
 
-def test_the_beginning_of_an_answer_can_be_counted_but_not_gone_on_with() -> None:
+def test_prefilled_answer_can_be_counted_but_not_continued() -> None:
     conversation = [USER, {"role": "assistant", "content": "The answer is"}]
     with pytest.raises(InvalidRequestError, match="prefilled") as caught:
         messages(messages=conversation).turns()
@@ -161,12 +157,12 @@ def test_the_beginning_of_an_answer_can_be_counted_but_not_gone_on_with() -> Non
     assert len(counted.turns()) == 2
 
 
-def test_the_sampling_fields_reach_the_engine() -> None:
+def test_sampling_fields_reach_the_engine() -> None:
     params = messages(temperature=0.5, top_p=0.9, top_k=7, stop_sequences=["a", "b"]).sampling_params()
     assert (params.temperature, params.top_p, params.top_k, params.max_tokens) == (0.5, 0.9, 7, 5)
     assert params.stop == ("a", "b")
 
 
-def test_what_the_engine_refuses_has_the_clients_names() -> None:
+def test_engine_errors_use_field_names_of_client() -> None:
     names = ("prompt", "stop", "max_tokens")
     assert [messages().client_field(name) for name in names] == ["messages", "stop_sequences", "max_tokens"]

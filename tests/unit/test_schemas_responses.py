@@ -51,15 +51,13 @@ USER = {"role": "user", "content": "hi"}
         ({"stop": ["x"]}, "stop"),
     ],
 )
-def test_a_request_with_one_wrong_field_is_refused_by_the_name_of_that_field(
-    fields: dict[str, Any], param: str
-) -> None:
+def test_invalid_field_is_rejected_by_name(fields: dict[str, Any], param: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         parsed(**fields)
     assert caught.value.param == param
 
 
-def test_what_asks_for_nothing_does_no_harm() -> None:
+def test_neutral_field_values_are_accepted() -> None:
     parsed(
         tools=[],
         tool_choice="auto",
@@ -80,7 +78,7 @@ def test_what_asks_for_nothing_does_no_harm() -> None:
     )
 
 
-def test_the_limit_and_the_sampling_reach_the_engine_by_its_own_names() -> None:
+def test_limit_and_sampling_fields_reach_the_engine() -> None:
     request = parsed(max_output_tokens=5, temperature=0.5, top_p=0.9, top_k=-1, seed=-1, ignore_eos=True, min_tokens=2)
     params = request.sampling_params()
     assert (params.max_tokens, params.temperature, params.top_p, params.top_k) == (5, 0.5, 0.9, 0)
@@ -90,6 +88,6 @@ def test_the_limit_and_the_sampling_reach_the_engine_by_its_own_names() -> None:
     assert request.client_field("top_k") == "top_k"
 
 
-def test_a_conversation_is_named_by_its_id_or_as_an_object() -> None:
+def test_conversation_is_an_id_or_an_object() -> None:
     assert parsed(conversation="conv_1").conversation_id == parsed(conversation={"id": "conv_1"}).conversation_id
     assert parsed().conversation_id is None

@@ -1,4 +1,4 @@
-"""What a person typed becomes a query that cannot break, and what was found becomes ranges."""
+"""Translation of typed text into FTS5 queries that are always valid, and of indexed text into words."""
 
 import re
 
@@ -7,16 +7,16 @@ import pytest
 from app.storage.search_words import PIECE_CHARACTERS, SEPARATOR, match_expression, segmented
 
 
-def test_text_with_spaces_stays_as_it_is() -> None:
+def test_text_with_spaces_is_unchanged() -> None:
     assert segmented("High and low tide, naïve façade") == "High and low tide, naïve façade"
 
 
-def test_each_character_of_an_unspaced_script_is_a_word() -> None:
+def test_each_character_of_unspaced_script_is_a_word() -> None:
     assert segmented("日本のtea").split(SEPARATOR) == ["日", "本", "の", "tea"]
     assert segmented("물결").split(SEPARATOR) == ["물", "결"]
 
 
-def test_what_looks_the_same_is_the_same() -> None:
+def test_equivalent_unicode_forms_are_equal() -> None:
     assert segmented("が") == segmented("か\u3099")
 
 
@@ -33,14 +33,14 @@ def test_what_looks_the_same_is_the_same() -> None:
         ("--- ()", None),
     ],
 )
-def test_nothing_that_is_typed_has_a_meaning_but_its_words(query: str, expression: str | None) -> None:
+def test_query_syntax_is_treated_as_words(query: str, expression: str | None) -> None:
     assert match_expression(query) == expression
 
 
 @pytest.mark.parametrize(
     "unit", ["天气很好，", "high tide 日本 ", "が", "물결 ", "\u1112\u1161\u11ab", "e\u0301 ", "日tea"]
 )
-def test_pieces_make_the_same_words_as_the_whole(unit: str) -> None:
+def test_pieces_have_same_words_as_whole_text(unit: str) -> None:
     text = unit * (3 * PIECE_CHARACTERS // len(unit))
     assert words_of(segmented(text)) == words_of(segmented(unit)) * (3 * PIECE_CHARACTERS // len(unit))
 

@@ -1,4 +1,4 @@
-"""The secret behind tenant salts: made once, private, and the same for everyone who starts with it."""
+"""The secret behind tenant salts: created once, private, and the same for every server that shares the file."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from app.secret import SecretError, load_secret
 
 
-def test_the_first_start_makes_a_private_random_secret_and_later_starts_read_it(tmp_path: Path) -> None:
+def test_first_start_creates_private_secret_for_later_ones(tmp_path: Path) -> None:
     path = tmp_path / "state/secret"
     first = load_secret(path)
     assert len(first) == 32
@@ -17,7 +17,7 @@ def test_the_first_start_makes_a_private_random_secret_and_later_starts_read_it(
     assert load_secret(tmp_path / "other") != first
 
 
-def test_servers_that_start_together_agree_on_one_secret(tmp_path: Path) -> None:
+def test_servers_starting_together_agree_on_one_secret(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda _: load_secret(path), range(32)))
@@ -25,13 +25,13 @@ def test_servers_that_start_together_agree_on_one_secret(tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == ["secret"]
 
 
-def test_a_secret_that_is_too_short_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_too_short_secret_is_rejected_with_advice(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"hunter2")
     with pytest.raises(SecretError, match="holds 7 bytes, needs at least 32; delete it"):
         load_secret(tmp_path / "secret")
 
 
-def test_a_secret_that_cannot_be_read_or_made_names_its_file(tmp_path: Path) -> None:
+def test_unreadable_secret_is_rejected_with_its_file(tmp_path: Path) -> None:
     with pytest.raises(SecretError, match="Is a directory"):
         load_secret(tmp_path)
     (tmp_path / "file").touch()

@@ -1,4 +1,4 @@
-"""`ebb doctor --security`: each thing that is open is a warning that says what to do."""
+"""`ebb doctor --security`: every insecure setting is reported as a warning with advice."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from app.storage.store import Store
 
 @pytest.fixture(autouse=True)
 def not_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A user of its own, to whom the files of the test belong."""
+    """Run the test as an ordinary user who owns the test's files."""
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid or 1000)
     monkeypatch.setattr(security_checks, "_is_mine", lambda path: True)
 
@@ -26,13 +26,13 @@ def settings(tmp_path: Path, **flags: str) -> Settings:
 
 
 def warning(finding: Finding) -> str:
-    """What it says, all of it, once it was made sure that it is one."""
+    """Check that the finding is a warning, and return its text and advice."""
     assert finding.level == "warn"
     assert finding.advice
     return f"{finding.text} {finding.advice}"
 
 
-def test_by_default_nothing_is_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_default_settings_give_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings(tmp_path).make_directories()
     places = ["--state-dir", str(tmp_path / "state"), "--cache-dir", str(tmp_path / "cache")]
     assert main(["doctor", "--security", *places]) == 0
@@ -55,9 +55,7 @@ def test_by_default_nothing_is_open(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [line.split()[:2] for line in output.splitlines() if line.startswith("OK")] == [["OK", s] for s in subjects]
 
 
-def test_a_warning_sets_the_exit_status_and_has_its_advice_below(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_warning_sets_exit_status_and_shows_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     places = ["--state-dir", str(tmp_path / "state"), "--cache-dir", str(tmp_path / "cache")]
     assert main(["doctor", "--security", "--host", "0.0.0.0", *places]) == 1
     output = capsys.readouterr().out
@@ -66,7 +64,7 @@ def test_a_warning_sets_the_exit_status_and_has_its_advice_below(
     assert not (tmp_path / "state").exists()
 
 
-async def test_an_address_of_the_network_demands_keys_that_open_something(tmp_path: Path) -> None:
+async def test_public_address_without_valid_keys_is_warned_of(tmp_path: Path) -> None:
     public = settings(tmp_path, host="192.168.1.5")
     assert "unencrypted" in warning(security_checks.check_address(public))
     assert "ebb keys create" in warning(security_checks.check_keys(public))
@@ -86,7 +84,7 @@ async def test_an_address_of_the_network_demands_keys_that_open_something(tmp_pa
     await store.close()
 
 
-def test_keyless_server_behind_a_proxy_is_warned_of(tmp_path: Path) -> None:
+def test_keyless_server_behind_proxy_is_warned_of(tmp_path: Path) -> None:
     refused = settings(tmp_path, public_url="https://ebb.example")
     assert "https://ebb.example are refused make a key" in warning(security_checks.check_keys(refused))
     open_to_all = settings(tmp_path, public_url="https://ebb.example", without_keys="true")
@@ -94,7 +92,7 @@ def test_keyless_server_behind_a_proxy_is_warned_of(tmp_path: Path) -> None:
     assert "proxied requests are refused" in security_checks.check_keys(settings(tmp_path)).text
 
 
-def test_loopback_in_all_its_names_is_this_machine_only(tmp_path: Path) -> None:
+def test_every_loopback_name_is_local(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "localhost", "::1"):
         assert security_checks.check_address(settings(tmp_path, host=host)).level == "ok"
 
@@ -107,15 +105,13 @@ def test_loopback_in_all_its_names_is_this_machine_only(tmp_path: Path) -> None:
         ("https://chat.example,http://chat.example", "warn"),
     ],
 )
-def test_origins_are_named_and_plain_ones_of_the_network_are_warned_of(
-    tmp_path: Path, origins: str, level: str
-) -> None:
+def test_origins_are_listed_and_plain_http_ones_are_warned_of(tmp_path: Path, origins: str, level: str) -> None:
     finding = security_checks.check_cors(settings(tmp_path, cors_origins=origins))
     assert finding.level == level
     assert origins.rpartition(",")[2] in finding.text
 
 
-def test_modes_that_let_others_in_are_warned_of_with_the_command_that_mends_them(tmp_path: Path) -> None:
+def test_too_open_file_modes_are_warned_of_with_chmod_command(tmp_path: Path) -> None:
     here = settings(tmp_path)
     here.make_directories()
     here.secret_file.touch(0o600)
@@ -134,7 +130,7 @@ def test_modes_that_let_others_in_are_warned_of_with_the_command_that_mends_them
     assert f"chmod 0700 {here.cache_dir}" in warning(security_checks.check_cache_dir(here))
 
 
-def test_a_folder_of_somebody_else_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_another_user_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = settings(tmp_path)
     here.make_directories()
     monkeypatch.setattr(security_checks, "_is_mine", lambda path: False)
@@ -152,7 +148,7 @@ def test_a_folder_of_somebody_else_is_warned_of(tmp_path: Path, monkeypatch: pyt
         ("redis://127.0.0.1/x", "correct --redis-url"),
     ],
 )
-def test_a_redis_that_others_can_read_is_warned_of(tmp_path: Path, url: str, words: str) -> None:
+def test_redis_readable_by_others_is_warned_of(tmp_path: Path, url: str, words: str) -> None:
     text = warning(security_checks.check_redis(settings(tmp_path, redis_url=url)))
     assert words in text
     assert "hunter2" not in text
@@ -161,15 +157,13 @@ def test_a_redis_that_others_can_read_is_warned_of(tmp_path: Path, url: str, wor
 @pytest.mark.parametrize(
     "url", ["auto", "off", "unix:///run/redis.sock", "redis://:hunter2@localhost", "rediss://:hunter2@cache.example"]
 )
-def test_a_redis_that_is_closed_is_fine(tmp_path: Path, url: str) -> None:
+def test_protected_redis_is_ok(tmp_path: Path, url: str) -> None:
     finding = security_checks.check_redis(settings(tmp_path, redis_url=url))
     assert finding.level == "ok"
     assert "hunter2" not in finding.text
 
 
-def test_messages_in_the_log_root_and_debug_switches_are_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_logged_messages_root_and_debug_mode_are_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "word for word" in warning(security_checks.check_log(settings(tmp_path, log_messages="true")))
     assert security_checks.check_debug(settings(tmp_path)).level == "ok"
     monkeypatch.setattr(sys, "flags", type("Flags", (), {"dev_mode": True, "inspect": 0, "interactive": 0}))

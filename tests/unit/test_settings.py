@@ -1,4 +1,4 @@
-"""Settings come from flags, variables, a TOML file and defaults, in that order; nothing unknown is dropped silently."""
+"""Settings from flags, variables, a TOML file and defaults, in that order. Unknown names are errors."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_without_any_setting_the_server_is_private_and_the_tiers_are_on() -> None:
+def test_defaults_are_a_private_server_with_tiers_enabled() -> None:
     settings = load_settings({}, environ=HOME)
     assert settings.host == "127.0.0.1"
     assert settings.port == 8000
@@ -24,7 +24,7 @@ def test_without_any_setting_the_server_is_private_and_the_tiers_are_on() -> Non
     assert settings.no_prefix_cache is False
 
 
-def test_a_flag_wins_over_a_variable_and_a_variable_over_the_file(tmp_path: Path) -> None:
+def test_flag_overrides_variable_and_variable_overrides_file(tmp_path: Path) -> None:
     file = write(tmp_path / "ebb.toml", 'port = 1\nhost = "10.0.0.1"\ndtype = "float32"\n')
     settings = load_settings({"port": "3"}, config_file=file, environ=HOME | {"EBB_PORT": "2", "EBB_HOST": "10.0.0.2"})
     assert (settings.port, settings.host, settings.dtype) == (3, "10.0.0.2", "float32")
@@ -79,7 +79,7 @@ VALUES = {
 }
 
 
-def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_path: Path) -> None:
+def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> None:
     assert {option.name for option in OPTIONS} == set(VALUES)
     file = write(tmp_path / "ebb.toml", "".join(f'{name} = "{text}"\n' for name, text in VALUES.items()))
     variables = {"EBB_" + name.replace("-", "_").upper(): text for name, text in VALUES.items()}
@@ -134,40 +134,40 @@ def test_every_setting_has_the_same_name_and_meaning_in_all_three_places(tmp_pat
     )
 
 
-def test_toml_takes_numbers_and_switches_in_its_own_types(tmp_path: Path) -> None:
+def test_toml_accepts_numbers_and_booleans(tmp_path: Path) -> None:
     file = write(tmp_path / "ebb.toml", "port = 9000\nno-prefix-cache = true\ncpu-kv-memory = 0\n")
     settings = load_settings({}, config_file=file, environ=HOME)
     assert (settings.port, settings.no_prefix_cache, settings.cpu_kv_memory) == (9000, True, 0)
 
 
-def test_weights_of_tenants_may_be_a_table_in_toml(tmp_path: Path) -> None:
+def test_tenant_weights_may_be_a_toml_table(tmp_path: Path) -> None:
     file = write(tmp_path / "ebb.toml", "[tenant-weights]\nresearch = 2\nbatch = 0.5\n")
     assert load_settings({}, config_file=file, environ=HOME).tenant_weights == {"research": 2.0, "batch": 0.5}
 
 
-def test_the_toml_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+def test_toml_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
     file = write(tmp_path / "ebb.toml", "port = 9000\n")
     assert load_settings({}, environ=HOME | {"EBB_CONFIG": file}).port == 9000
 
 
-def test_an_unknown_flag_name_is_refused_with_the_nearest_known_one() -> None:
+def test_unknown_flag_is_rejected_with_suggestion() -> None:
     with pytest.raises(SettingsError, match="unknown setting --kv-memry; did you mean kv-memory") as caught:
         load_settings({"kv-memry": "1GiB"}, environ=HOME)
     assert caught.value.param == "kv-memry"
 
 
-def test_an_unknown_variable_is_refused_with_the_nearest_known_one() -> None:
+def test_unknown_variable_is_rejected_with_suggestion() -> None:
     with pytest.raises(SettingsError, match=r"unknown variable EBB_PROT; did you mean EBB_PORT\?"):
         load_settings({}, environ=HOME | {"EBB_PROT": "1"})
 
 
-def test_an_unknown_toml_key_is_refused_with_the_file_and_the_nearest_known_one(tmp_path: Path) -> None:
+def test_unknown_toml_key_is_rejected_with_file_and_suggestion(tmp_path: Path) -> None:
     file = write(tmp_path / "ebb.toml", 'redis_url = "off"\n')
     with pytest.raises(SettingsError, match=r"ebb.toml: unknown key redis_url; did you mean redis-url\?"):
         load_settings({}, config_file=file, environ=HOME)
 
 
-def test_variables_of_other_programs_are_left_alone() -> None:
+def test_variables_of_other_programs_are_ignored() -> None:
     assert load_settings({}, environ=HOME | {"PORT": "1", "EBBTIDE": "x"}).port == 8000
 
 
@@ -198,7 +198,7 @@ def test_variables_of_other_programs_are_left_alone() -> None:
         ("redis-url", "unix://", "unix:///path"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_by_the_name_the_user_wrote(name: str, text: str, words: str) -> None:
+def test_invalid_value_is_rejected_by_the_name_as_written(name: str, text: str, words: str) -> None:
     with pytest.raises(SettingsError, match=words) as flag:
         load_settings({name: text}, environ=HOME)
     assert flag.value.message.startswith(f"--{name}: ")
@@ -208,7 +208,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_the_user_wrote(name:
     assert environment.value.message.startswith(f"{variable}: ")
 
 
-def test_a_password_in_the_redis_url_is_never_shown() -> None:
+def test_password_in_redis_url_is_never_shown() -> None:
     with pytest.raises(SettingsError) as caught:
         load_settings({"redis-url": "http://:hunter2@host"}, environ=HOME)
     assert "hunter2" not in caught.value.message
@@ -218,18 +218,18 @@ def test_a_password_in_the_redis_url_is_never_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "words"), [("port = ", "not TOML"), ("port = [1]", "must be a string"), ("port = 1.5", "must be a string")]
 )
-def test_a_broken_toml_file_is_named(tmp_path: Path, text: str, words: str) -> None:
+def test_invalid_toml_file_is_named(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SettingsError, match=words) as caught:
         load_settings({}, config_file=write(tmp_path / "ebb.toml", text), environ=HOME)
     assert "ebb.toml" in caught.value.message
 
 
-def test_a_missing_toml_file_is_an_error_not_an_empty_one(tmp_path: Path) -> None:
+def test_missing_toml_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         load_settings({}, config_file=str(tmp_path / "ebb.toml"), environ=HOME)
 
 
-def test_directories_follow_the_xdg_variables_and_else_the_home_directory() -> None:
+def test_directories_follow_xdg_variables_or_home() -> None:
     plain = load_settings({}, environ=HOME)
     assert plain.state_dir == Path("/home/ann/.local/state/ebb")
     assert plain.cache_dir == Path("/home/ann/.cache/ebb")
@@ -237,25 +237,23 @@ def test_directories_follow_the_xdg_variables_and_else_the_home_directory() -> N
     assert (moved.state_dir, moved.cache_dir) == (Path("/s/ebb"), Path("/c/ebb"))
 
 
-def test_a_relative_xdg_variable_is_ignored_as_its_specification_says() -> None:
+def test_relative_xdg_variable_is_ignored() -> None:
     assert load_settings({}, environ=HOME | {"XDG_STATE_HOME": "s"}).state_dir == Path("/home/ann/.local/state/ebb")
 
 
-def test_paths_become_absolute_so_that_they_mean_the_same_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/ann")
     assert load_settings({"state-dir": "state"}, environ=HOME).state_dir == tmp_path / "state"
     assert load_settings({"state-dir": "~/state"}, environ=HOME).state_dir == Path("/home/ann/state")
 
 
-def test_the_secret_lies_in_the_state_directory_unless_told_otherwise() -> None:
+def test_secret_file_defaults_to_state_directory() -> None:
     assert load_settings({"state-dir": "/srv"}, environ=HOME).secret_file == Path("/srv/secret")
     assert load_settings({"secret-file": "/run/s"}, environ=HOME).secret_file == Path("/run/s")
 
 
-def test_sizes_that_nobody_gives_are_left_to_the_engine_which_knows_what_is_free() -> None:
+def test_unset_memory_sizes_are_left_to_the_engine() -> None:
     settings = load_settings({}, environ=HOME)
     assert (settings.kv_memory, settings.cpu_kv_memory) == (0, None)
     settings = load_settings({"kv-memory": "1GiB", "cpu-kv-memory": "0"}, environ=HOME)
@@ -272,14 +270,14 @@ def test_sizes_that_nobody_gives_are_left_to_the_engine_which_knows_what_is_free
         ({"no-prefix-cache": "true"}, False),
     ],
 )
-def test_the_engine_gets_tiers_only_where_there_is_one_to_use(flags: dict[str, str], on: bool) -> None:
+def test_engine_gets_tiers_only_if_one_is_enabled(flags: dict[str, str], on: bool) -> None:
     settings = load_settings(flags, environ=HOME)
     config = settings.engine_config(model_path=Path("/m"), model_name="m", secret=b"s" * 32)
     assert (config.tiers is not None and not config.tiers.all_off) is on
     assert config.prefix_cache is not settings.no_prefix_cache
 
 
-def test_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_new_directories_are_private(tmp_path: Path) -> None:
     settings = load_settings({"state-dir": str(tmp_path / "a/s"), "cache-dir": str(tmp_path / "c")}, environ=HOME)
     settings.make_directories()
     settings.make_directories()
@@ -287,7 +285,7 @@ def test_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert settings.cache_dir.stat().st_mode & 0o777 == 0o700
 
 
-def test_mode_of_an_existing_state_directory_is_mended(tmp_path: Path) -> None:
+def test_mode_of_existing_state_directory_is_corrected(tmp_path: Path) -> None:
     settings = load_settings({"state-dir": str(tmp_path / "s"), "cache-dir": str(tmp_path / "c")}, environ=HOME)
     settings.state_dir.mkdir()
     settings.state_dir.chmod(0o755)
@@ -295,20 +293,20 @@ def test_mode_of_an_existing_state_directory_is_mended(tmp_path: Path) -> None:
     assert settings.state_dir.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_directory_that_cannot_be_made_is_named_with_its_setting(tmp_path: Path) -> None:
+def test_failure_to_create_directory_names_its_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     settings = load_settings({"state-dir": str(tmp_path / "file/state"), "cache-dir": str(tmp_path)}, environ=HOME)
     with pytest.raises(SettingsError, match=r"--state-dir .*file/state: Not a directory"):
         settings.make_directories()
 
 
-def test_the_readme_lists_every_setting_with_its_variable() -> None:
+def test_readme_lists_every_setting_with_its_variable() -> None:
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
     for option in OPTIONS:
         assert f"| `{option.name}` | `{option.variable}` |" in readme
 
 
-def test_the_public_prefix_is_read_without_the_newline_at_its_end(tmp_path: Path) -> None:
+def test_public_prefix_is_read_without_final_newline(tmp_path: Path) -> None:
     file = write(tmp_path / "prompt.txt", "Be kind.\n\nBe brief.\n")
     settings = load_settings({"public-prefix": file}, environ=HOME)
     assert settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s").public_prompt == (
@@ -321,7 +319,7 @@ def test_the_public_prefix_is_read_without_the_newline_at_its_end(tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "says"), [(None, "No such file"), (b"\n", "is empty"), (b"\xff\xfe\x00", "is not UTF-8 text")]
 )
-def test_a_public_prefix_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_unreadable_public_prefix_is_named(tmp_path: Path, content: bytes | None, says: str) -> None:
     if content is not None:
         (tmp_path / "prompt.txt").write_bytes(content)
     settings = load_settings({"public-prefix": str(tmp_path / "prompt.txt")}, environ=HOME)
@@ -330,7 +328,7 @@ def test_a_public_prefix_that_cannot_be_read_is_named(tmp_path: Path, content: b
 
 
 @pytest.mark.parametrize(("device", "block_size"), [("cpu", 64), ("cuda", 64), ("npu", 128)])
-def test_the_engine_gets_a_device_with_the_blocks_that_suit_it(device: str, block_size: int) -> None:
+def test_engine_config_has_block_size_of_device(device: str, block_size: int) -> None:
     flags = {"device": device, "no-decode-graphs": "true"}
     config = load_settings(flags, environ=HOME).engine_config(model_path=Path("/m"), model_name="m", secret=b"")
     assert (config.device, config.block_size, config.decode_graphs) == (device, block_size, False)

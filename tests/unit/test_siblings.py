@@ -1,4 +1,4 @@
-"""Several answers to one prompt: it is computed once, and kept once."""
+"""Several answers to one prompt, which is computed and stored once."""
 
 from collections import deque
 
@@ -26,11 +26,11 @@ def computed(requests: list[Request]) -> list[int]:
 
 @pytest.mark.parametrize("rest", range(BLOCK))
 @pytest.mark.parametrize("prefix_cache", [True, False])
-def test_memory_is_the_prompt_once_and_what_each_answer_adds(rest: int, prefix_cache: bool) -> None:
+def test_blocks_hold_prompt_once_and_each_answers_own_tokens(rest: int, prefix_cache: bool) -> None:
     rig = Rig(max_tokens_per_step=8, pool_blocks=64, max_num_seqs=8, prefix_cache=prefix_cache)
     prompt = [*PROMPT, *range(10, 10 + rest)]
     answers = rig.add_answers(prompt, 5, max_tokens=11)
-    # The last token of the prompt is computed by each for itself, in a block of its own.
+    # Each answer computes the last token of the prompt itself, in a block of its own.
     shared = (len(prompt) - 1) // BLOCK
     while any(answer.status is not RequestStatus.FINISHED for answer in answers):
         rig.step()
@@ -46,22 +46,20 @@ def test_memory_is_the_prompt_once_and_what_each_answer_adds(rest: int, prefix_c
 
 @pytest.mark.parametrize("prefix_cache", [True, False])
 @pytest.mark.parametrize(("max_num_seqs", "max_tokens"), [(1, 1), (1, 9), (2, 9), (8, 1)])
-def test_who_comes_when_the_first_has_ended_takes_the_prompt_over(
-    prefix_cache: bool, max_num_seqs: int, max_tokens: int
-) -> None:
+def test_later_answer_takes_over_prompt_of_ended_first(prefix_cache: bool, max_num_seqs: int, max_tokens: int) -> None:
     rig = Rig(max_num_seqs=max_num_seqs, prefix_cache=prefix_cache, pool_blocks=64)
     answers = rig.add_answers([*PROMPT, 5, 6], 4, max_tokens)
     rig.run()
     assert computed(answers) == [len(PROMPT) + 2, 1, 1, 1]
     assert are_right(answers)
-    # The first one filled the block and left it to be found: nobody wrote anything else into it.
+    # The first answer filled the block and published it. No other answer wrote into it.
     again = rig.add([*PROMPT, 5, 6, *answers[0].output_token_ids, 7])
     rig.run()
     assert are_right([again])
     assert rig.pool.num_used == 0
 
 
-def test_answers_that_keep_no_kv_share_the_prompt_all_the_same() -> None:
+def test_answers_without_kv_share_the_prompt() -> None:
     rig = Rig()
     answers = rig.add_answers([*PROMPT, 5, 6], 3, keep_kv=False)
     rig.run()
@@ -69,7 +67,7 @@ def test_answers_that_keep_no_kv_share_the_prompt_all_the_same() -> None:
     assert rig.pool.num_cached == 0
 
 
-def test_while_the_first_computes_the_prompt_others_have_their_turn() -> None:
+def test_other_requests_run_while_prompt_is_computed() -> None:
     rig = Rig(max_tokens_per_step=8)
     answers = rig.add_answers(PROMPT, 3)
     rig.step()
@@ -82,7 +80,7 @@ def test_while_the_first_computes_the_prompt_others_have_their_turn() -> None:
 
 @pytest.mark.parametrize("steps", range(8))
 @pytest.mark.parametrize("which", [[0], [1], [0, 1], [0, 1, 2]])
-def test_answers_that_are_aborted_leave_nothing_behind_and_the_others_go_on(steps: int, which: list[int]) -> None:
+def test_aborted_answers_free_their_blocks_and_others_continue(steps: int, which: list[int]) -> None:
     rig = Rig(max_tokens_per_step=8, max_num_seqs=2, prefix_cache=steps % 2 == 0)
     answers = rig.add_answers([*PROMPT, 5], 3, max_tokens=6)
     for _ in range(steps):
@@ -96,7 +94,7 @@ def test_answers_that_are_aborted_leave_nothing_behind_and_the_others_go_on(step
     assert rig.pool.num_used == 0
 
 
-def test_a_step_that_fails_ends_those_who_were_in_it_and_the_others_compute_the_prompt() -> None:
+def test_failed_step_leaves_prompt_to_other_answers() -> None:
     rig = Rig(max_tokens_per_step=32)
     answers = rig.add_answers(PROMPT, 3)
     step, _ = rig.begin()
@@ -106,7 +104,7 @@ def test_a_step_that_fails_ends_those_who_were_in_it_and_the_others_compute_the_
     assert computed(answers[1:]) == [len(PROMPT), 1]
 
 
-def test_blocks_that_wait_with_an_answer_go_to_whoever_runs_and_needs_them() -> None:
+def test_blocks_of_waiting_answer_go_to_running_request() -> None:
     rig = Rig(pool_blocks=16, max_num_seqs=2, max_tokens_per_step=32, prefix_cache=False)
     long, first, other = rig.add([9], 40), rig.add(PROMPT, 1), rig.add([8], 40)
     fork = first.fork("fork", 1, None)
@@ -120,7 +118,7 @@ def test_blocks_that_wait_with_an_answer_go_to_whoever_runs_and_needs_them() -> 
     assert computed([fork]) == [len(PROMPT)]
 
 
-def test_answers_are_the_same_when_they_are_stopped_for_room() -> None:
+def test_answers_are_the_same_after_preemption() -> None:
     rig = Rig(pool_blocks=10, max_num_seqs=8, max_tokens_per_step=32)
     answers = rig.add_answers([*PROMPT, 5], 4, max_tokens=14)
     rig.run()
@@ -128,7 +126,7 @@ def test_answers_are_the_same_when_they_are_stopped_for_room() -> None:
     assert are_right(answers)
 
 
-def test_what_the_tiers_bring_is_brought_once() -> None:
+def test_prompt_is_loaded_from_tiers_once() -> None:
     rig = Rig(store=ToyStore(64, latency=2), max_tokens_per_step=32)
     rig.add(PROMPT, 1)
     rig.run()
@@ -145,7 +143,7 @@ def test_what_the_tiers_bring_is_brought_once() -> None:
     assert are_right(answers)
 
 
-def test_a_block_that_is_copied_to_again_before_the_first_copy_is_over_leaks_nothing() -> None:
+def test_second_copy_into_same_block_leaks_nothing() -> None:
     rig = Rig(max_tokens_per_step=4)
     ended = rig.add_answers([1, 2], 2, max_tokens=2, keep_kv=False)[1]
     others = rig.add_answers([3] * 6, 2, max_tokens=2, keep_kv=False)

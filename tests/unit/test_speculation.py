@@ -1,4 +1,4 @@
-"""What is guessed from a request's own tokens, and when that is worth a draft."""
+"""Drafts guessed from a request's own tokens, and the decision whether a draft pays."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ STEP = 0.01
         ((7, 8), (6, 8, 9), (6,)),
     ],
 )
-def test_a_draft_stands_up_to_the_first_token_that_is_drawn_otherwise(
+def test_draft_is_accepted_up_to_first_different_token(
     draft: tuple[int, ...], sampled: tuple[int, ...], stand: tuple[int, ...]
 ) -> None:
     assert verify(draft, sampled) == stand
@@ -39,14 +39,14 @@ def index_of(*tokens: int) -> NgramIndex:
     return index
 
 
-def test_the_longest_match_is_found_and_of_equal_ones_the_latest() -> None:
+def test_longest_and_then_latest_match_is_found() -> None:
     assert index_of(1, 2, 3, 4, 50, 9, 3, 4, 60, 8, 1, 2, 3, 4).find() == 4
     assert index_of(1, 2, 3, 4, 50, 1, 2, 3, 4, 60, 1, 2, 3, 4).find() == 9
     assert index_of(0, 0, 3, 4, 50, 9, 9, 3, 4, 60, 8, 7, 3, 4).find() == 9
     assert index_of(1, 2, 3, 4, 5, 6, 7, 4).find() == 0
 
 
-def test_a_long_text_costs_bounded_memory_and_its_end_is_found() -> None:
+def test_index_of_long_text_is_bounded_and_finds_its_end() -> None:
     index = NgramIndex(1 << 30)
     index.extend(at * at % 50_021 for at in range(2 * MOST_PLACES))
     index.extend([60_001, 60_002, 60_003, 60_004, 1, 60_001, 60_002, 60_003, 60_004])
@@ -60,7 +60,7 @@ def asking(prompt: list[int], max_tokens: int = 100, name: str = "r") -> Request
 
 
 def say(request: Request, *tokens: int) -> None:
-    """They have come; the last one is not computed yet."""
+    """Append sampled tokens. The last one is not computed yet."""
     request.output_token_ids.extend(tokens)
     request.num_computed_tokens = request.num_tokens - 1
 
@@ -68,7 +68,7 @@ def say(request: Request, *tokens: int) -> None:
 TEXT = list(range(100, 140))
 
 
-def test_what_followed_before_is_proposed_also_behind_tokens_that_are_not_known_yet() -> None:
+def test_earlier_continuation_is_proposed_after_unknown_tokens() -> None:
     lookup, request = PromptLookup(), asking([1, 2, *TEXT, 1])
     say(request, *TEXT[:3])
     assert list(lookup.propose(request, 0, 4)) == TEXT[3:7]
@@ -77,13 +77,13 @@ def test_what_followed_before_is_proposed_also_behind_tokens_that_are_not_known_
     assert list(lookup.propose(request, 0, 4)) == []
 
 
-def test_a_text_that_repeats_itself_goes_on_repeating() -> None:
+def test_repeating_text_is_proposed_to_repeat() -> None:
     lookup, request = PromptLookup(), asking([9, 8])
     say(request, 1, 2, 3, 1, 2, 3, 1)
     assert list(lookup.propose(request, 0, 7)) == [2, 3, 1, 2, 3, 1, 2]
 
 
-def test_guesses_are_judged_by_every_token_that_comes() -> None:
+def test_chance_follows_every_sampled_token() -> None:
     lookup, request = PromptLookup(), asking([*TEXT, 1, 2])
     say(request, 7)
     lookup.propose(request, 0, 4)
@@ -98,7 +98,7 @@ def test_guesses_are_judged_by_every_token_that_comes() -> None:
     assert lookup.chance(request) < 0.25
 
 
-def test_a_long_prompt_is_read_bit_by_bit() -> None:
+def test_long_prompt_is_indexed_piecewise() -> None:
     lookup, request = PromptLookup(), asking([*range(3 * MOST_INDEXED), *TEXT, 1])
     say(request, *TEXT[:6])
     said = [bool(lookup.propose(request, 0, 4)) for _ in range(5)]
@@ -106,7 +106,7 @@ def test_a_long_prompt_is_read_bit_by_bit() -> None:
 
 
 class Sure:
-    """Proposes the same for all, with a chance that it is told."""
+    """A proposer with the same draft for every request, and a given chance that a guess is right."""
 
     def __init__(self, chance: float) -> None:
         self.is_right = chance
@@ -130,22 +130,22 @@ def decoding(count: int) -> list[Request]:
 
 
 def drafted(chance: float, streams: int = 1) -> int:
-    """Tokens of all drafts."""
+    """Count the tokens of all drafts."""
     return sum(map(len, speculation(chance).plan(decoding(streams), STEP).drafts.values()))
 
 
-def test_a_draft_is_longer_the_surer_it_is_and_none_where_hardly_any_guess_was_right() -> None:
+def test_draft_length_grows_with_chance_from_zero() -> None:
     lengths = [drafted(chance) for chance in (0.1, 0.5, 0.7, 0.95)]
     assert lengths == sorted(lengths)
     assert lengths[0] == 0 < lengths[1] < lengths[-1] == LONGEST_DRAFT
 
 
-def test_the_more_streams_the_dearer_is_a_row() -> None:
+def test_rows_cost_more_with_more_streams() -> None:
     assert drafted(0.6, streams=16) < 16 * drafted(0.6, streams=2) // 2
 
 
 def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
-    """Steps of two drafted rows that take so much longer, and so long a pause behind each."""
+    """Note steps with a draft of two rows. Each row takes `row` seconds, and a pause of `wait` seconds follows."""
     now = 0.0
     for number in range(steps):
         step = SchedulerOutput(number, num_scheduled_tokens={"r0": 3}, drafts={"r0": (1, 1)})
@@ -155,20 +155,20 @@ def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
 
 
 @pytest.mark.parametrize(("row", "wait"), [(STEP, 0.0), (0.0, 10 * STEP)])
-def test_drafts_end_where_they_are_seen_to_cost_more_than_they_bring(row: float, wait: float) -> None:
+def test_drafts_stop_while_they_cost_more_than_they_save(row: float, wait: float) -> None:
     costly = speculation(0.7)
     assert costly.plan(decoding(1), STEP).drafts
     teach(costly, row, wait)
     assert not costly.plan(decoding(1), STEP).drafts
-    # What was learned on a busy machine is not believed for ever.
+    # A cost learned on a busy machine does not prevent drafts forever.
     assert any(costly.plan(decoding(1), STEP).drafts for _ in range(500))
 
 
-def test_nobody_drafts_before_it_is_known_what_a_step_takes() -> None:
+def test_no_draft_before_step_time_is_known() -> None:
     assert not speculation(0.9).plan(decoding(1), None).drafts
 
 
-def test_a_draft_ends_one_before_the_last_token_that_is_wanted() -> None:
+def test_draft_ends_one_token_before_max_tokens() -> None:
     [request] = decoding(1)
     request.sampling = replace(request.sampling, max_tokens=4)
     assert [len(draft) for draft in speculation(0.9).plan([request], STEP).drafts.values()] == [2]
@@ -176,11 +176,11 @@ def test_a_draft_ends_one_before_the_last_token_that_is_wanted() -> None:
     assert not speculation(0.9).plan([request], STEP).drafts
 
 
-def test_no_draft_takes_blocks_that_are_not_free() -> None:
+def test_draft_needs_free_blocks() -> None:
     assert speculation(0.9, num_blocks=4).plan(decoding(1), STEP).drafts
     assert not speculation(0.9, num_blocks=3).plan(decoding(1), STEP).drafts
 
 
-def test_passes_are_single_where_a_guess_may_come_and_not_elsewhere() -> None:
+def test_single_passes_are_needed_only_near_a_draft() -> None:
     for chance, is_near in ((0.9, True), (0.4, False)):
         assert speculation(chance).plan(decoding(1), STEP).is_near is is_near

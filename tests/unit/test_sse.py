@@ -3,17 +3,17 @@ import json
 from app.sse import data_frame, encode_json, event_frame
 
 
-def test_a_frame_is_one_event_in_the_format_of_the_standard() -> None:
+def test_frame_is_one_event_in_standard_format() -> None:
     frame = event_frame("delta", encode_json({"text": "a\nb"}), "run:0.2")
     assert frame == b'id: run:0.2\nevent: delta\ndata: {"text":"a\\nb"}\n\n'
 
 
-def test_text_of_any_language_survives() -> None:
+def test_text_of_any_script_round_trips() -> None:
     text = 'ぷ 🌊 é "quoted" \\ \u2028 \x00'
     assert json.loads(data_frame({"text": text}).removeprefix(b"data: ").decode()) == {"text": text}
 
 
-def test_a_frame_has_no_more_lines_for_clients_that_split_at_every_unicode_line_end() -> None:
+def test_unicode_line_ends_do_not_split_a_frame() -> None:
     text = "a\x0bb\x0cc\x1cd\x1de\x1ef\x85g\u2028h\u2029i"
     frame = data_frame({"text": text}).decode()
     assert len(frame.rstrip("\n").splitlines()) == 1

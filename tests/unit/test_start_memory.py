@@ -1,4 +1,4 @@
-"""What a start leaves behind: nothing that the collector searches again, no memory that nobody uses."""
+"""Memory after the start: the garbage collector skips long-lived objects, and freed memory is returned."""
 
 import ctypes
 import gc
@@ -22,7 +22,7 @@ def _collector_as_before() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
-def test_what_is_made_during_the_start_is_never_searched_for_garbage_again() -> None:
+def test_objects_made_at_start_are_frozen_for_collector() -> None:
     with objects_that_stay():
         assert not gc.isenabled()
         kept = [[number] for number in range(1000)]
@@ -33,14 +33,14 @@ def test_what_is_made_during_the_start_is_never_searched_for_garbage_again() -> 
     assert any(each is later for each in gc.get_objects())
 
 
-def test_the_collector_works_again_after_a_start_that_failed() -> None:
+def test_collector_is_enabled_again_after_failed_start() -> None:
     with pytest.raises(ValueError, match="no model"), objects_that_stay():
         raise ValueError("no model")
     assert gc.isenabled()
 
 
-def test_freed_memory_goes_back_to_the_system() -> None:
-    """Pieces too small to be mapped one by one, below one that is still in use: glibc alone would keep them."""
+def test_freed_memory_is_returned_to_the_system() -> None:
+    """Free pieces too small for mmap, with one in use above them: glibc would keep these on its own."""
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     library.free.argtypes = [ctypes.c_void_p]

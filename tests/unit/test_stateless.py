@@ -1,4 +1,4 @@
-"""Prompts of whole conversations: what the server said stands in them by its exact ids, and they say what was sent."""
+"""Prompts of whole conversations, which contain the server's own answers with their exact token ids."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ from tests.sizes import Size
 from tests.unit.fake_engine import END, WORDS, FakeChatFormat, FakeEngine, text_of
 
 WHOLE = [WORDS, WORDS + 1, END]
-"""Of the text " w0 w1", which is tokenised to six other ids."""
+"""Produced ids of the text " w0 w1", which the tokenizer encodes to six other ids."""
 
 
 def gate_of(tenant: str) -> TenantGate:
@@ -47,7 +47,7 @@ class Chats:
     async def answered(
         self, *messages: Message, ids: Sequence[int] = WHOLE, text: str = " w0 w1", tenant: str = "local"
     ) -> list[int]:
-        """The ids of the prompt and of the answer to it."""
+        """Answer the messages, and return the ids of the prompt and of the answer."""
         prompt = await self.prompt(*messages, tenant=tenant)
         await self.prompts.remember(self.engine, prompt, ids, text)
         return [*prompt.ids, *ids]
@@ -80,7 +80,7 @@ def said(text: str = " w0 w1") -> Message:
     return Message("assistant", text)
 
 
-async def test_the_next_prompt_begins_with_the_prompt_and_the_answer_before_it(chats: Chats) -> None:
+async def test_next_prompt_starts_with_former_prompt_and_answer(chats: Chats) -> None:
     before = await chats.answered(user("one"))
     messages = [user("one"), said(), user("two")]
     for turn in range(3, 6):
@@ -91,7 +91,7 @@ async def test_the_next_prompt_begins_with_the_prompt_and_the_answer_before_it(c
         messages += [said(), user(str(turn))]
 
 
-async def test_answers_count_for_the_tenant_of_the_prompt(chats: Chats) -> None:
+async def test_answers_belong_to_tenant_of_prompt(chats: Chats) -> None:
     prompt = await chats.prompt(user("one"), tenant="bob")
     owner = prompt.dialogue.owner
     assert chats.memory.owners.name(owner) == "bob"
@@ -99,9 +99,7 @@ async def test_answers_count_for_the_tenant_of_the_prompt(chats: Chats) -> None:
 
 
 @pytest.mark.parametrize("changed", [" w0 w", " w0 w1 and more", " w0 w1\n", "w0 w1"])
-async def test_an_answer_that_the_client_changed_is_tokenised_and_the_next_one_known(
-    chats: Chats, changed: str
-) -> None:
+async def test_changed_answer_is_tokenized_and_next_one_is_known(chats: Chats, changed: str) -> None:
     await chats.answered(user("one"))
     messages = [user("one"), said(changed), user("two")]
     assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
@@ -110,7 +108,7 @@ async def test_an_answer_that_the_client_changed_is_tokenised_and_the_next_one_k
     assert prompt.ids[: len(before)] == before
 
 
-async def test_what_comes_before_a_changed_answer_keeps_its_exact_ids(chats: Chats) -> None:
+async def test_prefix_before_changed_answer_keeps_exact_ids(chats: Chats) -> None:
     first = await chats.answered(user("one"))
     messages = [user("one"), said(), user("two")]
     await chats.answered(*messages)
@@ -120,15 +118,15 @@ async def test_what_comes_before_a_changed_answer_keeps_its_exact_ids(chats: Cha
     assert (await chats.prompt(*changed, said(), user("four"))).ids[: len(before)] == before
 
 
-async def test_answers_stay_known_when_one_before_them_becomes_known(chats: Chats) -> None:
-    """A client's own " w0 w1" is later what the server says there too."""
+async def test_later_answers_stay_known_when_earlier_becomes_known(chats: Chats) -> None:
+    """Let the server produce the text " w0 w1" that the client had written itself before."""
     own = [user("one"), said(), user("two")]
     before = await chats.answered(*own)
     await chats.answered(user("one"))
     assert (await chats.prompt(*own, said(), user("three"))).ids[: len(before)] == before
 
 
-async def test_the_first_of_two_ways_to_say_the_same_stays(chats: Chats) -> None:
+async def test_first_ids_of_equal_text_stay(chats: Chats) -> None:
     first = await chats.answered(user("one"))
     second = await chats.answered(user("one"), said(), user("two"))
     await chats.answered(user("one"), ids=[WORDS, *b" w1", END])
@@ -137,7 +135,7 @@ async def test_the_first_of_two_ways_to_say_the_same_stays(chats: Chats) -> None
     assert second[: len(first)] == first
 
 
-async def test_another_tenant_and_another_template_know_nothing_of_it(chats: Chats, tmp_path: Path) -> None:
+async def test_other_tenant_or_template_does_not_know_answer(chats: Chats, tmp_path: Path) -> None:
     messages = [user("one"), said(), user("two")]
     before = await chats.answered(user("one"))
     assert (await chats.prompt(*messages, tenant="other")).ids == FakeChatFormat().render(messages)
@@ -148,7 +146,7 @@ async def test_another_tenant_and_another_template_know_nothing_of_it(chats: Cha
     assert prompt.ids == FakeChatFormat().render(messages)
 
 
-async def test_it_is_known_after_a_restart(tmp_path: Path) -> None:
+async def test_answer_is_known_after_restart(tmp_path: Path) -> None:
     async with chats_in(tmp_path) as chats:
         before = await chats.answered(user("one"))
     async with chats_in(tmp_path) as chats:
@@ -156,7 +154,7 @@ async def test_it_is_known_after_a_restart(tmp_path: Path) -> None:
     assert prompt.ids[: len(before)] == before
 
 
-async def test_nothing_that_was_said_is_in_the_file(tmp_path: Path) -> None:
+async def test_database_contains_no_text_or_ids_in_clear(tmp_path: Path) -> None:
     async with chats_in(tmp_path) as chats:
         await chats.answered(user("a secret question"), ids=[*b"a secret answer", END], text="a secret answer")
     kept = (tmp_path / "conversations.db").read_bytes()
@@ -164,9 +162,7 @@ async def test_nothing_that_was_said_is_in_the_file(tmp_path: Path) -> None:
     assert pack_ids([*b"secret"]) not in kept
 
 
-async def test_a_template_that_cannot_go_on_behind_an_answer_writes_all_of_it(
-    chats: Chats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_template_that_cannot_extend_renders_everything(chats: Chats, monkeypatch: pytest.MonkeyPatch) -> None:
     await chats.answered(user("one"))
     messages = [user("one"), said(), user("two")]
 
@@ -177,13 +173,13 @@ async def test_a_template_that_cannot_go_on_behind_an_answer_writes_all_of_it(
     assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
 
 
-async def test_what_the_template_refuses_is_refused_by_the_clients_name_of_it(chats: Chats) -> None:
+async def test_template_error_names_field_of_client(chats: Chats) -> None:
     with pytest.raises(InvalidRequestError) as raised:
         await chats.prompt(user("one"), Message("system", "late"))
     assert raised.value.param == "messages"
 
 
-async def test_long_conversations_are_known_too(chats: Chats) -> None:
+async def test_answers_of_long_conversations_are_known(chats: Chats) -> None:
     long = user("x" * LONG_TEXT)
     chats.engine.max_model_len = 4 * LONG_TEXT
     before = await chats.answered(long, ids=[*b"y" * 3000, END], text="y" * 3000)
@@ -194,7 +190,7 @@ ROLES = st.sampled_from(["user", "assistant"])
 LISTS = st.lists(st.builds(Message, ROLES, st.text(max_size=8)), min_size=1, max_size=8)
 
 
-def test_without_memory_a_prompt_is_what_the_template_makes_of_it(size: Size) -> None:
+def test_prompt_without_memory_is_rendered_by_template(size: Size) -> None:
     async def check(lists: list[list[Message]]) -> None:
         with TemporaryDirectory() as folder:
             async with chats_in(Path(folder)) as chats:
@@ -214,7 +210,7 @@ ACTIONS = st.sampled_from(["go on", "go back", "rewrite"])
 TURNS = st.lists(st.tuples(PRODUCED, st.booleans(), ACTIONS, st.integers(0, 5)), max_size=8)
 
 
-def test_whatever_a_client_does_a_prompt_says_what_it_sent_and_begins_with_what_it_goes_on_from(
+def test_prompt_says_what_was_sent_and_starts_with_known_ids(
     size: Size,
 ) -> None:
     async def check(turns: list[tuple[list[int], bool, str, int]]) -> None:
@@ -229,7 +225,7 @@ def test_whatever_a_client_does_a_prompt_says_what_it_sent_and_begins_with_what_
                     assert prompt.ids[: len(before)] == before
                     ids = await chats.answered(*messages, ids=[*produced, *[END] * ends], text=text_of(produced))
                     messages += [said(text_of(produced)), user("more")]
-                    # Of several ids for one text the first ones stay.
+                    # The first ids for a text stay.
                     known.setdefault(tuple(messages[:-1]), ids)
                     messages = _as_the_client_wants(messages, action, 2 * place % len(messages))
 
@@ -242,7 +238,10 @@ def test_whatever_a_client_does_a_prompt_says_what_it_sent_and_begins_with_what_
 
 
 def _as_the_client_wants(messages: list[Message], action: str, place: int) -> list[Message]:
-    """place: of a message of the user's, which ends the conversation, or an answer before which is another one."""
+    """Apply the client's `action` at `place`, the index of one of the user's messages.
+
+    "go back" ends the conversation there, and "rewrite" changes the answer before that message.
+    """
     match action:
         case "go back":
             return messages[: place + 1]

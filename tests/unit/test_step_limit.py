@@ -1,4 +1,4 @@
-"""When ranks that do not answer are taken for hung: by how long steps took, and never by how long nothing was asked."""
+"""The time after which silent ranks count as hung: it depends on the duration of steps, never on idle time."""
 
 from engine.executor.step_limit import LEAST_SECONDS, TIMES_SLOWEST, StepLimit
 
@@ -10,7 +10,7 @@ class Clock:
         return self.now
 
 
-def test_a_step_has_the_least_time_until_slower_ones_were_seen() -> None:
+def test_step_limit_is_the_minimum_until_slower_steps() -> None:
     clock = Clock()
     limit = StepLimit(clock)
     limit.sent()
@@ -24,7 +24,7 @@ def test_a_step_has_the_least_time_until_slower_ones_were_seen() -> None:
     assert limit.seconds == TIMES_SLOWEST * 40.0
 
 
-def test_a_step_that_waits_behind_another_begins_when_that_one_ends() -> None:
+def test_limit_of_queued_step_starts_when_the_one_before_ends() -> None:
     clock = Clock()
     limit = StepLimit(clock)
     limit.sent()
@@ -37,7 +37,7 @@ def test_a_step_that_waits_behind_another_begins_when_that_one_ends() -> None:
     assert limit.seconds == TIMES_SLOWEST * 30.0, "not the time in the queue too"
 
 
-def test_nobody_is_late_while_nothing_is_under_way() -> None:
+def test_idle_ranks_are_never_late() -> None:
     clock = Clock()
     limit = StepLimit(clock)
     limit.sent()

@@ -37,26 +37,26 @@ async def listed(store: Store) -> list[Conversation]:
     return (await store.conversations.page()).conversations
 
 
-async def test_a_conversation_is_read_as_it_was_made(store: Store) -> None:
+async def test_conversation_is_read_as_created(store: Store) -> None:
     made = await store.conversations.create({"title": "Tides", "system_prompt": "Be brief.", "params": {"top_k": 4}})
     assert await store.conversations.get(made.id) == made
     assert (made.title, made.system_prompt, made.params, made.head_id) == ("Tides", "Be brief.", {"top_k": 4}, None)
 
 
-async def test_the_list_is_newest_first_and_a_turn_makes_a_conversation_new(store: Store) -> None:
+async def test_list_is_sorted_by_newest_turn(store: Store) -> None:
     first, second = await store.conversations.create({}), await store.conversations.create({})
     assert [c.id for c in await listed(store)] == [second.id, first.id]
     await turn(store, first, "hello")
     assert [c.id for c in await listed(store)] == [first.id, second.id]
 
 
-async def test_a_change_touches_only_what_it_names(store: Store) -> None:
+async def test_change_affects_only_named_fields(store: Store) -> None:
     made = await store.conversations.create({"title": "a", "system_prompt": "b", "params": {"top_k": 4}})
     changed = await store.conversations.change(made.id, {"title": None, "params": {"seed": 1}})
     assert (changed.title, changed.system_prompt, changed.params) == (None, "b", {"seed": 1})
 
 
-async def test_what_does_not_exist_is_said_so(store: Store) -> None:
+async def test_unknown_ids_raise_not_found(store: Store) -> None:
     for attempt in (
         store.conversations.get("conv_none"),
         store.conversations.change("conv_none", {"title": "x"}),
@@ -71,7 +71,7 @@ async def test_what_does_not_exist_is_said_so(store: Store) -> None:
             await attempt
 
 
-async def test_messages_come_back_whole_along_the_path_to_the_head(store: Store) -> None:
+async def test_path_to_head_returns_whole_messages(store: Store) -> None:
     conversation = await store.conversations.create({})
     question, answer = await turn(store, conversation, "one")
     follow_up, last = await turn(store, conversation, "two", answer)
@@ -80,7 +80,7 @@ async def test_messages_come_back_whole_along_the_path_to_the_head(store: Store)
     assert await store.messages.path(head) == [question, answer, follow_up, last]
 
 
-async def test_branches_share_their_beginning_and_do_not_see_each_other(store: Store) -> None:
+async def test_branches_share_prefix_and_are_separate(store: Store) -> None:
     conversation = await store.conversations.create({})
     question, answer = await turn(store, conversation, "one")
     left, right = await turn(store, conversation, "left", answer), await turn(store, conversation, "right", answer)
@@ -88,14 +88,14 @@ async def test_branches_share_their_beginning_and_do_not_see_each_other(store: S
     assert await store.messages.path(right[1].id) == [question, answer, *right]
 
 
-async def test_the_first_turn_gives_a_title_and_later_ones_keep_it(store: Store) -> None:
+async def test_first_turn_sets_title_and_later_ones_keep_it(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     await turn(store, conversation, "two", answer)
     assert (await store.conversations.get(conversation.id)).title == "one"
 
 
-async def test_a_finished_answer_keeps_text_usage_and_exact_tokens(store: Store) -> None:
+async def test_finished_answer_keeps_text_usage_and_exact_tokens(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     ids = pack_ids([7, 8, 49151])
@@ -109,7 +109,7 @@ async def test_a_finished_answer_keeps_text_usage_and_exact_tokens(store: Store)
     assert await store.messages.of_run(answer.run_id or "") == stored
 
 
-async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: Store) -> None:
+async def test_next_process_finds_complete_progress_in_order(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     run_id = answer.run_id or ""
@@ -122,7 +122,7 @@ async def test_progress_is_found_by_the_next_process_in_order_and_whole(store: S
     assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
 
 
-async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -> None:
+async def test_ended_run_leaves_no_progress(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [Delta(2, "half")])
@@ -134,7 +134,7 @@ async def test_a_run_that_has_ended_leaves_nothing_to_go_on_with(store: Store) -
     assert (await store.messages.get(answer.id)).content == "whole"
 
 
-async def test_deaths_are_counted_until_a_token_comes(store: Store) -> None:
+async def test_deaths_are_counted_until_next_token(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     again = replace(record(answer), epoch=2, fruitless=2)
@@ -146,7 +146,7 @@ async def test_deaths_are_counted_until_a_token_comes(store: Store) -> None:
     assert (left.record.epoch, left.record.fruitless) == (2, 0)
 
 
-async def test_answers_in_progress_of_a_version_that_kept_no_runs_are_closed_as_incomplete(store: Store) -> None:
+async def test_answers_in_progress_without_run_become_incomplete(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, kept = await turn(store, conversation, "one")
     _, left = await turn(store, conversation, "two")
@@ -157,7 +157,7 @@ async def test_answers_in_progress_of_a_version_that_kept_no_runs_are_closed_as_
     assert await store.runs.close_unfinished() == 0
 
 
-async def test_a_question_for_a_head_that_moved_is_refused_and_nothing_is_written(store: Store) -> None:
+async def test_question_for_moved_head_is_rejected_unwritten(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     question = message(conversation, "user", "late")
@@ -170,7 +170,7 @@ async def test_a_question_for_a_head_that_moved_is_refused_and_nothing_is_writte
         await store.messages.get(question.id)
 
 
-async def test_a_deleted_conversation_takes_its_messages_along_and_gets_no_new_ones(store: Store) -> None:
+async def test_deleted_conversation_has_no_messages_and_gets_no_more(store: Store) -> None:
     conversation = await store.conversations.create({})
     question, answer = await turn(store, conversation, "one")
     await store.deletions.remove_conversation(conversation.id)
@@ -184,7 +184,7 @@ async def test_a_deleted_conversation_takes_its_messages_along_and_gets_no_new_o
         await store.messages.get(answer.id)
 
 
-async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) -> None:
+async def test_question_after_missing_message_is_rejected(store: Store) -> None:
     conversation = await store.conversations.create({})
     ghost = message(conversation, "assistant", "never stored")
     with pytest.raises(NotFoundError):
@@ -192,7 +192,7 @@ async def test_a_question_after_a_message_that_is_gone_is_refused(store: Store) 
     assert (await store.conversations.get(conversation.id)).head_id is None
 
 
-async def test_a_transaction_does_not_wait_for_the_event_loop(path: Path) -> None:
+async def test_transaction_does_not_wait_for_event_loop(path: Path) -> None:
     database, written = await Database.open(path), threading.Event()
 
     def work(connection: sqlite3.Connection) -> None:
@@ -202,18 +202,18 @@ async def test_a_transaction_does_not_wait_for_the_event_loop(path: Path) -> Non
 
     writing = asyncio.create_task(database.write(work))
     await asyncio.sleep(0)
-    # The loop stands still here.
+    # The event loop is blocked here.
     assert written.wait(10)
     await writing
     await database.close()
 
 
-async def test_many_writers_at_once_wait_for_each_other(store: Store) -> None:
+async def test_concurrent_writers_wait_for_each_other(store: Store) -> None:
     made = await asyncio.gather(*(store.conversations.create({"title": str(i)}) for i in range(50)))
     assert len(await listed(store)) == len({conversation.id for conversation in made}) == 50
 
 
-async def test_a_write_whose_caller_gives_up_is_still_whole(store: Store) -> None:
+async def test_cancelled_write_is_still_committed(store: Store) -> None:
     writing = asyncio.create_task(store.conversations.create({"title": "kept"}))
     await asyncio.sleep(0)
     writing.cancel()
@@ -223,7 +223,7 @@ async def test_a_write_whose_caller_gives_up_is_still_whole(store: Store) -> Non
     assert {conversation.title for conversation in await listed(store)} == {"kept", "next"}
 
 
-async def test_opening_again_finds_everything(path: Path) -> None:
+async def test_reopened_store_has_all_conversations(path: Path) -> None:
     for title, before in (("a", []), ("b", ["a"]), ("c", ["b", "a"])):
         store = await Store.open(path)
         assert [conversation.title for conversation in await listed(store)] == before
@@ -231,7 +231,7 @@ async def test_opening_again_finds_everything(path: Path) -> None:
         await store.close()
 
 
-async def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
+async def test_file_of_later_version_is_rejected(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations()) + 1}")
     connection.close()
@@ -239,14 +239,14 @@ async def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
         await Store.open(path)
 
 
-def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
+def test_file_that_is_no_database_is_left_unchanged(path: Path) -> None:
     path.write_bytes(b"no database" * 100)
     with pytest.raises(UnusableDatabaseError, match="cannot be opened"):
         asyncio.run(Store.open(path))
     assert path.read_bytes() == b"no database" * 100
 
 
-async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_along(store: Store) -> None:
+async def test_deleting_response_of_hidden_message_removes_no_message(store: Store) -> None:
     conversation = await store.conversations.create({})
     question, answer = message(conversation, "user", "one"), message(conversation, "assistant", "")
     begun = Turn(
@@ -266,7 +266,9 @@ async def test_a_response_whose_message_was_hidden_is_deleted_and_takes_nothing_
     assert restored.head_id == answer.id
 
 
-async def test_new_act_is_listed_first_when_clock_was_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_newest_conversation_is_first_after_clock_is_set_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     earlier = await store.conversations.create({"title": "earlier"})
     later = await store.conversations.create({"title": "later"})
     yesterday = time.time() - 86_400

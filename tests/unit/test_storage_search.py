@@ -24,7 +24,7 @@ async def store(path: Path) -> AsyncIterator[Store]:
 
 
 async def said(store: Store, *contents: str) -> str:
-    """The id of a conversation in which these were asked."""
+    """Create a conversation with these questions, and return its id."""
     conversation = await store.conversations.create({"title": "Untold"})
     last = None
     for content in contents:
@@ -33,7 +33,7 @@ async def said(store: Store, *contents: str) -> str:
 
 
 async def found(store: Store, query: str, *, limit: int = 20) -> list[str]:
-    """What the snippets say, the newest first."""
+    """Return the texts of the found snippets, newest first."""
     return [each.snippet.text for each in await store.search.messages(query, limit=limit)]
 
 
@@ -44,7 +44,7 @@ async def test_all_words_must_occur_in_any_order_and_case(store: Store) -> None:
     assert await found(store, "storm") == []
 
 
-async def test_the_last_word_may_be_unfinished(store: Store) -> None:
+async def test_last_word_may_be_a_prefix(store: Store) -> None:
     await said(store, "lighthouse keeper")
     assert await found(store, "lighth") == ["lighthouse keeper"]
     assert await found(store, "keeper lighth") == ["lighthouse keeper"]
@@ -52,14 +52,14 @@ async def test_the_last_word_may_be_unfinished(store: Store) -> None:
     assert await found(store, "light keeper") == []
 
 
-async def test_accents_do_not_matter(store: Store) -> None:
+async def test_accents_are_ignored(store: Store) -> None:
     await said(store, "Crème brûlée")
     assert await found(store, "creme brulee") == ["Crème brûlée"]
     assert await found(store, "crème") == ["Crème brûlée"]
 
 
 @pytest.mark.parametrize("query", ["東京", "京都", "の天", "東京の天気", "天気", "気", "天気 東京"])
-async def test_scripts_without_spaces_are_found_inside_their_sentences(store: Store, query: str) -> None:
+async def test_unspaced_scripts_are_found_inside_sentences(store: Store, query: str) -> None:
     await said(store, "明日の東京の天気は晴れ、京都は雨", "北京的天空")
     assert await found(store, query) == ["明日の東京の天気は晴れ、京都は雨"]
 
@@ -91,13 +91,13 @@ async def test_no_query_breaks_the_syntax(store: Store, query: str) -> None:
     await store.search.titles(query, limit=5)
 
 
-async def test_words_of_the_query_language_are_words(store: Store) -> None:
+async def test_query_keywords_are_searched_as_words(store: Store) -> None:
     await said(store, "black or white", "black", "NEAR the sea")
     assert await found(store, "black OR white") == ["black or white"]
     assert await found(store, "near sea") == ["NEAR the sea"]
 
 
-async def test_titles_are_found_by_their_words_and_follow_their_changes(store: Store) -> None:
+async def test_titles_are_found_and_follow_changes(store: Store) -> None:
     made = await store.conversations.create({"title": "Tides of the sea"})
     await store.conversations.create({"title": "The sea"})
     assert [each.title for each in await store.search.titles("sea", limit=5)] == ["The sea", "Tides of the sea"]
@@ -110,7 +110,7 @@ async def test_titles_are_found_by_their_words_and_follow_their_changes(store: S
     assert await store.search.messages("sea", limit=5) == [], "titles are no messages"
 
 
-async def test_an_answer_is_found_when_it_has_ended(store: Store) -> None:
+async def test_answer_is_found_once_it_has_ended(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     assert await found(store, "tide") == []
@@ -118,7 +118,7 @@ async def test_an_answer_is_found_when_it_has_ended(store: Store) -> None:
     assert await found(store, "tide") == ["a whole tide"]
 
 
-async def test_what_is_deleted_is_not_found_until_it_is_restored(store: Store) -> None:
+async def test_deleted_messages_are_not_found_until_restored(store: Store) -> None:
     conversation = await store.conversations.create({"title": "Tidal"})
     question, _ = await answered(store, conversation, "tide")
     await store.deletions.hide_message(question.id)
@@ -133,14 +133,14 @@ async def test_what_is_deleted_is_not_found_until_it_is_restored(store: Store) -
     assert len(await store.search.titles("tidal", limit=5)) == 1
 
 
-async def test_pages_of_findings_follow_each_other(store: Store) -> None:
+async def test_pages_of_results_follow_each_other(store: Store) -> None:
     await said(store, *(f"tide {index}" for index in range(5)))
     first = await store.search.messages("tide", limit=3)
     second = await store.search.messages("tide", limit=3, before=first[-1].number)
     assert [each.snippet.text for each in (*first, *second)] == [f"tide {index}" for index in reversed(range(5))]
 
 
-async def test_the_index_holds_what_the_tables_hold_whatever_happened_to_them(store: Store, path: Path) -> None:
+async def test_index_matches_tables_after_changes_and_vacuum(store: Store, path: Path) -> None:
     one, other = await said(store, "tide", "日本"), await said(store, "storm")
     await store.conversations.change(one, {"title": "Tides"})
     fork = await store.tree.fork(one, (await store.conversations.get(one)).head_id or "")

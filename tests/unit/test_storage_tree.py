@@ -39,7 +39,7 @@ async def texts(store: Store, message_id: str | None) -> list[str]:
     return [each.content for each in await store.messages.path(message_id)]
 
 
-async def test_each_message_of_a_path_knows_those_beside_it(store: Store, conversation: Conversation) -> None:
+async def test_each_message_of_path_has_its_siblings(store: Store, conversation: Conversation) -> None:
     first, answer = await answered(store, conversation, "one")
     edited, other = await answered(store, conversation, "one, better")
     left, right = await answered(store, conversation, "left", answer), await answered(store, conversation, "r", answer)
@@ -57,7 +57,7 @@ async def test_each_message_of_a_path_knows_those_beside_it(store: Store, conver
     assert [each.preview for each in outline[:3:2]] == ["one", "one, better"]
 
 
-async def test_to_show_a_branch_is_to_show_the_newest_leaf_below(store: Store, conversation: Conversation) -> None:
+async def test_showing_a_branch_selects_its_newest_leaf(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     old = await answered(store, conversation, "two", answer)
     deep = await answered(store, conversation, "three", old[1])
@@ -68,7 +68,7 @@ async def test_to_show_a_branch_is_to_show_the_newest_leaf_below(store: Store, c
     assert (await store.tree.show(conversation.id, deep[1].id)).head_id == deep[1].id
 
 
-async def test_a_branch_of_another_conversation_cannot_be_shown(store: Store, conversation: Conversation) -> None:
+async def test_branch_of_other_conversation_cannot_be_shown(store: Store, conversation: Conversation) -> None:
     elsewhere = await answered(store, await store.conversations.create({}), "one")
     for unknown in (elsewhere[1].id, "msg_none"):
         with pytest.raises(NotFoundError) as caught:
@@ -76,9 +76,7 @@ async def test_a_branch_of_another_conversation_cannot_be_shown(store: Store, co
         assert caught.value.code == "message_not_found"
 
 
-async def test_a_fork_has_copies_with_the_same_tokens_and_goes_its_own_way(
-    store: Store, conversation: Conversation
-) -> None:
+async def test_fork_copies_messages_with_tokens_and_is_independent(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     later = await answered(store, conversation, "two", answer)
     fork = await store.tree.fork(conversation.id, answer.id)
@@ -94,7 +92,7 @@ async def test_a_fork_has_copies_with_the_same_tokens_and_goes_its_own_way(
     assert len(await store.messages.all_of(conversation.id)) == 4
 
 
-async def test_what_is_still_being_generated_is_not_forked(store: Store, conversation: Conversation) -> None:
+async def test_running_answer_cannot_be_forked(store: Store, conversation: Conversation) -> None:
     question, answer = await turn(store, conversation, "one")
     with pytest.raises(ConflictError):
         await store.tree.fork(conversation.id, answer.id)
@@ -105,9 +103,7 @@ async def test_what_is_still_being_generated_is_not_forked(store: Store, convers
         await store.tree.fork(conversation.id, "msg_none")
 
 
-async def test_what_people_do_raises_the_version_and_what_the_server_adds_does_not(
-    store: Store, conversation: Conversation
-) -> None:
+async def test_user_changes_raise_version_and_server_changes_do_not(store: Store, conversation: Conversation) -> None:
     seen = [conversation.version]
 
     async def raised() -> bool:
@@ -137,7 +133,7 @@ async def test_what_people_do_raises_the_version_and_what_the_server_adds_does_n
     assert await version(store, conversation) == seen[-1] + 2
 
 
-async def test_whoever_has_seen_another_version_changes_nothing(store: Store, conversation: Conversation) -> None:
+async def test_change_with_stale_version_is_rejected(store: Store, conversation: Conversation) -> None:
     _, answer = await answered(store, conversation, "one")
     old = frozenset({conversation.version})
     question = message(conversation, "user", "two", answer)
@@ -159,7 +155,7 @@ async def test_whoever_has_seen_another_version_changes_nothing(store: Store, co
     assert (await store.conversations.change(conversation.id, {"title": "x"}, current)).version == 3
 
 
-async def test_a_persons_title_is_never_replaced(store: Store, conversation: Conversation) -> None:
+async def test_title_by_user_is_never_replaced(store: Store, conversation: Conversation) -> None:
     await answered(store, conversation, "one")
     assert (await store.conversations.get(conversation.id)).title_source == "first_message"
     await store.conversations.change(conversation.id, {"title": "Mine"})
@@ -170,14 +166,14 @@ async def test_a_persons_title_is_never_replaced(store: Store, conversation: Con
     assert (cleared.title, cleared.title_source) == (None, None)
 
 
-async def test_a_title_by_the_model_is_no_news_of_the_conversation(store: Store, conversation: Conversation) -> None:
+async def test_title_by_model_keeps_version_and_time(store: Store, conversation: Conversation) -> None:
     await answered(store, conversation, "one")
     before = await store.conversations.get(conversation.id)
     assert await store.conversations.name_by_model(conversation.id, "Tides")
     assert await store.conversations.get(conversation.id) == replace(before, title="Tides", title_source="model")
 
 
-async def test_pages_follow_each_other_pinned_first_and_the_archive_is_a_list_of_its_own(store: Store) -> None:
+async def test_pages_list_pinned_first_and_archive_separately(store: Store) -> None:
     made = [await store.conversations.create({"title": str(index)}) for index in range(7)]
     await store.conversations.change(made[1].id, {"pinned": True})
     await store.conversations.change(made[2].id, {"archived": True})
@@ -193,7 +189,7 @@ async def test_pages_follow_each_other_pinned_first_and_the_archive_is_a_list_of
     assert ([each.title for each in archived.conversations], archived.following) == (["2"], None)
 
 
-async def test_a_draft_is_kept_until_its_conversation_says_something(store: Store, conversation: Conversation) -> None:
+async def test_draft_is_kept_until_next_turn(store: Store, conversation: Conversation) -> None:
     assert (await store.drafts.get(conversation.id)).text == ""
     await store.drafts.put(conversation.id, "ty")
     await store.drafts.put(conversation.id, "typed")
@@ -212,9 +208,7 @@ async def test_a_draft_is_kept_until_its_conversation_says_something(store: Stor
         await store.drafts.put("conv_none", "typed")
 
 
-async def test_a_deleted_message_takes_what_follows_it_and_the_head_goes_to_the_newest_leaf_beside_it(
-    store: Store, conversation: Conversation
-) -> None:
+async def test_deleting_message_hides_subtree_and_moves_head(store: Store, conversation: Conversation) -> None:
     _, answer = await answered(store, conversation, "one")
     left = await answered(store, conversation, "left", answer)
     right = await answered(store, conversation, "right", answer)
@@ -229,7 +223,7 @@ async def test_a_deleted_message_takes_what_follows_it_and_the_head_goes_to_the_
     assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "once more changes nothing"
 
 
-async def test_the_head_stays_where_something_else_is_deleted(store: Store, conversation: Conversation) -> None:
+async def test_head_stays_when_another_branch_is_deleted(store: Store, conversation: Conversation) -> None:
     _, first = await answered(store, conversation, "one")
     _, second = await answered(store, conversation, "other")
     changed, _ = await store.deletions.hide_message(first.parent_id or "")
@@ -238,7 +232,7 @@ async def test_the_head_stays_where_something_else_is_deleted(store: Store, conv
     assert changed.head_id is None
 
 
-async def test_what_went_with_a_message_above_comes_back_with_it_only(store: Store, conversation: Conversation) -> None:
+async def test_messages_hidden_with_parent_return_only_with_it(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     below = await answered(store, conversation, "two", answer)
     await store.deletions.hide_message(below[1].id)
@@ -251,14 +245,14 @@ async def test_what_went_with_a_message_above_comes_back_with_it_only(store: Sto
     assert (await store.deletions.show_message(below[1].id)).head_id == below[1].id
 
 
-async def test_nothing_new_follows_a_deleted_message(store: Store, conversation: Conversation) -> None:
+async def test_turn_after_deleted_message_is_rejected(store: Store, conversation: Conversation) -> None:
     _, answer = await answered(store, conversation, "one")
     await store.deletions.hide_message(answer.id)
     with pytest.raises(NotFoundError):
         await turn(store, conversation, "two", answer)
 
 
-async def test_a_hidden_conversation_is_nowhere_until_it_is_restored(store: Store, conversation: Conversation) -> None:
+async def test_hidden_conversation_is_not_found_until_restored(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     await store.deletions.hide_conversation(conversation.id)
     assert (await store.conversations.page()).conversations == []
@@ -281,9 +275,7 @@ async def test_a_hidden_conversation_is_nowhere_until_it_is_restored(store: Stor
     assert not await hidden(store, question, answer)
 
 
-async def test_what_was_hidden_is_removed_in_its_time_and_told_with_its_tokens(
-    store: Store, conversation: Conversation
-) -> None:
+async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     below = await answered(store, conversation, "two", answer)
     other = await store.conversations.create({})
@@ -308,7 +300,7 @@ async def test_what_was_hidden_is_removed_in_its_time_and_told_with_its_tokens(
 
 
 async def hidden(store: Store, *messages: Message) -> bool:
-    """Whether all of them are; raises if only some are."""
+    """Tell whether all of the messages are hidden. Raises ValueError if only some are."""
     outcomes = set[bool]()
     for each in messages:
         try:

@@ -1,4 +1,4 @@
-"""A file of an earlier version is opened and loses nothing."""
+"""Opening a database of an earlier version without losing data."""
 
 import asyncio
 import sqlite3
@@ -62,7 +62,7 @@ def write_old_file(path: Path, version: int = OLD_VERSION) -> None:
     connection.close()
 
 
-async def test_a_file_of_schema_two_keeps_every_row_and_gains_what_is_new(tmp_path: Path) -> None:
+async def test_file_of_schema_two_keeps_all_rows_and_gets_new_fields(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     write_old_file(path)
     store = await Store.open(path)
@@ -109,7 +109,7 @@ async def test_a_file_of_schema_two_keeps_every_row_and_gains_what_is_new(tmp_pa
 
 
 @pytest.mark.parametrize("version", range(OLD_VERSION, len(migrations())))
-async def test_what_was_there_before_keys_is_of_whoever_has_none(tmp_path: Path, version: int) -> None:
+async def test_data_from_before_keys_belongs_to_local_tenant(tmp_path: Path, version: int) -> None:
     path = tmp_path / "conversations.db"
     write_old_file(path, version)
     if version > 3:
@@ -127,7 +127,7 @@ async def test_what_was_there_before_keys_is_of_whoever_has_none(tmp_path: Path,
 
 
 @pytest.mark.parametrize("version", [3, 8])
-async def test_a_run_that_an_earlier_version_left_unfinished_can_go_on(tmp_path: Path, version: int) -> None:
+async def test_unfinished_run_of_earlier_version_can_be_resumed(tmp_path: Path, version: int) -> None:
     path = tmp_path / "conversations.db"
     write_old_file(path, version)
     with sqlite3.connect(path) as connection:
@@ -153,7 +153,7 @@ async def test_a_run_that_an_earlier_version_left_unfinished_can_go_on(tmp_path:
     await store.close()
 
 
-async def test_the_file_is_at_the_newest_version_afterwards(tmp_path: Path) -> None:
+async def test_file_has_newest_version_after_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     write_old_file(path)
     await (await Store.open(path)).close()
@@ -164,7 +164,7 @@ async def test_the_file_is_at_the_newest_version_afterwards(tmp_path: Path) -> N
     connection.close()
 
 
-async def test_search_index_is_made_in_batches_after_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.storage.upkeep.BATCH_MESSAGES", 2)
     path = tmp_path / "conversations.db"
     write_old_file(path, 10)

@@ -1,4 +1,4 @@
-"""Salts of tenants: which lasts, which changes, and what happens to the file between."""
+"""Salts of tenants, their rotation, and the file of deleted tenants."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "tenants.json"
 
 
-def test_a_tenant_keeps_its_salt_over_a_restart_until_it_is_deleted(path: Path) -> None:
+def test_salt_survives_restart_until_tenant_is_deleted(path: Path) -> None:
     salts = TenantSalts(SECRET, path)
     before = salts.salt("a")
     assert TenantSalts(SECRET, path).salt("a") == before
@@ -30,31 +30,31 @@ def test_a_tenant_keeps_its_salt_over_a_restart_until_it_is_deleted(path: Path) 
     assert len({before, after, salts.salt("a")}) == 3
 
 
-def test_others_keep_theirs(path: Path) -> None:
+def test_rotation_keeps_salts_of_other_tenants(path: Path) -> None:
     salts = TenantSalts(SECRET, path)
     other = salts.salt("b")
     salts.rotate("a")
     assert salts.salt("b") == other
 
 
-def test_no_name_of_a_tenant_makes_the_salt_of_another(path: Path) -> None:
+def test_no_tenant_name_collides_with_a_rotated_salt(path: Path) -> None:
     salts = TenantSalts(SECRET, path)
     of_names = {salts.salt(name) for name in ("a", "0:a", "1:a", "", ":")}
     salts.rotate("a")
     assert len({*of_names, salts.salt("a")}) == 6
 
 
-def test_another_secret_gives_other_salts() -> None:
+def test_different_secret_gives_different_salts() -> None:
     assert TenantSalts(SECRET).salt("a") != TenantSalts(b"another").salt("a")
 
 
-def test_the_name_of_a_deleted_tenant_is_not_kept(path: Path) -> None:
+def test_name_of_deleted_tenant_is_not_stored(path: Path) -> None:
     TenantSalts(SECRET, path).rotate("somebody")
     assert "somebody" not in path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_no_deletion_is_lost_among_many_at_once(path: Path) -> None:
+def test_concurrent_deletions_are_all_kept(path: Path) -> None:
     salts = TenantSalts(SECRET, path)
     names = [f"tenant {number}" for number in range(16)]
     before = {name: salts.salt(name) for name in names}
@@ -65,7 +65,7 @@ def test_no_deletion_is_lost_among_many_at_once(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_deletion_that_cannot_last_says_so_and_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_of_deletion_is_reported_and_keeps_salt(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     salts = TenantSalts(SECRET, path)
     before = salts.salt("a")
 
@@ -80,19 +80,19 @@ def test_a_deletion_that_cannot_last_says_so_and_changes_nothing(path: Path, mon
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"a": "b"}', "\x00"])
-def test_a_damaged_file_is_refused_with_what_to_do(path: Path, content: str) -> None:
+def test_damaged_file_is_rejected_with_advice(path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(EngineError, match="is damaged; restore it, or delete it together with the secret"):
         TenantSalts(SECRET, path)
 
 
-def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
+def test_unreadable_file_is_named(path: Path) -> None:
     path.mkdir()
     with pytest.raises(EngineError, match=r"tenants.json: Is a directory"):
         TenantSalts(SECRET, path)
 
 
-def test_a_deletion_is_on_the_disk_before_it_is_said_to_be_done(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_is_synced_before_it_returns(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[tuple[bool, bool]] = []
 
     def sync(descriptor: int) -> None:
@@ -100,5 +100,5 @@ def test_a_deletion_is_on_the_disk_before_it_is_said_to_be_done(path: Path, monk
 
     monkeypatch.setattr(os, "fsync", sync)
     TenantSalts(SECRET, path).rotate("a")
-    # The file before it has its name, the folder afterwards.
+    # The file is synced before the rename, the folder after it.
     assert synced == [(False, False), (True, True)]

@@ -32,11 +32,11 @@ def engine(thinking: Thinking | None) -> FakeEngine:
         (None, "high", None),
     ],
 )
-def test_an_effort_is_a_hint(thinking: Thinking | None, effort: str | None, mode: ThinkingMode | None) -> None:
+def test_effort_is_only_a_hint(thinking: Thinking | None, effort: str | None, mode: ThinkingMode | None) -> None:
     assert preferred_mode(engine(thinking), effort) == mode
 
 
-def test_a_mode_by_name_is_refused_where_the_model_does_not_know_it() -> None:
+def test_unsupported_thinking_mode_is_rejected() -> None:
     assert required_mode(engine(PANGU), "auto", param="thinking") == "auto"
     assert required_mode(engine(None), "off", param="thinking") is None
     impossible: list[tuple[Thinking | None, ThinkingMode]] = [(None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")]
@@ -56,12 +56,12 @@ def test_a_mode_by_name_is_refused_where_the_model_does_not_know_it() -> None:
         ({"chat_template_kwargs": {}}, None),
     ],
 )
-def test_the_most_explicit_field_counts(fields: dict[str, object], mode: ThinkingMode | None) -> None:
+def test_most_explicit_field_wins(fields: dict[str, object], mode: ThinkingMode | None) -> None:
     body = {"model": "x", "messages": [{"role": "user", "content": "Hi"}], **fields}
     assert parse_object(ChatCompletionRequest, body).thinking_mode(engine(PANGU)) == mode
 
 
-def test_other_arguments_of_a_template_are_refused_by_name() -> None:
+def test_unknown_template_argument_is_rejected_by_name() -> None:
     body = {"model": "x", "messages": [{"role": "user", "content": "Hi"}], "chat_template_kwargs": {"x": 1}}
     with pytest.raises(InvalidRequestError) as refused:
         parse_object(ChatCompletionRequest, body)

@@ -4,7 +4,7 @@ from engine.outputs import Phases
 from engine.timeline import Phase, Timeline
 
 
-def test_phases_add_up_through_preemptions_and_end_with_the_first_token() -> None:
+def test_phases_add_up_over_preemptions_until_first_token() -> None:
     line = Timeline(since=10.0)
     for phase, now in ((Phase.LOAD, 11.0), (Phase.QUEUE, 14.0), (Phase.PREFILL, 14.5), (Phase.QUEUE, 15.0)):
         line.enter(phase, now)
@@ -17,7 +17,7 @@ def test_phases_add_up_through_preemptions_and_end_with_the_first_token() -> Non
     assert line.phases().first_token == pytest.approx(8000.0)
 
 
-def test_a_look_up_takes_no_more_time_than_the_wait_that_it_was_part_of() -> None:
+def test_lookup_is_at_most_the_wait_that_contains_it() -> None:
     line = Timeline(since=0.0, lookup=9.0)
     line.enter(Phase.LOAD, 1.0)
     line.end(3.0)

@@ -3,17 +3,17 @@ import pytest
 from app.titles import title_by_model, title_from
 
 
-def test_a_short_first_message_is_the_title_on_one_line() -> None:
+def test_short_first_message_becomes_title_on_one_line() -> None:
     assert title_from("  What is\n\ta tide? ") == "What is a tide?"
 
 
-def test_a_long_first_message_is_cut_between_words_at_sixty_characters() -> None:
+def test_long_first_message_is_cut_between_words() -> None:
     title = title_from("word " * 40)
     assert len(title) <= 60
     assert title.endswith("word…")
 
 
-def test_of_files_in_the_first_message_only_a_name_is_in_the_title() -> None:
+def test_title_has_only_name_of_attached_file() -> None:
     assert (
         title_from('Which day?\n\n<file name="log.csv">\na,b\n</file>\n\n<file name="b">\n</file>')
         == "Which day? log.csv"
@@ -21,7 +21,7 @@ def test_of_files_in_the_first_message_only_a_name_is_in_the_title() -> None:
     assert title_from('<file name="log.csv">\na,b\n</file>') == "log.csv"
 
 
-def test_a_word_longer_than_a_title_is_cut_inside() -> None:
+def test_word_longer_than_title_is_cut() -> None:
     assert title_from("x" * 200) == "x" * 59 + "…"
 
 
@@ -35,7 +35,7 @@ def test_a_word_longer_than_a_title_is_cut_inside() -> None:
         ("# Tides\n", "Tides"),
     ],
 )
-def test_a_title_of_the_model_is_one_line_without_what_stands_around_it(answer: str, title: str) -> None:
+def test_title_by_model_is_one_line_without_decoration(answer: str, title: str) -> None:
     assert title_by_model(answer, "What is a tide?") == title
 
 
@@ -48,10 +48,10 @@ def test_a_title_of_the_model_is_one_line_without_what_stands_around_it(answer: 
         ("Какая столица Франции?", "Столица Франции"),
     ],
 )
-def test_a_title_has_a_word_of_the_question_in_any_script(question: str, title: str) -> None:
+def test_title_shares_a_word_with_question_in_any_script(question: str, title: str) -> None:
     assert title_by_model(title, question) == title
 
 
 @pytest.mark.parametrize("answer", ["", "\n", '""', "...", "tide " * 9, "tide" * 16, "The Conversation", "At Most"])
-def test_what_is_no_title_or_of_something_else_is_none(answer: str) -> None:
+def test_unsuitable_or_unrelated_title_is_none(answer: str) -> None:
     assert title_by_model(answer, "What is a tide?") is None

@@ -1,4 +1,4 @@
-"""Every run of tokens of a conversation, found again in its tree of messages."""
+"""Trails: the token sequences of a conversation, recovered from its tree of messages."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def trail(ids: list[int], *ends: int) -> TokenTrail:
     return TokenTrail(pack_ids(ids), ends)
 
 
-def test_each_branch_is_a_trail_with_the_places_where_answers_ended() -> None:
+def test_each_branch_is_a_trail_with_ends_of_answers() -> None:
     nodes = [
         node("a3", "q2", [8, 9]),
         node("q1", None, [1, 2], starts=True),
@@ -29,7 +29,7 @@ def test_each_branch_is_a_trail_with_the_places_where_answers_ended() -> None:
     ]
 
 
-def test_a_prompt_that_was_rendered_anew_is_a_trail_of_its_own() -> None:
+def test_rerendered_prompt_is_a_separate_trail() -> None:
     nodes = [
         node("q1", None, [1, 2], starts=True),
         node("a1", "q1", [3]),
@@ -39,11 +39,11 @@ def test_a_prompt_that_was_rendered_anew_is_a_trail_of_its_own() -> None:
     assert sorted(trails_of(nodes), key=lambda each: each.ids) == [trail([1, 2, 3], 2), trail([11, 12, 13, 14], 3)]
 
 
-def test_an_answer_that_never_began_left_no_end() -> None:
+def test_answer_without_tokens_adds_no_end() -> None:
     assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1])]
 
 
-def test_an_empty_conversation_has_no_trail() -> None:
+def test_empty_conversation_has_no_trail() -> None:
     assert trails_of([]) == []
 
 
@@ -60,6 +60,6 @@ def test_an_empty_conversation_has_no_trail() -> None:
         (list(range(1000)), [*range(700), *range(701, 1001)], 700),
     ],
 )
-def test_ids_are_compared_as_a_whole(one: list[int], other: list[int], expected: int) -> None:
+def test_common_prefix_counts_whole_ids(one: list[int], other: list[int], expected: int) -> None:
     assert num_common(pack_ids(one), pack_ids(other)) == expected
     assert num_common(pack_ids(other), pack_ids(one)) == expected

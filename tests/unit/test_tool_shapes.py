@@ -1,4 +1,4 @@
-"""How answers with calls are written where several stand side by side."""
+"""Streaming of several answers with tool calls in one response."""
 
 import json
 
@@ -10,16 +10,16 @@ from models.tool_format import find_tool_format
 
 
 def content_of(frames: bytes) -> list[tuple[int, str, str | None]]:
-    """(index, text, reason) of each chunk."""
+    """Return (index, text, finish reason) of each chunk."""
     chunks = [json.loads(line.removeprefix("data: ")) for line in frames.decode().split("\n\n") if line]
     choices = [choice for chunk in chunks for choice in chunk["choices"]]
     return [(choice["index"], choice["delta"].get("content", ""), choice["finish_reason"]) for choice in choices]
 
 
-def test_what_was_held_back_comes_before_the_reason_of_its_own_answer() -> None:
+def test_held_back_text_precedes_finish_reason_of_its_answer() -> None:
     head = Head.new("chatcmpl", model="m", fingerprint="f")
     shape = ToolCallShape(find_tool_format({}, ""), ToolOffer(), head, index=1)
-    # It may be the beginning of a call, and was none.
+    # The held-back text could have been the start of a call.
     told = content_of(shape.step(RequestOutput("r", "if a <tool", ())))
     assert told == [(1, "if a ", None)]
     ended = content_of(shape.reason(RequestOutput("r", "", (7,), "length")))

@@ -1,4 +1,4 @@
-"""What a trace holds: spans by track, in the form that trace viewers read, and the table made of them."""
+"""Traces: spans by track, their export to the format of trace viewers, and the summary table."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Recorder, Span, Track
 
 
-def test_a_recorder_keeps_what_it_was_told_and_hands_it_out_once() -> None:
+def test_recorder_keeps_spans_and_returns_them_once() -> None:
     recorder = Recorder()
     recorder.add(Track.MODEL, "step", 1.0, 2.5, tokens=7)
     with recorder.span(Track.SCHEDULER, "schedule"):
@@ -28,14 +28,14 @@ def test_a_recorder_keeps_what_it_was_told_and_hands_it_out_once() -> None:
     assert recorder.count(Track.MODEL, "step") == 0
 
 
-def test_a_span_that_fails_is_kept_and_fails_as_before() -> None:
+def test_span_is_kept_when_its_body_raises() -> None:
     recorder = Recorder()
     with pytest.raises(KeyError), recorder.span(Track.SCHEDULER, "update"):
         raise KeyError
     assert [span.name for span in recorder.take()] == ["update"]
 
 
-def test_threads_may_tell_a_recorder_at_the_same_time() -> None:
+def test_recorder_accepts_spans_from_several_threads() -> None:
     recorder = Recorder()
     together = threading.Barrier(4)
 
@@ -52,7 +52,7 @@ def test_threads_may_tell_a_recorder_at_the_same_time() -> None:
     assert recorder.count(Track.MODEL, "step") == len(recorder.take()) == 2000
 
 
-def test_without_a_trace_nothing_is_kept_and_everything_runs() -> None:
+def test_null_trace_keeps_no_spans() -> None:
     NO_TRACE.add(Track.MODEL, "step", 0.0, 1.0, tokens=1)
     with NO_TRACE.span(Track.MODEL, "step"), NO_TRACE.span(Track.MODEL, "inside"):
         pass
@@ -76,7 +76,7 @@ RESULT = ModelRunnerOutput(
 )
 
 
-def test_a_step_is_its_forward_pass_and_what_lies_around_it_with_its_copies_one_by_one() -> None:
+def test_step_has_spans_of_forward_pass_and_each_copy() -> None:
     recorder = Recorder()
     trace_step(recorder, STEP, RESULT)
     spans = [(span.track, span.name, span.started, span.ended) for span in recorder.take()]
@@ -90,7 +90,7 @@ def test_a_step_is_its_forward_pass_and_what_lies_around_it_with_its_copies_one_
     ]
 
 
-def test_a_step_that_only_moves_blocks_has_no_forward_pass() -> None:
+def test_step_that_only_copies_blocks_has_no_forward_pass() -> None:
     recorder = Recorder()
     moves = SchedulerOutput(4, loads=STEP.loads, stores=STEP.stores)
     trace_step(recorder, moves, ModelRunnerOutput(4, {}, RESULT.transfers, received=10.0, sent=12.0))
@@ -99,7 +99,7 @@ def test_a_step_that_only_moves_blocks_has_no_forward_pass() -> None:
     assert (spans[-1].started, spans[-1].ended, spans[-1].facts) == (12.0, 13.0, {"error": "no room"})
 
 
-def test_the_events_are_those_that_trace_viewers_read(tmp_path: Path) -> None:
+def test_trace_file_has_events_of_trace_viewers(tmp_path: Path) -> None:
     spans = [
         Span(Track.MODEL, "step", 5.0, 5.002, {"tokens": 4}),
         Span(Track.RESTORES, "req-1", 4.999, 5.001, {"cpu": 2}),
@@ -114,16 +114,16 @@ def test_the_events_are_those_that_trace_viewers_read(tmp_path: Path) -> None:
     begin, end, step, forward = events
     assert (begin["ph"], end["ph"], begin["id"]) == ("b", "e", end["id"])
     assert (begin["ts"], end["ts"], begin["args"]) == (0.0, 2000.0, {"cpu": 2})
-    # What lies inside comes behind what it lies in, as viewers want it.
+    # Trace viewers expect an inner span after the span that contains it.
     assert (step["ph"], step["name"], step["ts"], step["dur"]) == ("X", "step", 1000.0, 2000.0)
     assert (forward["name"], forward["tid"]) == ("forward", threads["model"])
 
 
-def test_a_trace_without_spans_is_still_one() -> None:
+def test_trace_without_spans_has_only_metadata() -> None:
     assert {event["ph"] for event in trace_events([])} == {"M"}
 
 
-def test_the_table_tells_decoding_from_prompts_and_gaps_from_passes() -> None:
+def test_summary_separates_decoding_prompts_and_gaps() -> None:
     def passing(started: float, ended: float, tokens: int) -> Span:
         return Span(Track.MODEL, "forward", started, ended, {"requests": 2, "tokens": tokens})
 

@@ -1,4 +1,4 @@
-"""Turns and runs: the real store on a real file, an engine without a model."""
+"""Turns and runs, with the real store on a real file and an engine without a model."""
 
 import asyncio
 from collections.abc import Iterable
@@ -53,9 +53,7 @@ async def answered(services: Services, conversation: Conversation, content: str,
     return await ended(await ask(services, conversation, content, **fields))
 
 
-async def test_the_answer_is_stored_whole_before_the_run_is_said_to_be_done(
-    services: Services, conversation: Conversation
-) -> None:
+async def test_answer_is_stored_before_done_event(services: Services, conversation: Conversation) -> None:
     run = await ask(services, conversation, "hello")
     async for frame in run.log.follow(0):
         if b"event: done" in frame:
@@ -68,7 +66,7 @@ async def test_the_answer_is_stored_whole_before_the_run_is_said_to_be_done(
     assert stored.params["seed"] is not None
 
 
-async def test_each_prompt_begins_with_every_token_of_the_turns_before_it(
+async def test_each_prompt_starts_with_all_tokens_of_former_turns(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     for content in ("one", "two", "three"):
@@ -79,7 +77,7 @@ async def test_each_prompt_begins_with_every_token_of_the_turns_before_it(
     assert text_of(engine.requests[1].prompt) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
 
 
-async def test_an_answer_that_was_cut_is_closed_before_the_next_question(
+async def test_cut_answer_is_closed_before_next_question(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     cut = await answered(services, conversation, "one", params={"max_tokens": 3})
@@ -88,7 +86,7 @@ async def test_an_answer_that_was_cut_is_closed_before_the_next_question(
     assert text_of(engine.requests[1].prompt) == "<user\none><assistant\n w0 w1 w2><user\ntwo><assistant\n"
 
 
-async def test_the_tokens_of_a_path_are_stored_exactly(services: Services, conversation: Conversation) -> None:
+async def test_tokens_of_path_are_stored_exactly(services: Services, conversation: Conversation) -> None:
     answer = await answered(services, conversation, "one")
     question, stored = await services.store.messages.path(answer.id)
     assert text_of(unpack_ids(question.tokens.ids)) == "<user\none><assistant\n"
@@ -96,7 +94,7 @@ async def test_the_tokens_of_a_path_are_stored_exactly(services: Services, conve
     assert text_of(unpack_ids(stored.tokens.ids)[:-1]) == WHOLE_ANSWER
 
 
-async def test_a_system_prompt_leads_and_a_changed_one_renders_the_path_anew_once(
+async def test_changed_system_prompt_rerenders_path_once(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     await answered(services, conversation, "one")
@@ -108,7 +106,7 @@ async def test_a_system_prompt_leads_and_a_changed_one_renders_the_path_anew_onc
     assert engine.requests[2].prompt[: len(engine.requests[1].prompt)] == engine.requests[1].prompt
 
 
-async def test_another_model_renders_the_path_anew_and_a_retry_of_an_old_question_too(
+async def test_other_model_rerenders_path_and_retry(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     old = await answered(services, conversation, "one")
@@ -122,7 +120,7 @@ async def test_another_model_renders_the_path_anew_and_a_retry_of_an_old_questio
     assert text_of(engine.requests[3].prompt).endswith("><user\nthree><assistant\n")
 
 
-async def test_a_retry_asks_the_same_tokens_and_makes_a_sibling_that_becomes_the_head(
+async def test_retry_reuses_prompt_and_its_answer_becomes_head(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     first = await answered(services, conversation, "one")
@@ -135,9 +133,7 @@ async def test_a_retry_asks_the_same_tokens_and_makes_a_sibling_that_becomes_the
     assert len({answer.params["seed"] for answer in (first, second, third) if answer.params}) == 3
 
 
-async def test_parameters_of_the_conversation_hold_unless_the_message_has_its_own(
-    services: Services, engine: FakeEngine
-) -> None:
+async def test_message_params_override_params_of_conversation(services: Services, engine: FakeEngine) -> None:
     conversation = await services.store.conversations.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
     answer = await answered(services, conversation, "one", params={"top_k": 7})
     params = engine.requests[0].params
@@ -150,16 +146,14 @@ async def test_parameters_of_the_conversation_hold_unless_the_message_has_its_ow
     )
 
 
-async def test_a_null_parent_begins_a_new_root(
-    services: Services, conversation: Conversation, engine: FakeEngine
-) -> None:
+async def test_null_parent_starts_new_root(services: Services, conversation: Conversation, engine: FakeEngine) -> None:
     await answered(services, conversation, "one")
     fresh = await answered(services, conversation, "other", parent_id=None)
     assert text_of(engine.requests[1].prompt) == "<user\nother><assistant\n"
     assert len(await services.store.messages.path(fresh.id)) == 2
 
 
-async def test_a_question_after_an_answer_in_progress_is_a_conflict(
+async def test_question_after_running_answer_is_a_conflict(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
@@ -174,9 +168,7 @@ async def test_a_question_after_an_answer_in_progress_is_a_conflict(
 
 
 @pytest.mark.parametrize("kind", ["unknown", "question", "foreign"])
-async def test_a_parent_that_cannot_be_followed_is_refused_by_name(
-    services: Services, conversation: Conversation, kind: str
-) -> None:
+async def test_invalid_parent_is_rejected_by_name(services: Services, conversation: Conversation, kind: str) -> None:
     answer = await answered(services, conversation, "one")
     elsewhere = await answered(services, await services.store.conversations.create({}), "one")
     parents = {"unknown": "msg_none", "question": answer.parent_id, "foreign": elsewhere.id}
@@ -190,7 +182,7 @@ async def test_a_parent_that_cannot_be_followed_is_refused_by_name(
     [("x" * WINDOW, {}, "content"), ("x", {"max_tokens": WINDOW}, "params.max_tokens")],
     ids=["prompt", "max_tokens"],
 )
-async def test_what_the_engine_refuses_is_not_stored_and_names_the_clients_field(
+async def test_request_rejected_by_engine_is_not_stored(
     services: Services, conversation: Conversation, content: str, params: dict[str, int], param: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as caught:
@@ -199,7 +191,7 @@ async def test_what_the_engine_refuses_is_not_stored_and_names_the_clients_field
     assert (await services.store.conversations.get(conversation.id)).head_id is None
 
 
-async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> None:
+async def test_overload_is_rejected_and_not_stored(tmp_path: Path) -> None:
     engine, host = FakeEngine(max_waiting=0), EngineHost()
     await engine.start()
     host.ready(engine, "identity")
@@ -212,7 +204,7 @@ async def test_too_many_requests_are_refused_and_not_stored(tmp_path: Path) -> N
     await services.close()
 
 
-async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
+async def test_turn_that_cannot_be_stored_leaves_no_request(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     class DeletedMeanwhile(MessageStore):
@@ -229,7 +221,7 @@ async def test_a_turn_that_cannot_be_stored_leaves_nothing_running(
     assert engine.running == 0
 
 
-async def test_a_cancelled_run_keeps_its_text_and_cancelling_again_changes_nothing(
+async def test_cancelled_run_keeps_text_and_cancel_is_idempotent(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
@@ -243,12 +235,12 @@ async def test_a_cancelled_run_keeps_its_text_and_cancelling_again_changes_nothi
     assert engine.running == 0
 
 
-async def test_a_run_that_is_not_known_cannot_be_cancelled(services: Services) -> None:
+async def test_unknown_run_cannot_be_cancelled(services: Services) -> None:
     with pytest.raises(NotFoundError):
         await services.turns.cancel("run_none")
 
 
-async def test_a_failing_engine_ends_the_run_with_an_error_and_keeps_the_text(
+async def test_engine_failure_ends_run_with_error_and_keeps_text(
     services: Services, conversation: Conversation
 ) -> None:
     answer = await answered(services, conversation, FAILING)
@@ -258,7 +250,7 @@ async def test_a_failing_engine_ends_the_run_with_an_error_and_keeps_the_text(
     assert await services.store.messages.get(answer.id) == answer
 
 
-async def test_an_answer_that_cannot_be_stored_ends_its_run_with_an_error(
+async def test_answer_that_cannot_be_stored_ends_run_with_error(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
@@ -282,7 +274,7 @@ async def test_deleting_a_conversation_ends_its_run(
         await services.store.conversations.get(conversation.id)
 
 
-async def test_a_stopping_server_leaves_its_answers_to_the_next_one_and_says_farewell(
+async def test_stopping_server_leaves_runs_and_sends_farewell(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
@@ -300,7 +292,7 @@ async def test_a_stopping_server_leaves_its_answers_to_the_next_one_and_says_far
         await ask(services, conversation, "two")
 
 
-async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
+async def test_progress_of_running_answer_is_saved(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     class Watched(RunStore):
@@ -328,7 +320,7 @@ async def test_what_an_unfinished_answer_has_is_on_disk_while_it_grows(
     assert (await store.messages.get(run.answer.id)).content == WHOLE_ANSWER
 
 
-async def test_the_shown_path_has_the_text_that_has_come_until_now(
+async def test_shown_path_has_current_text_of_running_answer(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     engine.hold()
@@ -339,7 +331,7 @@ async def test_the_shown_path_has_the_text_that_has_come_until_now(
     assert [message.content for message in shown] == ["one", " w0 w1"]
 
 
-async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
+async def test_only_newest_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store.runs, keep_runs=2)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     made = []
@@ -350,17 +342,17 @@ async def test_only_the_newest_of_the_ended_runs_are_kept(services: Services, co
     await runs.join()
 
 
-async def test_a_run_that_ended_long_ago_is_forgotten(services: Services, conversation: Conversation) -> None:
+async def test_old_ended_run_is_dropped(services: Services, conversation: Conversation) -> None:
     runs = RunRegistry(services.store.runs, keep_seconds=0)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     run = await turns.ask(conversation.id, NewMessage(content="one"))
     await runs.join()
-    # Its timer is due: one round of the loop runs it.
+    # The timer is due, and one iteration of the event loop runs it.
     await asyncio.sleep(0)
     assert runs.get(run.id, "local") is None
 
 
-async def test_the_same_question_again_gives_the_same_run_while_it_lives_and_after(
+async def test_repeated_question_returns_same_run_during_and_after(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     message_id = "msg_0123456789abcdef"
@@ -377,7 +369,7 @@ async def test_the_same_question_again_gives_the_same_run_while_it_lives_and_aft
     assert len(await services.store.messages.all_of(conversation.id)) == 2
 
 
-async def test_a_retry_that_comes_again_gives_the_same_run(
+async def test_repeated_retry_returns_same_run(
     services: Services, conversation: Conversation, engine: FakeEngine
 ) -> None:
     first = await answered(services, conversation, "one")
@@ -389,7 +381,7 @@ async def test_a_retry_that_comes_again_gives_the_same_run(
     assert (await services.turns.retry(run.answer.parent_id or "", fields)).id == run.id
 
 
-async def test_an_id_that_another_message_has_is_refused(services: Services, conversation: Conversation) -> None:
+async def test_id_of_another_message_is_rejected(services: Services, conversation: Conversation) -> None:
     message_id = "msg_0123456789abcdef"
     answer = await answered(services, conversation, "one", id=message_id)
     elsewhere = await services.store.conversations.create({})

@@ -1,4 +1,4 @@
-"""What Redis has of a request comes as far as host memory while it waits for its turn."""
+"""Warming: prefetching a queued request's blocks from Redis into host memory."""
 
 import pytest
 
@@ -17,7 +17,7 @@ NEAR, FAR = LinkSpeed(0.001, 1000.0), LinkSpeed(0.3, 1000.0)
 
 
 def busy_rig(*, speed: LinkSpeed = NEAR, capacity: int = 64, latency: int = 2, max_window: int = 8) -> Rig:
-    """One request runs, and no second one may; Redis has all of PROMPT."""
+    """Build a rig with one running request and room for no other. Redis has all blocks of PROMPT."""
     store = ToyStore(capacity=64)
     first = Rig(max_tokens_per_step=64, store=store)
     first.add(PROMPT)
@@ -43,7 +43,7 @@ def in_cpu(rig: Rig, request: Request) -> int:
 
 
 @pytest.mark.parametrize("speed", [NEAR, FAR])
-def test_a_waiting_request_finds_its_prefix_in_host_memory_when_its_turn_comes(speed: LinkSpeed) -> None:
+def test_waiting_request_finds_its_prefix_in_host_memory(speed: LinkSpeed) -> None:
     rig = busy_rig(speed=speed)
     request = rig.add([*PROMPT, 9])
     steps(rig, 20)
@@ -55,7 +55,7 @@ def test_a_waiting_request_finds_its_prefix_in_host_memory_when_its_turn_comes(s
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
-def test_a_turn_that_comes_while_a_window_is_under_way_asks_for_the_rest_at_once_and_for_nothing_twice() -> None:
+def test_turn_during_warming_fetches_only_the_rest() -> None:
     rig = busy_rig(latency=6, max_window=3)
     assert rig.store is not None
     request = rig.add([*PROMPT, 9])
@@ -69,7 +69,7 @@ def test_a_turn_that_comes_while_a_window_is_under_way_asks_for_the_rest_at_once
     assert request.receipt.redis == 8 * BLOCK
 
 
-def test_a_window_under_way_whose_blocks_came_another_way_is_let_go_of() -> None:
+def test_window_whose_blocks_came_another_way_is_released() -> None:
     rig = busy_rig(latency=6)
     assert rig.store is not None
     assert rig.tiers is not None
@@ -85,7 +85,7 @@ def test_a_window_under_way_whose_blocks_came_another_way_is_let_go_of() -> None
     rig.scheduler.check()
 
 
-def test_what_waits_is_warmed_in_the_order_of_arrival_and_never_more_than_half_of_host_memory() -> None:
+def test_warming_follows_arrival_and_takes_half_of_host_memory() -> None:
     rig = busy_rig(capacity=12)
     first, second = rig.add([*PROMPT, 9]), rig.add([*PROMPT[:-BLOCK], 9, 9, 9, 9, 9])
     steps(rig, 20)
@@ -97,7 +97,7 @@ def test_what_waits_is_warmed_in_the_order_of_arrival_and_never_more_than_half_o
 
 
 @pytest.mark.parametrize("num_steps", range(6))
-def test_who_leaves_while_waiting_leaves_nothing_behind(num_steps: int) -> None:
+def test_abort_while_waiting_leaves_no_fetch_behind(num_steps: int) -> None:
     rig = busy_rig(latency=3)
     request = rig.add([*PROMPT, 9])
     steps(rig, num_steps)
@@ -110,7 +110,7 @@ def test_who_leaves_while_waiting_leaves_nothing_behind(num_steps: int) -> None:
     rig.scheduler.check()
 
 
-def test_what_a_request_used_is_told_to_the_tiers_with_what_it_found() -> None:
+def test_tiers_receive_used_blocks_and_number_of_hits() -> None:
     rig = Rig(max_tokens_per_step=64, store=ToyStore(capacity=64))
     assert rig.store is not None
     first = rig.add(PROMPT)
@@ -124,7 +124,7 @@ def test_what_a_request_used_is_told_to_the_tiers_with_what_it_found() -> None:
     assert found_again == 8
 
 
-def test_flood_leaves_neighbour_its_share_of_warming() -> None:
+def test_flood_leaves_other_tenant_its_share_of_warming() -> None:
     quiet, flood = ([BlockKey(bytes([owner] * 8) + bytes([at] * 24)) for at in range(40)] for owner in (1, 2))
     store = ToyStore(capacity=64, redis={key: [0] * BLOCK for key in (*quiet, *flood)})
     fetches = Fetches(store, clock=lambda: 0.0, redis=True)

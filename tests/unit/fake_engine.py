@@ -103,9 +103,9 @@ def text_of(ids: Sequence[int]) -> str:
 
 
 def fake_logprobs(token_id: int, count: int, choice: int = 0) -> TokenLogprobs:
-    """Build log probabilities that fall from `token_id` on through the vocabulary.
+    """Build log probabilities in which `token_id` is the most likely, followed by the next ids of the vocabulary.
 
-    The token itself has a higher probability in later choices.
+    The token itself is more likely in later choices.
     """
     return TokenLogprobs(
         token_id, -0.5 / (1 + choice), tuple((token_id + place, -0.5 - place) for place in range(count))
@@ -148,7 +148,7 @@ class FakeStream:
 
 
 class FakePrefixes:
-    """A recorder of prefetch hints. `place` is the answer to every question about where a prefix is."""
+    """A recorder of prefetch hints. `places` reports `place` for every prefix."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
@@ -430,7 +430,7 @@ class FakeEngine:
         self._put(stream, last)
 
     def _cached(self, stream: FakeStream) -> int:
-        """Count the prompt's leading tokens that an earlier request had, too."""
+        """Return the length in tokens of the longest prefix that the prompt shares with an earlier request."""
         earlier = self.requests[: self.requests.index(stream)]
         return max((_common(stream.prompt, (*other.prompt, *other.produced)) for other in earlier), default=0)
 

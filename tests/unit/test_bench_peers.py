@@ -222,7 +222,7 @@ def test_selection_takes_peers_arms_and_suites() -> None:
     assert select(("llama-Q4_1",)).arms == ("llama-Q4_1",)
 
 
-def test_selection_names_unknown_word() -> None:
+def test_unknown_selection_is_rejected_by_name() -> None:
     with pytest.raises(ValueError, match="no lama"):
         select(("lama", "decode"))
 

@@ -27,7 +27,7 @@ def test_each_fault_is_undone_before_next_and_before_end() -> None:
     assert strikes[-1].at + strikes[-1].seconds < PLAN.seconds
 
 
-def test_every_fault_precedes_repeats_in_order_set_by_seed() -> None:
+def test_every_fault_comes_once_before_repeats_in_seeded_order() -> None:
     kinds = [strike.kind for strike in schedule(PLAN, list(FAULTS))]
     for start in range(0, len(kinds) - len(FAULTS), len(FAULTS)):
         assert set(kinds[start : start + len(FAULTS)]) == set(FAULTS)

@@ -22,7 +22,7 @@ def test_values_of_one_kind_have_no_auc() -> None:
         auc([1.0], [])
 
 
-def test_guessing_always_wrong_misses_target_like_always_right() -> None:
+def test_auc_of_zero_misses_the_target_like_auc_of_one() -> None:
     slower_if_asked = [Probe("another tenant", "cpu", at < 10, 20.0 - at, 0) for at in range(20)]
     result = row(slower_if_asked, "another tenant", ["cpu"])
     assert result.auc == 0.0

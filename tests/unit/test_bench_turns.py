@@ -118,7 +118,7 @@ def test_device_pool_holds_one_request_but_not_all_chats(make_plan: type, dtype:
     assert int(flags["--max-model-len"]) >= plan.chat_tokens
 
 
-def test_unknown_section_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_section_is_rejected_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--sections", "returning,speed"])
     assert "no section speed" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def common(one: list[int], other: list[int]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
-async def test_restorable_conversation_keeps_its_kv(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
     await services.deletions.remove(time.time() - UNDO_SECONDS)
@@ -76,7 +76,7 @@ async def test_restorable_conversation_keeps_its_kv(services: Services, engine: 
     assert (await ask(services, conversation, "two")).usage is not None
 
 
-async def test_expired_conversation_is_removed_and_its_kv_erased(services: Services, engine: FakeEngine) -> None:
+async def test_conversation_is_removed_with_its_kv_after_undo_period(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     ids = await ids_of(services, answer.id)
     await services.deletions.delete_conversation(conversation)

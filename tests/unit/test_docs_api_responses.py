@@ -1,4 +1,4 @@
-"""Agreement of the tables on Responses and Conversations in docs/api.md with the code."""
+"""Consistency checks between the code and the tables on Responses and Conversations in docs/api.md."""
 
 import re
 from pathlib import Path

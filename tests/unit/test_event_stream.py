@@ -11,7 +11,7 @@ SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}
 
 
 async def never() -> Scope:
-    """Stay connected, as a client does that never leaves."""
+    """Wait forever, like a client that stays connected."""
     await asyncio.Event().wait()
     raise AssertionError
 

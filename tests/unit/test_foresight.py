@@ -1,4 +1,4 @@
-"""Prefetch of the prefixes of expected requests into host memory and the device, at no other request's cost."""
+"""Prefetching of expected prompts into host memory and the device, without delaying other requests."""
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed

@@ -87,7 +87,7 @@ async def test_follower_gets_current_sample_and_then_rates(rig: Rig) -> None:
         assert second["generated_tokens_per_second"] == 0
 
 
-async def test_new_follower_gets_kept_samples_and_old_one_the_missed(rig: Rig) -> None:
+async def test_follower_gets_kept_samples_or_those_since_its_cursor(rig: Rig) -> None:
     async with following(rig.feed) as first:
         await first.read()
         for _ in range(KEPT + 5):

@@ -35,7 +35,7 @@ def stats_of(engine: FakeEngine) -> EngineStats:
     return replace(engine.stats(), tiers=TIERS, asked_tokens={"device": 100, "cpu": 40, "redis": 20})
 
 
-def test_rates_are_per_second_and_hit_rates_per_minute(engine: FakeEngine) -> None:
+def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: FakeEngine) -> None:
     before = stats_of(engine)
     after = replace(
         before,

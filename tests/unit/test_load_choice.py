@@ -1,4 +1,4 @@
-"""The choice to load blocks, to compute them, or to compute while asking Redis, and its effect on a request."""
+"""The choice between loading blocks, computing them, and computing while asking Redis, with its effect on a request."""
 
 from collections.abc import Callable
 
@@ -165,7 +165,7 @@ def test_prefill_cost_is_learned_from_one_kind_of_prompt() -> None:
     assert prefill.seconds(0, 1280) == pytest.approx(0.5, rel=0.5)
 
 
-def test_decode_step_does_not_teach_prefill_cost() -> None:
+def test_decode_step_does_not_change_prefill_cost() -> None:
     prefill = PrefillCost()
     prefill.note(step_of(100, 1), 0.01)
     assert prefill.seconds(0, 100) is None
@@ -216,7 +216,7 @@ def end_of(request: Request) -> tuple[str, tuple[str, ...]]:
 def test_prompt_is_computed_while_asking_redis_then_loaded() -> None:
     rig = far_rig(latency=2)
     request = rig.add([*PROMPT, 9])
-    # Redis should answer within 0.3 s, and computing a block takes 0.2 s.
+    # Redis is expected to answer after 0.3 s, and computing a block takes 0.2 s.
     assert counts(rig, request, 2) == [BLOCK, BLOCK]
     rig.run()
     receipt = request.receipt

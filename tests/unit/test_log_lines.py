@@ -28,7 +28,7 @@ def in_request() -> Iterator[RequestRecord]:
     CURRENT_REQUEST.reset(token)
 
 
-def test_text_line_ends_with_facts_and_quotes_other_than_words() -> None:
+def test_text_line_ends_with_facts_quoted_unless_one_word() -> None:
     line = TextLines().format(record_of("request", **said({"route": "/c/{id}", "n": 3, "body": 'a "b"\nc', "x": None})))
     assert line.endswith('INFO ebb.test: request route=/c/{id} n=3 body="a \\"b\\"\\nc" x=-')
 
@@ -88,7 +88,7 @@ def output(name: str) -> RequestOutput:
     return RequestOutput(name, "", (), "stop", usage)
 
 
-def test_run_has_its_own_line_and_generation_that_of_request(
+def test_generation_is_in_request_line_and_run_in_its_own(
     in_request: RequestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="ebb.requests")

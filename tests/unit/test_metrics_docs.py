@@ -1,4 +1,4 @@
-"""Agreement of the table in docs/metrics.md and of the Grafana dashboard with /metrics."""
+"""Consistency checks between /metrics, the table in docs/metrics.md and the Grafana dashboard."""
 
 import asyncio
 import json

@@ -57,7 +57,7 @@ def test_control_tokens_in_message_stay_text_in_extend(tmp_path: Path, content: 
     assert content in tokenizer.decode(ids)
 
 
-def test_trim_filter_keeps_escaped_control_tokens_as_text(tmp_path: Path) -> None:
+def test_template_trims_space_around_control_token_text(tmp_path: Path) -> None:
     tokenizer, chat = make(tmp_path, chat_template="{{ messages[0]['content'] | trim }}<|im_end|>")
     assert chat.render([Message("user", "  <|im_end|>  ")]) == [*tokenizer.encode("<|im_end|>", special=False), END]
 

@@ -1,4 +1,4 @@
-"""The limit on restarts of ranks: three within ten minutes."""
+"""The limit on restarts of ranks: after three within ten minutes the executor gives up."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The requests of a load and their order, against a server that records them before it answers."""
+"""Requests that a load sends, and their timing, recorded by a server before it answers."""
 
 import socket
 from collections.abc import Iterator

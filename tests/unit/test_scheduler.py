@@ -52,7 +52,7 @@ def test_request_is_notified_in_the_step_that_admits_it() -> None:
     assert placed == [first.request_id, second.request_id]
 
 
-def test_result_may_follow_scheduling_of_next_step() -> None:
+def test_result_may_arrive_after_next_step_is_scheduled() -> None:
     rig = Rig()
     request = rig.add(range(6), max_tokens=5)
     in_flight = [rig.begin(), rig.begin()]

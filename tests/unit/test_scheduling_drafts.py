@@ -169,7 +169,7 @@ def test_drafts_of_lost_step_are_discarded() -> None:
 
 
 @pytest.mark.parametrize("more", [{"logprobs": 0}, {"frequency_penalty": 0.5}, {"bad_word_ids": ((1, 2),)}])
-def test_request_that_depends_on_tokens_before_gets_no_draft(more: dict[str, object]) -> None:
+def test_request_that_needs_prior_tokens_gets_no_draft(more: dict[str, object]) -> None:
     rig = guessing()
     request = rig.add([1, 2, 3], 20)
     request.sampling = replace(request.sampling, **more)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ def left_behind(rig: Rig) -> set[tuple[int, ...]]:
     return {block.token_ids for block in rig.pool._by_key.values()}
 
 
-def test_request_without_kv_reuses_blocks_and_leaves_them() -> None:
+def test_request_without_keep_kv_reuses_blocks_and_leaves_them() -> None:
     rig = Rig()
     so_far = talked(rig)
     before = left_behind(rig)
@@ -32,7 +32,7 @@ def test_request_without_kv_reuses_blocks_and_leaves_them() -> None:
     assert following.receipt.device == len(so_far) - 1
 
 
-def test_request_without_kv_publishes_no_block() -> None:
+def test_request_without_keep_kv_publishes_no_block() -> None:
     rig = Rig(store=ToyStore(64))
     prompt = list(range(3 * BLOCK + 1))
     rig.add(prompt, max_tokens=2, keep_kv=False)
@@ -45,7 +45,7 @@ def test_request_without_kv_publishes_no_block() -> None:
     assert later.receipt.cached == 0
 
 
-def test_request_without_kv_is_never_a_leader() -> None:
+def test_request_without_keep_kv_is_never_a_leader() -> None:
     rig = Rig(max_tokens_per_step=BLOCK)
     prompt = list(range(3 * BLOCK + 1))
     rig.add(prompt, max_tokens=2, keep_kv=False)
@@ -56,7 +56,7 @@ def test_request_without_kv_is_never_a_leader() -> None:
     rig.run()
 
 
-def test_request_without_kv_computes_if_no_room_for_copy() -> None:
+def test_request_without_keep_kv_computes_if_no_room_for_copy() -> None:
     rig = Rig(pool_blocks=4)
     so_far = talked(rig)
     before = left_behind(rig)

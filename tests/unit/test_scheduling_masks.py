@@ -39,7 +39,7 @@ def is_alternating(request: Request) -> bool:
     return [token % 2 for token in request.output_token_ids] == [at % 2 for at in range(len(request.output_token_ids))]
 
 
-def test_every_token_is_masked_by_the_token_before() -> None:
+def test_every_mask_depends_on_the_token_before() -> None:
     rig = Rig()
     request, mask = add_masked(rig, [1, 2, 3])
     rig.run()
@@ -91,7 +91,7 @@ def test_masked_request_prevents_several_passes() -> None:
 class ThreeAtOnce(EvenAfterOdd):
     """A mask that forces two tokens after each sampled one.
 
-    `pauses` is the number of times that the mask reports not being ready before each mask.
+    `pauses` is the number of times that `is_ready` is False each time before it is True.
     """
 
     def __init__(self, pauses: int = 0) -> None:

@@ -43,7 +43,7 @@ def begin(rig: Rig) -> None:
         assert rig.step()[0].passes == 1
 
 
-def test_passes_keep_tokens_and_start_after_first_ones() -> None:
+def test_multi_pass_steps_follow_first_tokens_and_change_none() -> None:
     prompts = [[1, 2, 3], [4, 5, 6]]
     rig = knowing(Rig(decode_passes=4))
     requests = [rig.add(prompt, max_tokens=9) for prompt in prompts]

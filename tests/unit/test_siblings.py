@@ -59,7 +59,7 @@ def test_later_answer_takes_over_prompt_of_ended_first(prefix_cache: bool, max_n
     assert rig.pool.num_used == 0
 
 
-def test_answers_without_kv_share_the_prompt() -> None:
+def test_answers_without_keep_kv_share_the_prompt() -> None:
     rig = Rig()
     answers = rig.add_answers([*PROMPT, 5, 6], 3, keep_kv=False)
     rig.run()

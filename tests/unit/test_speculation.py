@@ -176,7 +176,7 @@ def test_draft_ends_one_token_before_max_tokens() -> None:
     assert not speculation(0.9).plan([request], STEP).drafts
 
 
-def test_draft_needs_free_blocks() -> None:
+def test_draft_takes_only_free_blocks() -> None:
     assert speculation(0.9, num_blocks=4).plan(decoding(1), STEP).drafts
     assert not speculation(0.9, num_blocks=3).plan(decoding(1), STEP).drafts
 

@@ -40,7 +40,7 @@ def test_collector_is_enabled_again_after_failed_start() -> None:
 
 
 def test_freed_memory_is_returned_to_the_system() -> None:
-    """Free pieces too small for mmap, with one in use above them: glibc would keep these on its own."""
+    """Free pieces too small to be mapped individually, below one that is still in use. glibc alone would keep them."""
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     library.free.argtypes = [ctypes.c_void_p]

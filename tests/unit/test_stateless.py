@@ -1,4 +1,4 @@
-"""Prompts of whole conversations, which contain the server's own answers with their exact token ids."""
+"""Prompts of whole conversations: they say what the client sent, and the server's answers keep their exact ids."""
 
 import asyncio
 import time
@@ -225,7 +225,7 @@ def test_prompt_says_what_was_sent_and_starts_with_known_ids(
                     assert prompt.ids[: len(before)] == before
                     ids = await chats.answered(*messages, ids=[*produced, *[END] * ends], text=text_of(produced))
                     messages += [said(text_of(produced)), user("more")]
-                    # The first ids for a text stay.
+                    # When several sequences of ids have the same text, the first one stays.
                     known.setdefault(tuple(messages[:-1]), ids)
                     messages = _as_the_client_wants(messages, action, 2 * place % len(messages))
 

@@ -109,7 +109,7 @@ async def test_file_of_schema_two_keeps_all_rows_and_gets_new_fields(tmp_path: P
 
 
 @pytest.mark.parametrize("version", range(OLD_VERSION, len(migrations())))
-async def test_data_from_before_keys_belongs_to_local_tenant(tmp_path: Path, version: int) -> None:
+async def test_data_from_before_keys_belongs_to_keyless_tenant(tmp_path: Path, version: int) -> None:
     path = tmp_path / "conversations.db"
     write_old_file(path, version)
     if version > 3:

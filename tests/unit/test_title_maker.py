@@ -23,7 +23,7 @@ TITLE = "Tides and the moon"
 
 
 class NamingEngine(FakeEngine):
-    """An engine that answers a request for a title with one."""
+    """An engine that answers every request for a title with `TITLE`."""
 
     def _step(self, stream: FakeStream) -> None:
         words, count = TITLE.split(), len(stream.produced)
@@ -174,7 +174,7 @@ async def test_failed_title_is_not_retried(services: Services, engine: FakeEngin
     assert len(asked_for_titles(engine)) == 1
 
 
-async def test_title_survives_deleted_conversation_and_server_stop(
+async def test_title_maker_survives_deletion_and_server_stop(
     services: Services, engine: FakeEngine, titles: TitleMaker
 ) -> None:
     deleted, run = await answered(services, "What is a tide?")

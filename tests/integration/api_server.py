@@ -1,4 +1,4 @@
-"""A real server on a free port, in this process: uvicorn, the whole application, an engine of the test's choice."""
+"""A real server on a free port of this process: uvicorn, the whole application and an engine that the test provides."""
 
 import asyncio
 import ssl
@@ -29,8 +29,12 @@ from tests.integration.described import hold_to_description
 async def api_client(
     url: str, key: str | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of the server at `url`, where paths count from, with a key of it if it demands one. It holds answers to
-    their description, and closes the responses that a test does not read."""
+    """Open a client of the server at `url`; request paths are relative to `url`.
+
+    Every JSON response is validated against the OpenAPI document. Responses left open by the test are closed on exit.
+
+    key: sent as a bearer token; None sends no Authorization header. tls: None stands for the default context.
+    """
     responses: list[aiohttp.ClientResponse] = []
 
     async def keep(_session: object, _context: object, request: aiohttp.TraceRequestEndParams) -> None:
@@ -39,7 +43,7 @@ async def api_client(
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(keep)
     headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
-    # As browsers do, also of a server without a name.
+    # Browsers accept cookies from an IP address too; aiohttp does not by default.
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(
         url,
@@ -59,6 +63,8 @@ E = TypeVar("E", bound=Backend)
 
 @dataclass(frozen=True)
 class RunningServer(Generic[E]):
+    """A server that is accepting connections at `url`, and its parts."""
+
     url: str
     app: Starlette
     services: Services
@@ -71,7 +77,10 @@ ROOMY = ConnectionLimits(total=1000, per_address=250)
 
 
 class _Server(uvicorn.Server):
-    """It stops when it is told to: uvicorn alone looks every tenth of a second, thrice in a stop, which adds up."""
+    """A uvicorn server that stops on an event.
+
+    uvicorn polls every 0.1 s, three times per shutdown, which adds up over a test run.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -83,7 +92,7 @@ class _Server(uvicorn.Server):
         self.is_up.set()
 
     async def main_loop(self) -> None:
-        # It makes the headers of all responses.
+        # The tick builds the default headers of all responses.
         await self.on_tick(0)
         await self.stopping.wait()
 
@@ -93,7 +102,7 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         async with asyncio.timeout(STOP_SECONDS):
-            # uvicorn has no event for it.
+            # uvicorn has no event for the end of the last connection.
             while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
 
@@ -115,9 +124,12 @@ async def running_server(
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
 ) -> AsyncIterator[RunningServer[E]]:
-    """Serve until the block ends, then stop `engine`. With `ready` false the server says that it is starting.
+    """Serve until the block ends, then stop `engine`.
 
-    bound_host: the address that the application believes to listen on. routes: more than the application has.
+    ready: False keeps the server reporting that it is starting.
+    static: the folder of the web page; None stands for `state_dir`/static, which need not exist.
+    bound_host: the address that the application believes it listens on.
+    routes: routes matched before the application's own.
     """
     host = EngineHost()
     services = await Services.open(state_dir / "conversations.db", host, demand=demand)

@@ -1,7 +1,8 @@
-"""A stand-in for `ebb serve`: the same flags, the same API, no model. It counts a word as a token.
+"""A stub of `ebb serve` with the same flags and API, but no model. A word counts as a token.
 
-Its tiers are exact caricatures: "device" holds the last two prompts and answers, "cpu" all of this process, "redis" all
-of the state directory. Every token takes a millisecond: what a benchmark measures on it is the course of events.
+The tiers are simplified but exact: "device" holds the last two conversations, "cpu" every conversation of this process,
+and "redis" every conversation of the state directory. Each token takes a millisecond, so a benchmark against the stub
+measures only the sequence of events.
 """
 
 import argparse
@@ -19,6 +20,8 @@ def _common(a: list[str], b: list[str]) -> int:
 
 
 class Stub:
+    """Request handlers and the words that each tier holds."""
+
     def __init__(self, flags: argparse.Namespace) -> None:
         self._disk = Path(flags.state_dir) / "redis.jsonl"
         self._reuse = not flags.no_prefix_cache

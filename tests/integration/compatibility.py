@@ -1,4 +1,4 @@
-"""The compatibility matrix of docs/api.md: each of its rows is a mark on the test that holds it."""
+"""The compatibility matrix of docs/api.md. Each row is declared by a mark on the test that verifies it."""
 
 import importlib.metadata
 from collections.abc import Iterator
@@ -7,14 +7,18 @@ from types import ModuleType
 import pytest
 
 row = pytest.mark.row
-"""row(package, call, result) says of the test that it decorates what it holds. package: the client's distribution.
-call: as one writes it. result: what its user gets, in a few words."""
+"""`row(package, call, result)` declares the row that the decorated test verifies.
+
+package: the client's distribution name.
+call: the call as a user writes it.
+result: the outcome for the user, in a few words.
+"""
 
 HEAD = ["| client | call | result |", "| --- | --- | --- |"]
 
 
 def table(*modules: ModuleType) -> str:
-    """The rows that the tests of `modules` hold, in the order of the tests, as Markdown."""
+    """Render the rows that the tests of `modules` verify as a Markdown table, in the order of the tests."""
     return "\n".join([*HEAD, *(line for module in modules for line in _lines(module))])
 
 

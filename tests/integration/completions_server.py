@@ -1,6 +1,6 @@
-"""`python completions_server.py PORT [FAIL_FILE]`: a server of text completions that knows no model.
+"""`python completions_server.py PORT [FAIL_FILE]`: a text completion server without a model.
 
-It answers as many words as it is asked for. While FAIL_FILE exists it breaks off, and removes it first.
+Each answer has exactly `max_tokens` words. If FAIL_FILE exists, the next stream removes the file and breaks off.
 """
 
 import asyncio
@@ -18,7 +18,10 @@ def _took(file: Path) -> bool:
 
 
 def app(fail: Path | None) -> web.Application:
-    """Streams one event for each token, usage with the last."""
+    """Build an application that streams one event per token, with the usage in the last one.
+
+    fail: FAIL_FILE; None never breaks off.
+    """
 
     async def complete(request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -33,7 +36,7 @@ def app(fail: Path | None) -> web.Application:
                 usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": tokens}
                 chunk = {"choices": [{"text": " sea", "finish_reason": "length"}], "usage": usage}
             await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
-            # What a token takes: a benchmark divides by it.
+            # Benchmarks divide by the time per token, so this time must not be zero.
             await asyncio.sleep(0.001)
         await response.write(b"data: [DONE]\n\n")
         return response

@@ -1,4 +1,4 @@
-"""A server with an engine that needs no model, and a client of it."""
+"""Fixtures: a server whose engine needs no model, and clients of that server."""
 
 import importlib
 import time
@@ -15,14 +15,17 @@ from models.layers.linear import can_prepack
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
-# oneDNN packs bfloat16 weights for some CPUs only. What happens on others is in test_without_native_step.py.
+# oneDNN packs bfloat16 weights on some CPUs only. test_without_native_step.py covers the other CPUs.
 collect_ignore = [] if can_prepack(torch.bfloat16) else ["test_prepacked.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _lmcache_ends_at_once() -> Iterator[None]:
-    """Its threads that evict (nothing, here) look once a second whether they are to end: a store closes for so long."""
-    # It knows which warnings of LMCache's imports mean nothing.
+    """Speed up the polling of LMCache's eviction threads.
+
+    The threads check once a second whether to stop, so closing a store would take up to a second.
+    """
+    # Imported first: this module silences the harmless warnings of LMCache's imports.
     importlib.import_module("cache_tiers.lmcache_store")
     eviction_controller = importlib.import_module("lmcache.v1.distributed.storage_controllers.eviction_controller")
     often = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: time.sleep(seconds / 50))
@@ -33,20 +36,20 @@ def _lmcache_ends_at_once() -> Iterator[None]:
 
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
-    """The server."""
+    """Server with a fake engine."""
     async with running_server(tmp_path, FakeEngine()) as server:
         yield server
 
 
 @pytest.fixture
 async def http(api: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of `api`; paths count from its root."""
+    """HTTP client of `api`; paths are relative to the server's root."""
     async with api_client(api.url) as session:
         yield session
 
 
 @pytest.fixture
 async def client(api: RunningServer[FakeEngine]) -> AsyncIterator[AsyncOpenAI]:
-    """OpenAI's own client of `api`, which asks once."""
+    """OpenAI's own client of `api`, without retries."""
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Holds what the server answers against what GET /openapi.json says of it."""
+"""Validation of the server's responses against GET /openapi.json."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,10 @@ JSON, EVENTS = "application/json", "text/event-stream"
 async def hold_to_description(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Of a client: reads each answer whose JSON is described, and fails where it is another one."""
+    """Validate each JSON response whose schema is described: a middleware of aiohttp's client.
+
+    Raises AssertionError for a response that does not match its schema.
+    """
     response = await handler(request)
     operation = operation_of(request.method, request.url.path)
     if operation is None or response.content_type != JSON:
@@ -28,7 +31,7 @@ async def hold_to_description(
 
 
 def check_event(method: str, path: str, event: str, data: Any) -> None:
-    """Fails where an event is not as it is described; of a stream that is not described all are right."""
+    """Assert that an event of a stream matches its schema. A stream without a schema passes."""
     operation = operation_of(method, path)
     schema = operation["responses"]["200"]["content"][EVENTS].get("schema") if operation is not None else None
     if schema is not None:
@@ -37,7 +40,7 @@ def check_event(method: str, path: str, event: str, data: Any) -> None:
 
 
 def operation_of(method: str, path: str) -> dict[str, Any] | None:
-    """What the description says of it; None of a path that is none of the API's."""
+    """Return the described operation for a method and a path, or None if the path is not part of the API."""
     for pattern, methods in _patterns():
         if method.lower() in methods and pattern.fullmatch(path):
             operation: dict[str, Any] = methods[method.lower()]
@@ -46,7 +49,7 @@ def operation_of(method: str, path: str) -> dict[str, Any] | None:
 
 
 def answer_schema(operation: dict[str, Any], status: int) -> dict[str, Any] | None:
-    """Of the JSON of a good answer; None where that is not described."""
+    """Return the schema of the JSON that a response with `status` holds, or None if the JSON is not described."""
     content = operation["responses"].get(str(status), {}).get("content", {})
     schema: dict[str, Any] | None = content.get(JSON, {}).get("schema")
     return schema
@@ -64,7 +67,7 @@ def _faults(value: Any, schema: dict[str, Any]) -> Iterator[Any]:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
-    """Paths without names first, as the routes are looked for."""
+    """Compile the described paths. Paths without parameters come first, as in the order of route matching."""
     paths = openapi_document()["paths"]
     return [
         (re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), paths[path])

@@ -1,4 +1,4 @@
-"""The real engine on the real model with small pools, so that evictions come after a few hundred tokens."""
+"""The real engine and model with small pools, so that evictions start after a few hundred tokens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +22,12 @@ def engine_config(
     redis_url: str = "auto",
     prefix_cache: bool = True,
 ) -> EngineConfig:
-    """A device pool of `blocks` blocks of the default model in `dtype`: bfloat16 runs natively, float32 on torch.
+    """Configure an engine with a device pool of `blocks` blocks of the default model.
 
-    Nothing is drafted: whether it would be depends on how long steps took, and so would what a step holds.
+    Speculation is off: drafting depends on measured step times, so the contents of a step would vary between runs.
+
+    dtype: bfloat16 runs on the native step, float32 on torch.
+    cpu_memory: size of the CPU tier in bytes.
     """
     state_dir.mkdir(exist_ok=True)
     block_nbytes = 30 * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
@@ -42,13 +45,16 @@ def engine_config(
 
 
 def answer(llm: LLM, prompt: Sequence[int], count: int) -> Completion:
-    """`count` greedy tokens, whatever they are."""
+    """Generate exactly `count` greedy tokens, ignoring the end-of-sequence token."""
     params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
     return llm.generate([prompt], params)[0]
 
 
 def fill_device(llm: LLM, salt: int) -> None:
-    """Compute other prompts until nothing else is left on the device."""
+    """Compute unrelated prompts until they have evicted every other block from the device.
+
+    salt: prompts with different salts differ.
+    """
     total = llm.engine.core.scheduler.blocks.pool.num_blocks
     blocks = min(8, total // 2)
     for index in range(-(-total // blocks)):
@@ -56,7 +62,10 @@ def fill_device(llm: LLM, salt: int) -> None:
 
 
 def converse(llm: LLM, turns: int, user_tokens: int = 90, answer_tokens: int = 28) -> list[int]:
-    """Ids of a conversation of `turns` turns: made-up questions, the model's own answers."""
+    """Generate a conversation of `turns` turns and return its token ids.
+
+    The questions are synthetic; the answers are the model's own.
+    """
     history: list[int] = []
     for turn in range(turns):
         history += [1000 + (turn * 131 + at * 17) % 20000 for at in range(user_tokens)]

@@ -1,4 +1,4 @@
-"""Every row of logits that a whole engine samples from, as a digest, so that engines can be compared bit by bit."""
+"""Digests of every row of logits that an engine samples from, for bitwise comparison between engines."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,11 +19,14 @@ from tests.native_rig import Threads
 
 @dataclass
 class LogitsRecorder:
-    """What the latest runner that it made has computed. Set `runner` where the worker takes its NativeRunner from.
+    """Record of the logits that the latest runner has computed.
 
-    threads: of the next runner. rows: digests by request id and position in the sequence; more than one digest means
-    that the same row was computed twice, differently. recomputed: ids of requests that went back to tokens computed
-    before.
+    Patch `runner` over the NativeRunner that the worker constructs.
+
+    threads: the threads of the next runner.
+    rows: digests by request id and position in the sequence. More than one digest means that recomputing the row gave
+        a different result.
+    recomputed: ids of requests that computed some of their tokens again.
     """
 
     threads: Threads = 2
@@ -32,14 +35,16 @@ class LogitsRecorder:
     _reached: dict[str, int] = field(default_factory=dict)
 
     def runner(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> NativeRunner:
-        """The real runner, which also asks for the logits that a step would not have copied."""
+        """Create a native runner that copies all logits of a step, and clear the record."""
         for record in (self.rows, self.recomputed, self._reached):
             record.clear()
         return _RecordingRunner(self, model, kv_cache, threads=self.threads)
 
     def note(self, request: ScheduledRequest, tokens: list[int], logits: torch.Tensor) -> None:
-        """A request's part of a step was computed, with these samples, and the logits [samples, vocab] that they were
-        chosen from. What does not stand of a draft is not noted."""
+        """Record the logits of a request's part of a step, except for rejected draft tokens.
+
+        tokens: the sampled tokens. logits: [samples, vocab], one row for each of `tokens`.
+        """
         if request.context_len < self._reached.get(request.request_id, 0):
             self.recomputed.add(request.request_id)
         end = request.context_len + len(request.token_ids)
@@ -74,7 +79,7 @@ class _RecordingRunner(NativeRunner):
 
 @dataclass(frozen=True)
 class Answer:
-    """Tokens, and the digests of the logits that each was chosen from."""
+    """Tokens of an answer, and for each the digests of the logits that the token was sampled from."""
 
     token_ids: tuple[int, ...]
     logits: tuple[frozenset[str], ...]
@@ -83,7 +88,7 @@ class Answer:
 
 
 def ask_together(llm: LLM, recorder: LogitsRecorder, prompts: Sequence[Sequence[int]], count: int) -> list[Answer]:
-    """Greedy answers of `count` tokens to prompts that are all there at once; the tiers are at rest afterwards."""
+    """Generate `count` greedy tokens for each of the prompts, submitted together, and wait until the tiers are idle."""
     params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
     requests = [llm.engine.add_request(prompt, params) for prompt in prompts]
     while llm.engine.has_unfinished_requests() or not llm.engine.core.is_quiet:

@@ -1,4 +1,4 @@
-"""The real engine on the real model behind the real server, in this process."""
+"""The real server with the real engine and model, in this process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,14 +16,14 @@ from tests.waiting import until
 
 @asynccontextmanager
 async def serving(config: EngineConfig, folder: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, AsyncLLMEngine]]:
-    """A client of it, and the engine. Conversations are in `folder`."""
+    """Serve an engine, and yield a client of the server and the engine. Conversations are stored in `folder`."""
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(folder, engine) as server, api_client(server.url) as http:
         yield http, engine
 
 
 async def settled(engine: AsyncLLMEngine) -> None:
-    """Wait until every block has gone wherever it can go."""
+    """Wait until the engine is idle and every block has been stored in the lower tiers."""
     await asyncio.to_thread(until, lambda: engine.is_idle and _nothing_waits(engine))
 
 

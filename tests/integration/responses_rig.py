@@ -1,4 +1,4 @@
-"""What tests of Responses say and look at."""
+"""Constants and helpers that the tests of the Responses API share."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ async def all_of(stream: Any) -> list[ResponseStreamEvent]:
 
 
 async def until_text(stream: Any, text: str) -> list[ResponseStreamEvent]:
-    """The events up to the one with which `text` has come."""
+    """Read the events up to the one that completes `text`."""
     seen: list[ResponseStreamEvent] = []
     async with asyncio.timeout(20):
         while text_in(seen) != text:

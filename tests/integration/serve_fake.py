@@ -1,9 +1,9 @@
-"""`ebb serve` in a process of its own, with an engine that needs no model and obeys its standard input.
+"""`ebb serve` in a separate process, with an engine that needs no model and takes orders from standard input.
 
     python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS [CERTIFICATE KEY]
 
-Lines: "build" lets the start continue, "fail" lets it fail. Then "hold", "allow N" and "give-up WHY" are those of
-FakeEngine, and each of them is logged once it holds.
+The first line decides the start: "fail" makes it fail, "build" or anything else lets it continue. The lines "hold",
+"allow N" and "give-up WHY" call the methods of FakeEngine. Each order is logged once it has taken effect.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from tests.unit.fake_engine import FakeEngine
 
 
 class ObedientEngine(FakeEngine):
-    """Reads its orders once it runs."""
+    """Fake engine that reads orders from standard input once started."""
 
     async def start(self) -> None:
         await super().start()
@@ -36,7 +36,7 @@ class ObedientEngine(FakeEngine):
         if order == "hold":
             self.hold()
         elif order == "give-up":
-            # A step that hangs: its thread would keep a process that ends as usual.
+            # A hung step: its thread would keep a process alive that exits the usual way.
             threading.Thread(target=threading.Event().wait, name="hung-step").start()
             self.give_up(argument)
         else:
@@ -45,7 +45,7 @@ class ObedientEngine(FakeEngine):
 
 
 def build(report: object) -> tuple[FakeEngine, str]:
-    """Wait for the order to go on."""
+    """Wait for the order to continue, then build the engine."""
     assert callable(report)
     report("Waiting for the order to go on")
     if sys.stdin.readline().strip() == "fail":

@@ -1,4 +1,4 @@
-"""Server-sent events as a browser reads them."""
+"""Server-sent events, parsed as a browser parses them."""
 
 import json
 from collections.abc import AsyncIterator
@@ -12,7 +12,10 @@ from tests.integration.described import check_event
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """data: the JSON, or the bare text where it is none."""
+    """Server-sent event.
+
+    data: the decoded JSON, or the plain text if the data is not JSON.
+    """
 
     kind: str
     data: Any
@@ -20,14 +23,14 @@ class Event:
 
     @property
     def number(self) -> int:
-        """Its sequence number."""
+        """Sequence number of the event in the stream of a response."""
         number = self.data["sequence_number"]
         assert isinstance(number, int)
         return number
 
 
 async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
-    """Each event as it comes, until the stream ends; those that resume something are held to their description."""
+    """Yield each event as it arrives, until the stream ends. Events with an id are validated against their schema."""
     fields: dict[str, str] = {}
     async for line in response.content:
         text = line.decode().rstrip("\n")
@@ -44,12 +47,12 @@ async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
 
 
 async def all_events(response: aiohttp.ClientResponse) -> list[Event]:
-    """Every event of a stream that ends."""
+    """Read a stream to its end and return its events."""
     return [event async for event in events(response)]
 
 
 def text_of(received: list[Event]) -> str:
-    """What the deltas say, together."""
+    """Join the text of the delta events."""
     return "".join(event.data["text"] for event in received if event.kind == "delta")
 
 

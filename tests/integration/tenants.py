@@ -1,4 +1,4 @@
-"""A server that demands keys, and clients of two tenants and of an administrator."""
+"""A server that requires keys, with clients of two tenants and of an administrator."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,7 +15,10 @@ from tests.unit.fake_engine import FakeEngine
 
 @dataclass(frozen=True)
 class People:
-    """keys: by name. Each client's tenant has its name; `nobody` shows no key."""
+    """Server and its clients. Each tenant is named as its client.
+
+    keys: API keys by the name of the client.
+    """
 
     server: RunningServer[FakeEngine]
     keys: dict[str, str]
@@ -23,6 +26,7 @@ class People:
     bob: aiohttp.ClientSession
     root: aiohttp.ClientSession
     nobody: aiohttp.ClientSession
+    """Client without a key."""
 
     @property
     def engine(self) -> FakeEngine:
@@ -33,7 +37,7 @@ class People:
 async def people(
     state_dir: Path, *, cors_origins: tuple[str, ...] = (), limits: ConnectionLimits = ROOMY
 ) -> AsyncIterator[People]:
-    """Until the block ends."""
+    """Serve until the block ends, with one client per tenant and one without a key."""
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(
             running_server(state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits)

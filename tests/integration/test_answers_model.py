@@ -1,4 +1,4 @@
-"""Several answers to one prompt on real workers: the same texts as alone, in memory for the prompt once."""
+"""Several answers to one prompt on real workers: identical to separate requests, with one copy of the prompt's KV."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def prompt_of(length: int) -> list[int]:
 def answers(
     llm: LLM, prompt: Sequence[int], params: SamplingParams, count: int, watch: Callable[[], None] = lambda: None
 ) -> list[RequestOutput]:
-    """So many answers to one prompt, whole. watch: called after each step."""
+    """Generate `count` answers to one prompt and return them whole. watch: called after each step."""
     order = [llm.engine.add_request(prompt, params).request_id]
     order += [llm.engine.add_fork(order[0], choice).request_id for choice in range(1, count)]
     told: dict[str, list[RequestOutput]] = {request_id: [] for request_id in order}
@@ -58,7 +58,7 @@ def answers(
 
 
 @pytest.mark.parametrize("length", [40, 2 * BLOCK, 2 * BLOCK + 1, 150])
-def test_each_answer_is_the_one_drawn_alone_with_its_number(llm: LLM, length: int) -> None:
+def test_each_answer_equals_a_lone_request_with_its_choice(llm: LLM, length: int) -> None:
     prompt = prompt_of(length)
     together = answers(llm, prompt, DRAWN, 4)
     assert len({answer.token_ids for answer in together}) == 4
@@ -67,15 +67,15 @@ def test_each_answer_is_the_one_drawn_alone_with_its_number(llm: LLM, length: in
         assert answer.token_ids == alone.token_ids
 
 
-def test_memory_is_the_prompt_once_and_what_each_answer_adds(llm: LLM) -> None:
+def test_answers_share_the_blocks_of_their_prompt(llm: LLM) -> None:
     used: list[int] = []
     together = answers(llm, prompt_of(151), DRAWN, 5, lambda: used.append(llm.engine.stats().blocks_used))
-    # Two full blocks for all, and a third one, partly the prompt's, for each.
+    # Two full blocks are shared. Each answer has a third one that begins with the rest of the prompt.
     assert max(used) == 2 + 5
     assert [answer.usage.kv.computed for answer in together if answer.usage is not None] == [151, 1, 1, 1, 1]
 
 
-def test_answers_to_a_prompt_that_is_told_of_are_told_the_same_of_it(llm: LLM) -> None:
+def test_answers_share_the_logprobs_of_their_prompt(llm: LLM) -> None:
     params = replace(DRAWN, logprobs=1, prompt_logprobs=1, max_tokens=3)
     first, second = answers(llm, prompt_of(150), params, 2)
     assert len(first.prompt_logprobs) == 149
@@ -84,6 +84,6 @@ def test_answers_to_a_prompt_that_is_told_of_are_told_the_same_of_it(llm: LLM) -
     assert second.usage.kv.computed == 1
 
 
-def test_greedy_answers_are_all_the_same(llm: LLM) -> None:
+def test_greedy_answers_are_identical(llm: LLM) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True)
     assert len({answer.token_ids for answer in answers(llm, prompt_of(100), params, 3)}) == 1

@@ -1,4 +1,4 @@
-"""Anthropic's routes on the wire: events, errors and headers, byte for byte where clients look at them."""
+"""Anthropic's routes on the wire: events, errors and headers, compared byte for byte where clients read them."""
 
 import asyncio
 import io
@@ -25,7 +25,7 @@ async def post(http: aiohttp.ClientSession, **fields: Any) -> aiohttp.ClientResp
 
 
 async def error_of(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    """Type and message of an error in Anthropic's shape, the request's name told in both places."""
+    """Return type and message of an error in Anthropic's shape. Header and body must carry the same request id."""
     body = await response.json()
     assert set(body) == {"type", "error", "request_id"}
     assert body["type"] == "error"
@@ -34,7 +34,7 @@ async def error_of(response: aiohttp.ClientResponse) -> tuple[str, str]:
     return body["error"]["type"], body["error"]["message"]
 
 
-async def test_a_stream_has_the_events_of_this_api_in_their_order(http: aiohttp.ClientSession) -> None:
+async def test_stream_has_anthropics_events_in_order(http: aiohttp.ClientSession) -> None:
     response = await post(http, stream=True, max_tokens=2)
     assert response.headers["Content-Type"].startswith("text/event-stream")
     assert response.headers["request-id"] == response.headers["X-Request-Id"]
@@ -65,7 +65,7 @@ async def test_a_stream_has_the_events_of_this_api_in_their_order(http: aiohttp.
     assert end == {"type": "message_stop"}
 
 
-async def test_each_step_of_the_engine_is_one_event_as_it_happens(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_each_engine_step_is_sent_as_one_event_at_once(api: Api, http: aiohttp.ClientSession) -> None:
     api.engine.hold()
     asking = asyncio.create_task(post(http, stream=True))
     await api.engine.until_running(1)
@@ -89,7 +89,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(api: Api, http
     ],
     ids=["end", "max_tokens", "sequence", "window"],
 )
-async def test_an_answer_says_why_it_ended(
+async def test_answer_reports_its_stop_reason(
     http: aiohttp.ClientSession, fields: dict[str, Any], reason: str, sequence: str | None, stream: bool
 ) -> None:
     response = await post(http, stream=stream, **fields)
@@ -97,7 +97,7 @@ async def test_an_answer_says_why_it_ended(
     assert (ended["stop_reason"], ended["stop_sequence"]) == (reason, sequence)
 
 
-async def test_tokens_from_a_tier_are_not_counted_as_input_but_as_read_from_the_cache(
+async def test_tokens_from_a_tier_count_as_cache_reads_not_input(
     http: aiohttp.ClientSession,
 ) -> None:
     new, again = [(await (await post(http)).json())["usage"] for _ in range(2)]
@@ -110,7 +110,7 @@ async def test_tokens_from_a_tier_are_not_counted_as_input_but_as_read_from_the_
     assert received[-2].data["usage"]["cache_read_input_tokens"] == new["input_tokens"]
 
 
-async def test_a_count_is_what_the_prompt_will_be(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_token_count_equals_prompt_length(api: Api, http: aiohttp.ClientSession) -> None:
     prompt = PROMPT | {"system": "Be brief."}
     counted = await http.post("/v1/messages/count_tokens", json=prompt, headers=VERSION)
     assert counted.headers["request-id"]
@@ -132,7 +132,7 @@ async def test_a_count_is_what_the_prompt_will_be(api: Api, http: aiohttp.Client
     ids=["max_tokens", "window", "prefill", "tools", "stop_sequences"],
 )
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_wrong_request_is_refused_with_the_field_in_the_sentence(
+async def test_invalid_request_is_refused_naming_the_field(
     http: aiohttp.ClientSession, fields: dict[str, Any], words: str, stream: bool
 ) -> None:
     response = await post(http, stream=stream, **fields)
@@ -142,7 +142,7 @@ async def test_a_wrong_request_is_refused_with_the_field_in_the_sentence(
     assert words in message
 
 
-async def test_errors_have_the_shape_of_this_api_whatever_raises_them(http: aiohttp.ClientSession) -> None:
+async def test_every_error_has_anthropics_shape(http: aiohttp.ClientSession) -> None:
     for path, body in (("/v1/messages", BODY), ("/v1/messages/count_tokens", PROMPT)):
         for response, status, kind in (
             (await http.post(path, json=body | {"model": "other"}), 404, "not_found_error"),
@@ -159,14 +159,14 @@ async def test_errors_have_the_shape_of_this_api_whatever_raises_them(http: aioh
     assert (await http.get("/v1/messages")).headers["Allow"] == "POST"
 
 
-async def test_paths_beside_these_keep_openais_shape(http: aiohttp.ClientSession) -> None:
+async def test_errors_on_other_paths_have_openais_shape(http: aiohttp.ClientSession) -> None:
     for path in ("/v1/messagesx", "/v1/nothing", "/v1", "/v1/chat/messages"):
         response = await http.post(path)
         assert set((await response.json())["error"]) == {"message", "type", "param", "code"}, path
         assert "request-id" not in response.headers
 
 
-async def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
+async def test_full_queue_is_a_rate_limit_error_with_retry_after(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(max_waiting=0)) as server, api_client(server.url) as http:
         response = await post(http)
         assert response.status == 429
@@ -174,7 +174,7 @@ async def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> N
         assert (await error_of(response))[0] == "rate_limit_error"
 
 
-async def test_a_server_that_starts_says_that_it_is_overloaded(tmp_path: Path) -> None:
+async def test_starting_server_reports_overloaded_error(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(), ready=False) as server, api_client(server.url) as http:
         response = await post(http)
         assert response.status == 503
@@ -182,7 +182,7 @@ async def test_a_server_that_starts_says_that_it_is_overloaded(tmp_path: Path) -
         assert (await error_of(response))[0] == "overloaded_error"
 
 
-async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(http: aiohttp.ClientSession) -> None:
+async def test_engine_failure_ends_stream_with_error_event(http: aiohttp.ClientSession) -> None:
     failing = [{"role": "user", "content": FAILING}]
     response = await post(http, messages=failing, stream=True)
     *before, last = await all_events(response)
@@ -195,7 +195,7 @@ async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(http: aioh
     assert (await error_of(whole))[0] == "api_error"
 
 
-async def test_a_stream_that_the_server_ends_says_so(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_server_stop_ends_stream_with_overloaded_error(api: Api, http: aiohttp.ClientSession) -> None:
     api.engine.hold()
     asking = asyncio.create_task(post(http, stream=True))
     await api.engine.until_running(1)
@@ -207,9 +207,7 @@ async def test_a_stream_that_the_server_ends_says_so(api: Api, http: aiohttp.Cli
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_client_that_leaves_frees_its_place_in_the_engine(
-    api: Api, http: aiohttp.ClientSession, stream: bool
-) -> None:
+async def test_disconnected_client_aborts_its_request(api: Api, http: aiohttp.ClientSession, stream: bool) -> None:
     api.engine.hold()
     leaving = asyncio.create_task(post(http, stream=stream))
     await api.engine.until_running(1)

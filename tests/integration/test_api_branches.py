@@ -1,4 +1,4 @@
-"""Branches, versions, forks, deletions and their way back, over a real socket."""
+"""Branches, versions, forks, deletion and restoration over a real socket."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ async def contents(http: aiohttp.ClientSession, conversation: str) -> list[str]:
     ]
 
 
-async def test_editing_any_question_makes_a_branch_beside_it(http: aiohttp.ClientSession) -> None:
+async def test_editing_a_question_creates_a_sibling_branch(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     first = await said(http, conversation, "one")
     await said(http, conversation, "two")
@@ -36,7 +36,7 @@ async def test_editing_any_question_makes_a_branch_beside_it(http: aiohttp.Clien
     assert await contents(http, conversation) == ["one", "two, better"]
 
 
-async def test_the_tree_names_every_message_and_how_it_begins(http: aiohttp.ClientSession) -> None:
+async def test_tree_lists_every_message_with_a_preview(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")
     await all_events(await http.post(f"/api/messages/{answer['id']}/retry"))
@@ -48,7 +48,7 @@ async def test_the_tree_names_every_message_and_how_it_begins(http: aiohttp.Clie
     assert (await http.get("/api/conversations/conv_none/tree")).status == 404
 
 
-async def test_only_messages_of_the_conversation_can_be_shown(http: aiohttp.ClientSession) -> None:
+async def test_head_must_be_a_message_of_the_conversation(http: aiohttp.ClientSession) -> None:
     conversation, other = await created(http), await created(http)
     answer = await said(http, other, "one")
     for unknown in (answer["id"], "msg_none"):
@@ -58,7 +58,7 @@ async def test_only_messages_of_the_conversation_can_be_shown(http: aiohttp.Clie
     assert (await error_of(response, 400))["param"] == "message_id"
 
 
-async def test_answers_carry_the_version_as_a_field_and_as_a_tag(http: aiohttp.ClientSession) -> None:
+async def test_responses_carry_version_as_field_and_etag(http: aiohttp.ClientSession) -> None:
     made = await http.post("/api/conversations", json={})
     body = await made.json()
     assert (made.headers["ETag"], body["version"]) == ('"1"', 1)
@@ -67,7 +67,7 @@ async def test_answers_carry_the_version_as_a_field_and_as_a_tag(http: aiohttp.C
     assert (found.headers["ETag"], (await found.json())["version"]) == ('"2"', 2)
 
 
-async def test_a_tab_that_has_not_seen_the_newest_version_is_told_so(http: aiohttp.ClientSession) -> None:
+async def test_stale_if_match_is_refused_with_current_version(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     url = f"/api/conversations/{conversation}"
     answer = await said(http, conversation, "one")
@@ -90,7 +90,7 @@ async def test_a_tab_that_has_not_seen_the_newest_version_is_told_so(http: aioht
 
 
 @pytest.mark.parametrize("tag", ['"2"', 'W/"2"', '"1", "2"', "*"])
-async def test_a_tab_that_has_seen_it_may_change_it(http: aiohttp.ClientSession, tag: str) -> None:
+async def test_current_if_match_allows_the_change(http: aiohttp.ClientSession, tag: str) -> None:
     conversation = await created(http)
     await said(http, conversation, "one")
     changed = await http.patch(f"/api/conversations/{conversation}", json={"title": "x"}, headers={"If-Match": tag})
@@ -98,14 +98,14 @@ async def test_a_tab_that_has_seen_it_may_change_it(http: aiohttp.ClientSession,
 
 
 @pytest.mark.parametrize("tag", ["2", '"two"', "", '"1"'])
-async def test_what_is_no_tag_of_ours_matches_nothing(http: aiohttp.ClientSession, tag: str) -> None:
+async def test_unknown_etag_matches_no_version(http: aiohttp.ClientSession, tag: str) -> None:
     conversation = await created(http)
     await said(http, conversation, "one")
     refused = await http.patch(f"/api/conversations/{conversation}", json={"title": "x"}, headers={"If-Match": tag})
     assert refused.status == 412
 
 
-async def test_a_tab_that_asked_is_not_refused_because_its_answer_ended(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_end_of_own_run_does_not_invalidate_the_version(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     stream = events(await http.post(f"/api/conversations/{conversation}/messages", json={"content": "one"}))
@@ -118,7 +118,7 @@ async def test_a_tab_that_asked_is_not_refused_because_its_answer_ended(http: ai
     assert renamed.status == 200
 
 
-async def test_a_fork_goes_on_with_the_same_tokens(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_fork_continues_with_the_same_tokens(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http, system_prompt="Be brief.", params={"top_k": 4})
     first = await said(http, conversation, "one")
     await said(http, conversation, "two")
@@ -136,7 +136,7 @@ async def test_a_fork_goes_on_with_the_same_tokens(http: aiohttp.ClientSession, 
     assert (await error_of(unknown, 404))["code"] == "message_not_found"
 
 
-async def test_a_deleted_conversation_is_nowhere_and_comes_back_as_it_was(http: aiohttp.ClientSession) -> None:
+async def test_deleted_conversation_is_hidden_and_restored_unchanged(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title="Tides")
     await said(http, conversation, "about the sea")
     before = await shown(http, conversation)
@@ -154,7 +154,7 @@ async def test_a_deleted_conversation_is_nowhere_and_comes_back_as_it_was(http: 
     assert (await http.post("/api/conversations/conv_none/restore")).status == 404
 
 
-async def test_a_conversation_deleted_for_good_does_not_come_back(http: aiohttp.ClientSession) -> None:
+async def test_permanently_deleted_conversation_cannot_be_restored(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     await said(http, conversation, "one")
     assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
@@ -163,7 +163,7 @@ async def test_a_conversation_deleted_for_good_does_not_come_back(http: aiohttp.
     assert (await error_of(wrong, 400))["param"] == "permanently"
 
 
-async def test_a_deleted_message_takes_what_follows_it_and_comes_back(http: aiohttp.ClientSession) -> None:
+async def test_deleted_message_hides_descendants_until_restored(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     first = await said(http, conversation, "one")
     second = await said(http, conversation, "two")
@@ -179,7 +179,7 @@ async def test_a_deleted_message_takes_what_follows_it_and_comes_back(http: aioh
     assert await contents(http, conversation) == ["one", "two"]
 
 
-async def test_after_a_question_without_an_answer_only_a_retry_goes_on(http: aiohttp.ClientSession) -> None:
+async def test_unanswered_question_accepts_only_a_retry(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")
     await http.delete(f"/api/messages/{answer['id']}")
@@ -190,7 +190,7 @@ async def test_after_a_question_without_an_answer_only_a_retry_goes_on(http: aio
     assert await contents(http, conversation) == ["one", "two"]
 
 
-async def test_drafts_are_kept_for_each_conversation_and_the_empty_page(http: aiohttp.ClientSession) -> None:
+async def test_drafts_are_kept_per_conversation_and_for_new_chats(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     for path in (f"/api/conversations/{conversation}/draft", "/api/draft"):
         assert await read(http, path) == {"text": "", "updated_at": None}
@@ -205,7 +205,7 @@ async def test_drafts_are_kept_for_each_conversation_and_the_empty_page(http: ai
         assert (await http.get(path)).status == (await http.put(path, json={"text": "x"})).status == 404
 
 
-async def test_the_list_has_pages_marks_and_an_archive(http: aiohttp.ClientSession) -> None:
+async def test_list_supports_paging_pins_and_archive(http: aiohttp.ClientSession) -> None:
     made = [await created(http, title=str(index)) for index in range(5)]
     for index, marks in ((0, {"pinned": True}), (1, {"archived": True})):
         changed = await (await http.patch(f"/api/conversations/{made[index]}", json=marks)).json()
@@ -235,11 +235,13 @@ async def test_the_list_has_pages_marks_and_an_archive(http: aiohttp.ClientSessi
         ("/api/search?q=x&cursor=-1", "cursor"),
     ],
 )
-async def test_what_cannot_be_asked_for_is_refused_by_name(http: aiohttp.ClientSession, path: str, param: str) -> None:
+async def test_invalid_query_is_refused_naming_the_parameter(
+    http: aiohttp.ClientSession, path: str, param: str
+) -> None:
     assert (await error_of(await http.get(path), 400))["param"] == param
 
 
-async def test_search_finds_titles_and_messages_page_by_page(http: aiohttp.ClientSession) -> None:
+async def test_search_pages_through_titles_and_messages(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title="Of tides")
     for index in range(3):
         await said(http, conversation, f"tide {index}")

@@ -1,4 +1,4 @@
-"""Conversations and runs over a real socket, as the page uses them."""
+"""Conversations and runs over a real socket, as the web page uses them."""
 
 import asyncio
 from pathlib import Path
@@ -41,7 +41,7 @@ async def take(stream: Any, count: int) -> list[Event]:
         return [await anext(stream) for _ in range(count)]
 
 
-async def test_a_message_is_answered_by_a_stream_that_begins_with_run_and_ends_with_done(
+async def test_message_stream_begins_with_run_and_ends_with_done(
     http: aiohttp.ClientSession,
 ) -> None:
     conversation = await created(http)
@@ -58,7 +58,7 @@ async def test_a_message_is_answered_by_a_stream_that_begins_with_run_and_ends_w
     assert last.data["message"]["usage"].keys() >= {"ttft_ms", "total_ms", "queue_ms", "tokens_per_second"}
 
 
-async def test_a_conversation_shows_its_messages_along_the_path(http: aiohttp.ClientSession) -> None:
+async def test_conversation_lists_messages_along_its_path(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title="Sea")
     for content in ("one", "two"):
         await all_events(await posted(http, conversation["id"], content=content))
@@ -89,7 +89,7 @@ async def test_a_conversation_shows_its_messages_along_the_path(http: aiohttp.Cl
     }
 
 
-async def test_conversations_are_listed_newest_first_renamed_and_deleted(http: aiohttp.ClientSession) -> None:
+async def test_conversations_are_listed_renamed_and_deleted(http: aiohttp.ClientSession) -> None:
     first, second = await created(http), await created(http)
     renamed = await http.patch(f"/api/conversations/{first['id']}", json={"title": "Renamed"})
     assert (await renamed.json())["title"] == "Renamed"
@@ -100,9 +100,7 @@ async def test_conversations_are_listed_newest_first_renamed_and_deleted(http: a
     assert (await http.delete(f"/api/conversations/{first['id']}")).status == 404
 
 
-async def test_a_closed_tab_cancels_nothing_and_another_follows_with_no_gap(
-    http: aiohttp.ClientSession, api: Api
-) -> None:
+async def test_run_outlives_its_tab_and_resumes_without_a_gap(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     response = await posted(http, conversation["id"], content="hi")
@@ -120,7 +118,7 @@ async def test_a_closed_tab_cancels_nothing_and_another_follows_with_no_gap(
     assert text_of(seen) + text_of(rest) == rest[-1].data["message"]["content"] == WHOLE_ANSWER
 
 
-async def test_a_reload_in_the_middle_begins_with_a_snapshot_and_goes_on(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_reload_during_a_run_begins_with_a_snapshot(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     response = await posted(http, conversation["id"], content="hi")
@@ -142,7 +140,7 @@ async def test_a_reload_in_the_middle_begins_with_a_snapshot_and_goes_on(http: a
     assert text_of(seen) == WHOLE_ANSWER
 
 
-async def test_events_can_be_asked_for_by_number(http: aiohttp.ClientSession) -> None:
+async def test_events_can_be_read_from_a_sequence_number(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     whole = await all_events(await posted(http, conversation["id"], content="hi"))
     run_id, last = whole[0].data["run_id"], whole[-1].number
@@ -154,14 +152,12 @@ async def test_events_can_be_asked_for_by_number(http: aiohttp.ClientSession) ->
     assert (await wrong.json())["error"]["param"] == "starting_after"
 
 
-async def test_a_run_that_is_not_known_is_not_found(http: aiohttp.ClientSession) -> None:
+async def test_unknown_run_is_not_found(http: aiohttp.ClientSession) -> None:
     assert (await http.get("/api/runs/run_none/events")).status == 404
     assert (await http.post("/api/runs/run_none/cancel")).status == 404
 
 
-async def test_cancel_keeps_the_partial_text_and_every_follower_hears_of_it(
-    http: aiohttp.ClientSession, api: Api
-) -> None:
+async def test_cancel_keeps_partial_text_and_ends_the_stream(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     stream = events(await posted(http, conversation["id"], content="hi"))
@@ -179,9 +175,7 @@ async def test_cancel_keeps_the_partial_text_and_every_follower_hears_of_it(
     assert api.engine.running == 0
 
 
-async def test_a_second_question_while_the_first_is_answered_is_a_conflict(
-    http: aiohttp.ClientSession, api: Api
-) -> None:
+async def test_message_during_a_run_is_a_conflict(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     response = await posted(http, conversation["id"], content="hi")
@@ -191,7 +185,7 @@ async def test_a_second_question_while_the_first_is_answered_is_a_conflict(
     response.close()
 
 
-async def test_a_retry_answers_the_same_question_again_beside_the_first(http: aiohttp.ClientSession) -> None:
+async def test_retry_adds_a_sibling_answer(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     first = (await all_events(await posted(http, conversation["id"], content="hi")))[-1].data["message"]
     response = await http.post(f"/api/messages/{first['id']}/retry", json={"params": {"max_tokens": 2}})
@@ -203,7 +197,7 @@ async def test_a_retry_answers_the_same_question_again_beside_the_first(http: ai
     assert (await http.post("/api/messages/msg_none/retry")).status == 404
 
 
-async def test_a_failing_engine_ends_the_stream_with_an_error_event(http: aiohttp.ClientSession) -> None:
+async def test_engine_failure_ends_stream_with_error_event(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     received = await all_events(await posted(http, conversation["id"], content=FAILING))
     assert received[-1].kind == "error"
@@ -221,7 +215,7 @@ async def test_a_failing_engine_ends_the_stream_with_an_error_event(http: aiohtt
         ("/api/conversations", {"params": {"n": 1}}, 400, "params.n"),
     ],
 )
-async def test_errors_under_api_have_the_same_shape_as_openais(
+async def test_errors_under_api_have_openais_shape(
     http: aiohttp.ClientSession, path: str, body: dict[str, Any], status: int, param: str | None
 ) -> None:
     response = await http.post(path, json=body)
@@ -231,7 +225,7 @@ async def test_errors_under_api_have_the_same_shape_as_openais(
     assert error["param"] == param
 
 
-async def test_chats_are_there_after_a_restart_and_go_on_with_the_same_tokens(tmp_path: Path) -> None:
+async def test_chat_continues_with_same_tokens_after_restart(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         await all_events(await posted(http, conversation["id"], content="one"))
@@ -244,7 +238,7 @@ async def test_chats_are_there_after_a_restart_and_go_on_with_the_same_tokens(tm
         assert second.engine.requests[0].prompt[: len(so_far)] == so_far
 
 
-async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: Path) -> None:
+async def test_finished_run_is_readable_after_restart(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         done = (await all_events(await posted(http, conversation["id"], content="one")))[-1]
@@ -261,7 +255,7 @@ async def test_a_run_of_a_former_server_can_still_be_read_to_its_end(tmp_path: P
         assert (await http.get(url, headers={"Last-Event-ID": end.id or ""})).status == 204
 
 
-async def test_a_server_that_stops_tells_its_followers_when_to_come_back(tmp_path: Path) -> None:
+async def test_server_stop_sends_restart_event_and_retry_after(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         conversation = await created(http)
         server.engine.hold()
@@ -274,7 +268,7 @@ async def test_a_server_that_stops_tells_its_followers_when_to_come_back(tmp_pat
         assert "Retry-After" in refused.headers
 
 
-async def test_many_followers_of_one_run_all_get_the_whole_text(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_every_follower_of_a_run_gets_the_whole_text(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     response = await posted(http, conversation["id"], content="hi")

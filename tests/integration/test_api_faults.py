@@ -1,4 +1,4 @@
-"""A fault of ours: what the client gets, what the log gets."""
+"""Unexpected server errors: the client's response and the log."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ async def served(folder: Path, *, cors_origins: tuple[str, ...] = ()) -> AsyncIt
         yield http
 
 
-async def test_an_unexpected_error_is_a_sentence_for_the_client_and_a_traceback_for_the_log(
+async def test_unexpected_error_is_logged_and_hidden_from_the_client(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(tmp_path, cors_origins=("https://chat.example",)) as http:
@@ -63,9 +63,7 @@ async def test_an_unexpected_error_is_a_sentence_for_the_client_and_a_traceback_
     assert 'ebb_http_responses_total{method="GET",status="500"} 1.0' in counted
 
 
-async def test_an_answer_that_breaks_off_is_seen_to_be_incomplete(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_broken_off_response_is_seen_as_incomplete(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with served(tmp_path) as http:
         response = await http.get("/breaks-off")
         assert response.status == 200
@@ -74,9 +72,7 @@ async def test_an_answer_that_breaks_off_is_seen_to_be_incomplete(
     assert [record.name for record in caplog.records if record.exc_info] == ["app.faults"]
 
 
-async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_fault(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_disconnect_during_request_body_is_not_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="ebb.requests")
     async with running_server(tmp_path, FakeEngine()) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
@@ -85,7 +81,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_fault(
         await writer.drain()
         writer.close()
         async with asyncio.timeout(20):
-            # The log is written by the server's task, which nobody can be woken by.
+            # The server's task writes the log line and signals no event.
             while not any(record.name == "ebb.requests" for record in caplog.records):  # noqa: ASYNC110
                 await asyncio.sleep(0)
     [line] = [record for record in caplog.records if record.name == "ebb.requests"]

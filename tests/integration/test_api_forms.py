@@ -1,4 +1,4 @@
-"""Forms and tools through the real `openai` package, on the real engine with the default model."""
+"""Structured outputs and tools with the `openai` package, on the real engine with the default model."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Paris
 async def client(model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncOpenAI]:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
-    # An engine that serves has what forms need: making that would hold up everybody's answers.
+    # A running engine has already built the grammar tokenizer. Building it later would delay every tenant's answers.
     monkeypatch.delattr(automaton, "make_tokenizer")
     async with (
         running_server(tmp_path, engine) as server,
@@ -59,7 +59,7 @@ def schema_format(schema: dict[str, Any]) -> Any:
 
 
 @row("openai", "chat.completions.create(response_format=...)", "JSON of the schema, compact, also streamed")
-async def test_answers_have_the_form_that_was_asked_for(client: AsyncOpenAI) -> None:
+async def test_answers_match_the_requested_form(client: AsyncOpenAI) -> None:
     create = client.chat.completions.create
     whole = await create(**asked(response_format=schema_format(PERSON)))
     text = whole.choices[0].message.content or ""
@@ -85,7 +85,7 @@ async def test_answers_have_the_form_that_was_asked_for(client: AsyncOpenAI) -> 
 
 
 async def refusals(client: AsyncOpenAI) -> None:
-    """What is no form is told by the name of its field, soon, and with the reason."""
+    """Assert that invalid forms and conflicting fields are refused with the name of the field."""
     for fields, param in (
         ({"response_format": schema_format({"type": "strange"})}, "response_format.json_schema.schema"),
         ({"extra_body": {"guided_regex": "(a"}}, "guided_regex"),
@@ -107,7 +107,7 @@ def named(name: str) -> Any:
 
 @row("openai", "chat.completions.create(tools=..., tool_choice=...)", "calls whose arguments keep to the schema, "
      "also streamed; sent back with what came of them, their KV is found again")  # fmt: skip
-async def test_tools_are_called_and_their_results_sent_back(client: AsyncOpenAI) -> None:
+async def test_tool_calls_and_results_round_trip(client: AsyncOpenAI) -> None:
     create = client.chat.completions.create
     first = await create(**asked(tools=TOOLS, tool_choice="required", max_tokens=200))
     message = first.choices[0].message
@@ -130,7 +130,7 @@ async def test_tools_are_called_and_their_results_sent_back(client: AsyncOpenAI)
     assert first.usage is not None
     assert second.usage is not None
     assert second.usage.prompt_tokens_details is not None
-    # The KV of the last token of an answer is never computed.
+    # KV of an answer's last token is never computed.
     before = first.usage.prompt_tokens + first.usage.completion_tokens - 1
     assert second.usage.prompt_tokens_details.cached_tokens == before
     one = await create(**asked(tools=TOOLS, tool_choice=named("now")))

@@ -1,4 +1,4 @@
-"""Limits of tenants: each is refused with its name and with the time to come back."""
+"""Tenant limits: each refusal names the limit and carries Retry-After."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -26,20 +26,20 @@ async def everybody(tmp_path: Path) -> AsyncIterator[People]:
 
 
 async def limit(everybody: People, **limits: int) -> None:
-    """What Alice may use from now on."""
+    """Set Alice's limits."""
     response = await everybody.root.put("/api/admin/tenants/alice/limits", json=limits)
     assert response.status == 200
 
 
 async def refusal(everybody: People, path: str, body: Any) -> tuple[str, int]:
-    """(code, Retry-After) of what Alice is not allowed and Bob is."""
+    """Send Alice's request, which must be refused with 429. Return the error code and Retry-After in seconds."""
     response = await everybody.alice.post(path, json=body)
     error = (await response.json())["error"]
     assert (response.status, error["type"]) == (429, "rate_limit_error"), error
     return error["code"], int(response.headers["Retry-After"])
 
 
-async def test_requests_per_minute_are_those_for_an_answer_over_any_api(everybody: People) -> None:
+async def test_requests_per_minute_count_answers_over_every_api(everybody: People) -> None:
     await limit(everybody, requests_per_minute=3)
     await said(everybody.alice, await created(everybody.alice), "hello")
     for path in ("/v1/completions", "/v1/responses"):
@@ -63,14 +63,14 @@ async def test_requests_per_minute_are_those_for_an_answer_over_any_api(everybod
     assert counted == {"requests_per_minute": 3}
 
 
-async def test_new_limit_does_not_punish_former_use(everybody: People) -> None:
+async def test_new_limit_ignores_earlier_use(everybody: People) -> None:
     for _ in range(21):
         assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
     await limit(everybody, requests_per_minute=3, tokens_per_minute=100)
     assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
 
 
-async def test_limits_hold_over_a_restart(tmp_path: Path) -> None:
+async def test_limits_survive_a_restart(tmp_path: Path) -> None:
     async with people(tmp_path) as first:
         await limit(first, requests_per_minute=3, tokens_per_minute=1000)
         key = first.keys["alice"]
@@ -84,7 +84,7 @@ async def test_limits_hold_over_a_restart(tmp_path: Path) -> None:
 
 
 async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: Path) -> None:
-    """Keep it over a crash, too, and write nothing while nothing is used."""
+    """Survive a crash as well, and write nothing while nothing is used."""
     services = everybody.server.services
     await limit(everybody, requests_per_minute=3)
     assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
@@ -104,7 +104,7 @@ async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: 
     assert 15 < stored["alice"].requests.seconds <= 20
 
 
-async def test_anthropics_clients_are_told_in_their_own_shape(everybody: People) -> None:
+async def test_limit_error_has_anthropics_shape_on_its_routes(everybody: People) -> None:
     await limit(everybody, requests_per_minute=0)
     body = {"model": "fake-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     response = await everybody.alice.post("/v1/messages", json=body)
@@ -114,20 +114,20 @@ async def test_anthropics_clients_are_told_in_their_own_shape(everybody: People)
     assert "0 times a minute" in error["message"]
 
 
-async def test_tokens_per_minute_are_of_prompts_and_answers_together(everybody: People) -> None:
+async def test_tokens_per_minute_count_prompts_and_answers(everybody: People) -> None:
     await limit(everybody, tokens_per_minute=30)
     assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
     streamed = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
     await streamed.read()
     code, seconds = await refusal(everybody, "/v1/completions", COMPLETION)
     assert code == "tokens_per_minute_limit"
-    # 30 were used, the next prompt takes 10, and a minute gives 30.
+    # 30 tokens are used, the next prompt takes 10, and a minute refills 30.
     assert 18 <= seconds <= 20
     used = {each["tenant"]: each for each in (await read(everybody.root, "/api/admin/tenants"))["data"]}["alice"]
     assert (used["requests"], used["tokens"], used["live"]) == (2, 30, 0)
 
 
-async def test_each_of_several_answers_counts_and_their_prompt_once(everybody: People) -> None:
+async def test_several_answers_count_each_but_their_prompt_once(everybody: People) -> None:
     await limit(everybody, tokens_per_minute=1000, requests_per_minute=4, concurrent_runs=3)
     response = await everybody.alice.post("/v1/completions", json={**COMPLETION, "n": 3})
     assert response.status == 200
@@ -141,7 +141,7 @@ async def test_each_of_several_answers_counts_and_their_prompt_once(everybody: P
         assert (response.status, error["param"]) == (400, field)
 
 
-async def test_concurrent_runs_count_until_they_end_however_they_end(everybody: People) -> None:
+async def test_concurrent_runs_count_until_they_end_in_any_way(everybody: People) -> None:
     await limit(everybody, concurrent_runs=2)
     everybody.engine.hold()
     path = f"/api/conversations/{await created(everybody.alice)}/messages"
@@ -159,7 +159,7 @@ async def test_concurrent_runs_count_until_they_end_however_they_end(everybody: 
     everybody.engine.allow(None)
 
 
-async def test_stored_conversations_are_counted_whoever_makes_them(everybody: People) -> None:
+async def test_conversation_limit_covers_every_way_to_create_one(everybody: People) -> None:
     await limit(everybody, conversations=2)
     answer = await said(everybody.alice, first := await created(everybody.alice), "hello")
     response = await everybody.alice.post("/v1/responses", json={"model": "fake-1", "input": "hi"})
@@ -183,13 +183,13 @@ async def test_stored_conversations_are_counted_whoever_makes_them(everybody: Pe
     for _ in range(2):
         again = await created(everybody.alice)
         assert (await everybody.alice.delete(f"/api/conversations/{again}")).status == 204
-    # What is hidden can be restored: it does not pile up without end.
+    # Hidden conversations can be restored, so they count towards the limit until removed for good.
     assert (await refusal(everybody, "/api/conversations", {}))[0] == "conversations_limit"
     assert (await everybody.alice.delete(f"/api/conversations/{again}?permanently=true")).status == 204
     await created(everybody.alice)
 
 
-async def test_what_is_left_out_has_no_limit(everybody: People) -> None:
+async def test_omitted_limit_is_unlimited(everybody: People) -> None:
     await limit(everybody, requests_per_minute=0)
     await limit(everybody, conversations=9)
     assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
@@ -199,7 +199,7 @@ async def test_what_is_left_out_has_no_limit(everybody: People) -> None:
     assert (await everybody.root.put("/api/admin/tenants/a%20b/limits", json={})).status == 400
 
 
-async def test_a_deleted_tenant_loses_its_keys_chats_runs_and_kv_and_nobody_else_does(everybody: People) -> None:
+async def test_deleting_a_tenant_removes_only_its_own_data(everybody: People) -> None:
     await said(everybody.alice, await created(everybody.alice), "hello")
     kept = await created(everybody.bob)
     await said(everybody.bob, kept, "hello")
@@ -229,7 +229,7 @@ async def test_a_deleted_tenant_loses_its_keys_chats_runs_and_kv_and_nobody_else
     assert answer["usage"]["completion_tokens"] == ANSWER_WORDS + 1
 
 
-async def test_keys_are_made_listed_and_revoked_by_an_administrator(everybody: People) -> None:
+async def test_administrator_creates_lists_and_revokes_keys(everybody: People) -> None:
     made = await (await everybody.root.post("/api/admin/keys", json={"name": "laptop", "tenant": "alice"})).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
     assert (await everybody.nobody.get("/api/conversations", headers=headers)).status == 200

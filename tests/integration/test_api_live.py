@@ -1,4 +1,4 @@
-"""GET /api/live: samples of the whole server, for who may see them and as long as he may."""
+"""GET /api/live: samples of the whole server, streamed while the key is valid."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.unit.fake_engine import FakeEngine
 
 
 async def metrics_of(http: aiohttp.ClientSession) -> dict[tuple[str, str], Any]:
-    """By name and the first label's value."""
+    """Return the values of GET /metrics by name and value of the first label, which is "" without labels."""
     text = await (await http.get("/metrics")).text()
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
@@ -23,7 +23,7 @@ async def metrics_of(http: aiohttp.ClientSession) -> dict[tuple[str, str], Any]:
     }
 
 
-async def test_a_sample_says_what_metrics_and_health_say(
+async def test_sample_agrees_with_metrics_and_health(
     http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
 ) -> None:
     api.engine.hold()
@@ -44,7 +44,7 @@ async def test_a_sample_says_what_metrics_and_health_say(
     assert sample.data["tiers"]["redis"] == {"state": "off"}
 
 
-async def test_a_stream_ends_when_its_key_is_revoked_and_says_so_when_the_server_stops(tmp_path: Path) -> None:
+async def test_stream_ends_on_key_revocation_and_on_server_stop(tmp_path: Path) -> None:
     async with people(tmp_path) as everybody, asyncio.timeout(20):
         administration = everybody.server.services.administration
         made, key = await administration.create_key("ops", "ops", "admin")

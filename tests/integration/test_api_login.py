@@ -1,4 +1,4 @@
-"""Logging in: a cookie that our own page alone can use, and that ends with its key."""
+"""Login: a cookie that only the server's own page can use, valid as long as its key."""
 
 import http.cookies
 import json
@@ -26,13 +26,13 @@ async def everybody(tmp_path: Path) -> AsyncIterator[People]:
 
 
 async def logged_in(page: aiohttp.ClientSession, key: str, **headers: str) -> http.cookies.Morsel[str]:
-    """The cookie that a page gets for a key, which it then sends."""
+    """Log in with a key and return the cookie, which `page` sends from then on."""
     response = await page.post("/api/login", json={"key": key}, headers=headers)
     assert response.status == 200, await response.text()
     return response.cookies[COOKIE]
 
 
-async def test_a_page_logs_in_reads_its_own_and_logs_out(everybody: People) -> None:
+async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(everybody: People) -> None:
     page = everybody.nobody
     assert await read(page, "/api/login") == {"demands_keys": True, "principal": None}
     cookie = await logged_in(page, everybody.keys["alice"])
@@ -51,12 +51,12 @@ async def test_a_page_logs_in_reads_its_own_and_logs_out(everybody: People) -> N
     assert (await error_of(stolen, 401))["code"] == "missing_api_key"
 
 
-async def test_over_https_the_cookie_is_for_https_alone(everybody: People) -> None:
-    # As a proxy on this machine says it.
+async def test_cookie_is_secure_behind_an_https_proxy(everybody: People) -> None:
+    # Set by a proxy on the same machine.
     assert (await logged_in(everybody.nobody, everybody.keys["alice"], **{"X-Forwarded-Proto": "https"}))["secure"]
 
 
-async def test_a_wrong_key_logs_nobody_in_and_stores_nothing(everybody: People) -> None:
+async def test_wrong_key_is_refused_and_stores_no_login(everybody: People) -> None:
     for key in ("", "x", everybody.keys["alice"][:-1], everybody.keys["alice"][:-1] + "\n", "sk-ebb-" + "0" * 56):
         refused = await everybody.nobody.post("/api/login", json={"key": key})
         assert (await error_of(refused, 401))["code"] == "invalid_api_key"
@@ -66,7 +66,7 @@ async def test_a_wrong_key_logs_nobody_in_and_stores_nothing(everybody: People) 
     assert await everybody.server.services.store.keys.logins() == {}
 
 
-async def test_no_other_origin_acts_with_the_cookie_nor_logs_in_or_out(everybody: People) -> None:
+async def test_cookie_is_useless_to_other_origins(everybody: People) -> None:
     page = everybody.nobody
     await logged_in(page, everybody.keys["alice"])
     for headers in FOREIGN:
@@ -81,20 +81,20 @@ async def test_no_other_origin_acts_with_the_cookie_nor_logs_in_or_out(everybody
     assert (await page.post("/api/conversations", json={}, headers=with_key)).status == 201
 
 
-async def test_a_preflight_lets_the_header_of_anthropics_clients_through(everybody: People) -> None:
+async def test_preflight_allows_the_x_api_key_header(everybody: People) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key,content-type"}
     preflight = await everybody.nobody.options("/v1/messages", headers={"Origin": ALLOWED, **asked})
     assert preflight.status == 200
     assert "x-api-key" in preflight.headers["Access-Control-Allow-Headers"].lower()
 
 
-async def test_a_key_in_a_header_counts_and_the_cookie_beside_it_does_not(everybody: People) -> None:
+async def test_key_in_header_takes_precedence_over_the_cookie(everybody: People) -> None:
     await logged_in(everybody.nobody, everybody.keys["alice"])
     wrong = await everybody.nobody.get("/api/conversations", headers={"Authorization": "Bearer sk-wrong"})
     assert (await error_of(wrong, 401))["code"] == "invalid_api_key"
 
 
-async def test_a_login_lasts_over_a_restart_and_ends_with_its_key(everybody: People, tmp_path: Path) -> None:
+async def test_login_survives_a_restart_and_ends_with_its_key(everybody: People, tmp_path: Path) -> None:
     cookie = await logged_in(everybody.nobody, everybody.keys["alice"])
     sent = {"Cookie": f"{COOKIE}={cookie.value}"}
     async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url) as page:
@@ -104,7 +104,7 @@ async def test_a_login_lasts_over_a_restart_and_ends_with_its_key(everybody: Peo
         assert (await page.get("/api/conversations", headers=sent)).status == 401
 
 
-async def test_a_key_has_so_many_logins_and_the_oldest_end(everybody: People) -> None:
+async def test_login_beyond_the_limit_ends_the_oldest(everybody: People) -> None:
     cookies = [await logged_in(everybody.nobody, everybody.keys["bob"]) for _ in range(33)]
     everybody.nobody.cookie_jar.clear()
     first, second = [
@@ -114,7 +114,7 @@ async def test_a_key_has_so_many_logins_and_the_oldest_end(everybody: People) ->
     assert (first.status, second.status) == (401, 200)
 
 
-async def test_without_keys_there_is_nothing_to_log_in_to(http: aiohttp.ClientSession) -> None:
+async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -> None:
     told = await read(http, "/api/login")
     assert told == {"demands_keys": False, "principal": {"tenant": "local", "scope": "admin", "key_id": None}}
     assert (await http.post("/api/login", json={"key": "x"})).status == 401

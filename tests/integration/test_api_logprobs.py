@@ -1,4 +1,4 @@
-"""Logprobs, echo and several prompts at once, as OpenAI's client reads them."""
+"""Logprobs, echo and batches of prompts, as OpenAI's client reads them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MESSAGES: Any = [{"role": "user", "content": "x"}]
 
 
 @row("openai", "chat.completions.create(logprobs=True, top_logprobs=2)", "of each token: its text, bytes and logprob")
-async def test_a_chat_tells_how_likely_its_tokens_were(client: AsyncOpenAI) -> None:
+async def test_chat_completion_has_logprobs(client: AsyncOpenAI) -> None:
     whole = await client.chat.completions.create(
         model="fake-1", messages=MESSAGES, logprobs=True, top_logprobs=2, max_tokens=3
     )
@@ -34,7 +34,7 @@ async def test_a_chat_tells_how_likely_its_tokens_were(client: AsyncOpenAI) -> N
 
 
 @row("openai", "chat.completions.create(logprobs=True, stream=True)", "the same, with the text")
-async def test_a_streamed_chat_tells_the_same(client: AsyncOpenAI) -> None:
+async def test_streamed_chat_completion_has_logprobs(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, logprobs=True, stream=True)
     chunks = [chunk.choices[0] async for chunk in stream]
     told = [each.token for chunk in chunks if chunk.logprobs is not None for each in chunk.logprobs.content or ()]
@@ -42,7 +42,7 @@ async def test_a_streamed_chat_tells_the_same(client: AsyncOpenAI) -> None:
 
 
 @row("openai", "completions.create(logprobs=2)", "`tokens`, `token_logprobs`, `top_logprobs`, `text_offset`")
-async def test_a_completion_tells_where_each_token_stands(client: AsyncOpenAI) -> None:
+async def test_completion_logprobs_have_text_offsets(client: AsyncOpenAI) -> None:
     choice = (await client.completions.create(model="fake-1", prompt="abc", logprobs=2, max_tokens=2)).choices[0]
     assert choice.logprobs is not None
     assert choice.logprobs.to_dict() == {
@@ -55,7 +55,7 @@ async def test_a_completion_tells_where_each_token_stands(client: AsyncOpenAI) -
 
 @row("openai", "completions.create(echo=True, logprobs=1)", "the prompt too, whose first token has none")
 @pytest.mark.parametrize("prompt", ["aä", list("aä".encode())], ids=["text", "ids"])
-async def test_an_echo_is_told_like_the_rest(client: AsyncOpenAI, prompt: Any) -> None:
+async def test_echoed_prompt_has_logprobs(client: AsyncOpenAI, prompt: Any) -> None:
     fields: Any = {"model": "fake-1", "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 2}
     choice = (await client.completions.create(**fields)).choices[0]
     assert choice.text == "aä w0 w1"
@@ -75,7 +75,7 @@ async def test_an_echo_is_told_like_the_rest(client: AsyncOpenAI, prompt: Any) -
 
 
 @row("openai", "completions.create(echo=True)", "the prompt, then the text; also streamed")
-async def test_an_echo_comes_without_logprobs_too(client: AsyncOpenAI) -> None:
+async def test_echo_works_without_logprobs(client: AsyncOpenAI) -> None:
     fields: Any = {"model": "fake-1", "prompt": "abc", "echo": True, "max_tokens": 2}
     assert (await client.completions.create(**fields)).choices[0].text == "abc w0 w1"
     stream = await client.completions.create(**fields, stream=True)
@@ -84,7 +84,7 @@ async def test_an_echo_comes_without_logprobs_too(client: AsyncOpenAI) -> None:
 
 @row("openai", "completions.create(echo=True, logprobs=1, max_tokens=0)", "the prompt alone, scored")
 @pytest.mark.parametrize("prompt", ["ab", ["ab", "abc"]], ids=["one", "several"])
-async def test_a_prompt_alone_is_scored(client: AsyncOpenAI, prompt: Any) -> None:
+async def test_prompt_is_scored_without_generation(client: AsyncOpenAI, prompt: Any) -> None:
     fields: Any = {"model": "fake-1", "prompt": prompt, "echo": True, "max_tokens": 0}
     whole = await client.completions.create(**fields, logprobs=1)
     choice = whole.choices[0]
@@ -107,7 +107,7 @@ async def test_a_prompt_alone_is_scored(client: AsyncOpenAI, prompt: Any) -> Non
 
 @row("openai", "completions.create(prompt=[..., ...])", "a choice for each text or list of token ids; also streamed")
 @pytest.mark.parametrize("prompts", [["a", "bc", "def"], [[97], [98, 99], [100, 101, 102]]], ids=["texts", "ids"])
-async def test_several_prompts_have_a_choice_each(client: AsyncOpenAI, api: Api, prompts: Any) -> None:
+async def test_each_prompt_of_a_batch_has_its_choice(client: AsyncOpenAI, api: Api, prompts: Any) -> None:
     whole = await client.completions.create(model="fake-1", prompt=prompts, max_tokens=3, echo=True)
     assert [(each.index, each.text) for each in whole.choices] == [
         (0, "a w0 w1 w2"),
@@ -130,7 +130,7 @@ async def test_several_prompts_have_a_choice_each(client: AsyncOpenAI, api: Api,
     assert api.engine.running == 0
 
 
-async def test_if_one_of_several_prompts_is_refused_or_fails_none_goes_on(client: AsyncOpenAI, api: Api) -> None:
+async def test_failure_of_one_prompt_aborts_the_batch(client: AsyncOpenAI, api: Api) -> None:
     with pytest.raises(openai.BadRequestError):
         await client.completions.create(model="fake-1", prompt=[[97], [98] * 5000])
     await api.engine.until_running(0)
@@ -143,7 +143,7 @@ async def test_if_one_of_several_prompts_is_refused_or_fails_none_goes_on(client
     await api.engine.until_running(0)
 
 
-async def test_who_leaves_takes_all_of_several_answers_along(client: AsyncOpenAI, api: Api) -> None:
+async def test_disconnect_aborts_every_answer_of_the_batch(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.completions.create(model="fake-1", prompt=["a", "b"], stream=True)
     await api.engine.until_running(2)

@@ -1,4 +1,4 @@
-"""The OpenAI routes, driven by OpenAI's own client over a real socket."""
+"""OpenAI routes, driven by OpenAI's own client over a real socket."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "use
 
 
 @row("openai", "chat.completions.create(...)", "text, reason, usage, the receipt in `usage.kv`")
-async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(client: AsyncOpenAI, api: Api) -> None:
+async def test_chat_completion_has_text_reason_and_receipt(client: AsyncOpenAI, api: Api) -> None:
     answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
     assert answer.choices[0].message.content == WHOLE_ANSWER
     assert answer.choices[0].finish_reason == "stop"
@@ -46,7 +46,7 @@ async def test_a_chat_completion_has_text_reason_and_usage_with_the_receipt(clie
 
 
 @row("openai", "chat.completions.create(...)", "tokens from a tier are `usage.prompt_tokens_details.cached_tokens`")
-async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> None:
+async def test_tokens_from_a_tier_count_as_cached(client: AsyncOpenAI) -> None:
     for _ in range(2):
         answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES)
     assert answer.usage is not None
@@ -58,9 +58,7 @@ async def test_tokens_from_a_tier_are_counted_as_cached(client: AsyncOpenAI) -> 
      "exact tokens that were produced: they are cached too")  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("cut", [{}, {"stop": "4"}, {"max_tokens": 3}])
-async def test_an_answer_that_is_sent_back_is_cached(
-    client: AsyncOpenAI, api: Api, cut: dict[str, Any], stream: bool
-) -> None:
+async def test_answer_sent_back_is_cached(client: AsyncOpenAI, api: Api, cut: dict[str, Any], stream: bool) -> None:
     messages: list[Any] = [*MESSAGES]
     for turn in range(3):
         fields: dict[str, Any] = {"model": "fake-1", "messages": messages, "stream": stream, **cut}
@@ -71,14 +69,14 @@ async def test_an_answer_that_is_sent_back_is_cached(
             text = answer.choices[0].message.content
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": f"And {turn}?"}]
     before, last = api.engine.requests[-2:]
-    # Of a token that was cut by a stop string its beginning is left.
+    # A stop string cuts its token, so the text holds only the beginning of the last token.
     whole = before.produced[:-1] if "stop" in cut else before.produced
     assert last.prompt[: len(before.prompt) + len(whole)] == (*before.prompt, *whole)
     assert text_of(last.prompt).count(f"assistant\n{text}>") == 2
 
 
 @row("openai", "chat.completions.create(stream=True)", "the role first, the reason last, one id throughout")
-async def test_a_streamed_chat_has_the_role_first_the_reason_last_and_one_id_throughout(client: AsyncOpenAI) -> None:
+async def test_streamed_chat_has_role_first_reason_last_and_one_id(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
     chunks = [chunk async for chunk in stream]
     assert chunks[0].choices[0].delta.role == "assistant"
@@ -88,7 +86,7 @@ async def test_a_streamed_chat_has_the_role_first_the_reason_last_and_one_id_thr
     assert all(chunk.usage is None for chunk in chunks)
 
 
-async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncOpenAI, api: Api) -> None:
+async def test_each_engine_step_is_sent_as_one_event_at_once(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
     chunks = aiter(stream)
@@ -102,7 +100,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
 
 
 @row("openai", "chat.completions.create(stream_options={'include_usage': True})", "usage in a last chunk of its own")
-async def test_usage_comes_in_an_extra_chunk_when_asked_for(client: AsyncOpenAI) -> None:
+async def test_requested_usage_comes_in_an_extra_chunk(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="fake-1", messages=MESSAGES, stream=True, max_tokens=2, stream_options={"include_usage": True}
     )
@@ -116,7 +114,7 @@ async def test_usage_comes_in_an_extra_chunk_when_asked_for(client: AsyncOpenAI)
 
 
 @row("openai", "chat.completions.create(stream=True)", "comments that keep a silent connection open are passed over")
-async def test_comments_between_the_events_are_passed_over(
+async def test_client_ignores_keep_alive_comments(
     client: AsyncOpenAI, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pinged = asyncio.Event()
@@ -140,7 +138,7 @@ async def test_comments_between_the_events_are_passed_over(
 
 
 @row("openai", "chat.completions.stream(...)", "events, and the whole answer at the end")
-async def test_the_stream_helper_of_the_client_accumulates_the_same_answer(client: AsyncOpenAI) -> None:
+async def test_stream_helper_of_the_client_returns_the_same_answer(client: AsyncOpenAI) -> None:
     async with client.chat.completions.stream(model="fake-1", messages=MESSAGES) as stream:
         answer = await stream.get_final_completion()
     assert answer.choices[0].message.content == WHOLE_ANSWER
@@ -151,7 +149,7 @@ async def test_the_stream_helper_of_the_client_accumulates_the_same_answer(clien
     "chat.completions.create(extra_body=...)",
     "`top_k`, `min_tokens`, `ignore_eos`, `priority`, `timeout` reach the engine",
 )
-async def test_the_fields_beyond_openais_reach_the_engine(client: AsyncOpenAI, api: Api) -> None:
+async def test_extension_fields_reach_the_engine(client: AsyncOpenAI, api: Api) -> None:
     answer = await client.chat.completions.create(
         model="fake-1",
         messages=MESSAGES,
@@ -165,13 +163,13 @@ async def test_the_fields_beyond_openais_reach_the_engine(client: AsyncOpenAI, a
 
 
 @row("openai", "chat.completions.create(stop=...)", "ends before the stop string")
-async def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(client: AsyncOpenAI) -> None:
+async def test_stop_string_ends_the_answer_and_is_excluded(client: AsyncOpenAI) -> None:
     answer = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stop=["w3"])
     assert answer.choices[0].message.content == " w0 w1 w2"
     assert answer.choices[0].finish_reason == "stop"
 
 
-async def test_the_developer_role_is_the_system_role(client: AsyncOpenAI, api: Api) -> None:
+async def test_developer_role_becomes_system_role(client: AsyncOpenAI, api: Api) -> None:
     await client.chat.completions.create(
         model="fake-1", messages=[{"role": "developer", "content": "x"}, {"role": "user", "content": "y"}]
     )
@@ -179,7 +177,7 @@ async def test_the_developer_role_is_the_system_role(client: AsyncOpenAI, api: A
 
 
 @row("openai", "completions.create(prompt=...)", "text, token ids, or a list of one of them")
-async def test_a_completion_continues_text_or_token_ids(client: AsyncOpenAI, api: Api) -> None:
+async def test_completion_continues_text_or_token_ids(client: AsyncOpenAI, api: Api) -> None:
     of_text = await client.completions.create(model="fake-1", prompt="abc", max_tokens=4)
     of_ids = await client.completions.create(model="fake-1", prompt=[97, 98, 99], max_tokens=4)
     of_list = await client.completions.create(model="fake-1", prompt=["abc"], max_tokens=4)
@@ -189,7 +187,7 @@ async def test_a_completion_continues_text_or_token_ids(client: AsyncOpenAI, api
 
 
 @row("openai", "completions.create(stream=True)", "the same text; usage if asked for")
-async def test_a_streamed_completion_is_the_same_text(client: AsyncOpenAI) -> None:
+async def test_streamed_completion_has_the_same_text(client: AsyncOpenAI) -> None:
     stream = await client.completions.create(
         model="fake-1", prompt="abc", stream=True, stream_options={"include_usage": True}
     )
@@ -201,14 +199,14 @@ async def test_a_streamed_completion_is_the_same_text(client: AsyncOpenAI) -> No
 
 
 @row("openai", "models.list(), models.retrieve(name)", "the one model that is served, with `max_model_len`")
-async def test_the_models_list_names_the_one_that_is_served(client: AsyncOpenAI) -> None:
+async def test_model_list_names_the_served_model(client: AsyncOpenAI) -> None:
     models = await client.models.list()
     assert [(model.id, model.object) for model in models.data] == [("fake-1", "model")]
     assert (await client.models.retrieve("fake-1")).to_dict()["max_model_len"] == WINDOW
 
 
 @row("openai", "models.retrieve('other')", "`NotFoundError` with a message; so for `model='other'` everywhere")
-async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
+async def test_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
     for call in (
         client.models.retrieve("org/other"),
         client.chat.completions.create(model="other", messages=MESSAGES),
@@ -257,7 +255,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field(
+async def test_invalid_request_is_refused_at_once_naming_the_field(
     client: AsyncOpenAI, fields: dict[str, Any], param: str, stream: bool
 ) -> None:
     body = {"model": "fake-1", "messages": MESSAGES, "stream": stream, **fields}
@@ -269,21 +267,21 @@ async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field(
     assert asyncio.get_running_loop().time() - begin < 1
 
 
-async def test_megabytes_are_refused_by_their_beginning(client: AsyncOpenAI, api: Api) -> None:
+async def test_huge_prompt_is_refused_after_tokenizing_its_start(client: AsyncOpenAI, api: Api) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         await client.completions.create(model="fake-1", prompt="x" * 3_000_000)
     assert (caught.value.param, caught.value.code) == ("prompt", "context_length_exceeded")
     assert api.engine.tokenizer.longest < 30_000
 
 
-async def test_a_prompt_of_completions_beyond_the_window_names_the_prompt(client: AsyncOpenAI) -> None:
+async def test_completion_prompt_beyond_the_window_is_refused(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         await client.completions.create(model="fake-1", prompt="x" * WINDOW)
     assert caught.value.param == "prompt"
 
 
 @row("openai", "chat.completions.create(stream=True)", "an engine that fails half-way raises `APIError`")
-async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(client: AsyncOpenAI) -> None:
+async def test_engine_failure_ends_stream_with_error_event(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="fake-1", messages=[{"role": "user", "content": FAILING}], stream=True
     )
@@ -300,7 +298,7 @@ async def test_an_engine_that_fails_ends_a_stream_with_an_error_event(client: As
 
 
 @row("openai", "chat.completions.create(...)", "an engine that fails raises `InternalServerError`")
-async def test_an_engine_that_fails_is_a_server_error_when_not_streamed(client: AsyncOpenAI) -> None:
+async def test_engine_failure_is_a_server_error_without_stream(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.InternalServerError) as caught:
         await client.chat.completions.create(model="fake-1", messages=[{"role": "user", "content": FAILING}])
     assert caught.value.status_code == 500
@@ -308,7 +306,7 @@ async def test_an_engine_that_fails_is_a_server_error_when_not_streamed(client: 
 
 
 @row("openai", "chat.completions.create(stream=True)", "a server that stops half-way raises `APIError`")
-async def test_a_server_that_stops_ends_a_stream_with_an_error_event(client: AsyncOpenAI, api: Api) -> None:
+async def test_server_stop_ends_stream_with_error_event(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
     await api.engine.until_running(1)
@@ -320,7 +318,7 @@ async def test_a_server_that_stops_ends_a_stream_with_an_error_event(client: Asy
 
 
 @row("openai", "stream.close()", "the request leaves the engine")
-async def test_a_client_that_closes_its_stream_frees_its_place_in_the_engine(client: AsyncOpenAI, api: Api) -> None:
+async def test_closing_the_stream_aborts_the_request(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
     await api.engine.until_running(1)
@@ -332,7 +330,7 @@ async def test_a_client_that_closes_its_stream_frees_its_place_in_the_engine(cli
     assert api.engine.finished == {"abort": 1}
 
 
-async def test_what_a_client_got_before_it_left_is_an_answer_too(client: AsyncOpenAI, api: Api) -> None:
+async def test_partial_answer_sent_back_is_recognised(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     asking = asyncio.create_task(client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True))
     await api.engine.until_running(1)
@@ -352,7 +350,7 @@ async def test_what_a_client_got_before_it_left_is_an_answer_too(client: AsyncOp
 
 
 @row("openai", "chat.completions.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
-async def test_one_request_too_many_is_a_rate_limit_error(tmp_path: Path) -> None:
+async def test_full_queue_is_a_rate_limit_error(tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(max_waiting=0)) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
@@ -363,12 +361,12 @@ async def test_one_request_too_many_is_a_rate_limit_error(tmp_path: Path) -> Non
 
 
 @row("openai", "embeddings.create(...)", "not there: `NotFoundError`")
-async def test_a_route_that_is_not_there_is_not_found(client: AsyncOpenAI) -> None:
+async def test_unknown_route_is_not_found(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="/v1/embeddings"):
         await client.embeddings.create(model="fake-1", input="x")
 
 
-async def test_too_many_requests_are_told_when_to_come_back(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_overload_is_refused_with_retry_after(api: Api, http: aiohttp.ClientSession) -> None:
     api.engine.hold()
     body = {"model": "fake-1", "prompt": "x"}
     async with asyncio.TaskGroup() as group:
@@ -383,9 +381,7 @@ async def test_too_many_requests_are_told_when_to_come_back(api: Api, http: aioh
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_client_that_leaves_frees_its_place_in_the_engine(
-    api: Api, http: aiohttp.ClientSession, stream: bool
-) -> None:
+async def test_disconnected_client_aborts_its_request(api: Api, http: aiohttp.ClientSession, stream: bool) -> None:
     api.engine.hold()
     body = {"model": "fake-1", "messages": MESSAGES, "stream": stream}
     leaving = asyncio.create_task(http.post("/v1/chat/completions", json=body))
@@ -401,7 +397,7 @@ async def test_a_client_that_leaves_frees_its_place_in_the_engine(
     assert api.engine.finished == {"abort": 1}
 
 
-async def test_a_hundred_clients_that_leave_at_once_leave_nothing_behind(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_many_disconnects_at_once_abort_every_request(api: Api, http: aiohttp.ClientSession) -> None:
     api.engine.hold()
     for round_of in range(4):
         body = {"model": "fake-1", "prompt": "x", "stream": round_of % 2 == 0}
@@ -417,7 +413,7 @@ async def test_a_hundred_clients_that_leave_at_once_leave_nothing_behind(api: Ap
     assert api.engine.finished == {"abort": 100}
 
 
-async def test_the_raw_stream_is_data_lines_that_end_with_done(http: aiohttp.ClientSession) -> None:
+async def test_raw_stream_is_data_lines_ending_with_done(http: aiohttp.ClientSession) -> None:
     response = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
     assert response.headers["Content-Type"].startswith("text/event-stream")
     lines = [line for line in (await response.text()).split("\n\n") if line]
@@ -426,9 +422,7 @@ async def test_the_raw_stream_is_data_lines_that_end_with_done(http: aiohttp.Cli
         assert set(json.loads(line.removeprefix("data: "))) >= {"id", "object", "created", "model", "choices"}
 
 
-async def test_a_request_id_of_the_client_is_kept_and_one_is_given_where_there_is_none(
-    http: aiohttp.ClientSession, api: Api
-) -> None:
+async def test_request_id_is_kept_if_valid_and_generated_otherwise(http: aiohttp.ClientSession, api: Api) -> None:
     body = {"model": "fake-1", "prompt": "x"}
     named = await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine-1"})
     unnamed = await http.post("/v1/completions", json=body)
@@ -439,7 +433,7 @@ async def test_a_request_id_of_the_client_is_kept_and_one_is_given_where_there_i
     assert strange.headers["X-Request-Id"].startswith("req_")
 
 
-async def test_each_request_that_ends_is_one_line_in_the_log_with_numbers_and_without_text(
+async def test_finished_request_logs_one_line_without_text(
     http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="ebb.requests")

@@ -1,4 +1,4 @@
-"""Conversations of OpenAI's API, driven by OpenAI's own client over a real socket."""
+"""OpenAI's Conversations API, driven by OpenAI's own client over a real socket."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ async def respond(client: AsyncOpenAI, conversation: Any, text: str) -> openai.t
     return await client.responses.create(model="fake-1", input=text, conversation=conversation)
 
 
-async def test_a_conversation_is_made_changed_and_deleted(client: AsyncOpenAI) -> None:
+async def test_conversation_is_created_updated_and_deleted(client: AsyncOpenAI) -> None:
     made = await client.conversations.create(metadata={"topic": "tides"})
     assert (made.object, made.metadata) == ("conversation", {"topic": "tides"})
     assert await client.conversations.retrieve(made.id) == made
@@ -45,7 +45,7 @@ async def test_a_conversation_is_made_changed_and_deleted(client: AsyncOpenAI) -
             await call
 
 
-async def test_responses_in_a_conversation_follow_each_other(client: AsyncOpenAI, api: Api) -> None:
+async def test_responses_in_a_conversation_follow_one_another(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     first = await respond(client, conversation.id, "one")
     second = await respond(client, {"id": conversation.id}, "two")
@@ -58,7 +58,7 @@ async def test_responses_in_a_conversation_follow_each_other(client: AsyncOpenAI
     assert texts == ["one", WHOLE_ANSWER, "two", WHOLE_ANSWER]
 
 
-async def test_a_response_from_a_previous_one_is_in_no_conversation(client: AsyncOpenAI) -> None:
+async def test_response_to_a_previous_one_is_in_no_conversation(client: AsyncOpenAI) -> None:
     conversation = await client.conversations.create()
     first = await respond(client, conversation.id, "one")
     beside = await client.responses.create(model="fake-1", input="beside", previous_response_id=first.id)
@@ -69,9 +69,7 @@ async def test_a_response_from_a_previous_one_is_in_no_conversation(client: Asyn
     assert await texts_of(client, conversation.id, order="asc") == ["one", WHOLE_ANSWER]
 
 
-async def test_what_was_said_before_is_in_the_next_prompt_and_its_tokens_are_kept(
-    client: AsyncOpenAI, api: Api
-) -> None:
+async def test_added_items_are_in_the_next_prompt_and_keep_tokens(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create(items=SAID)
     await respond(client, conversation.id, "two")
     added = await client.conversations.items.create(conversation.id, items=SAID)
@@ -88,7 +86,7 @@ async def test_what_was_said_before_is_in_the_next_prompt_and_its_tokens_are_kep
     ]
 
 
-async def test_items_are_listed_in_pages_in_both_orders(client: AsyncOpenAI) -> None:
+async def test_items_are_paged_in_both_orders(client: AsyncOpenAI) -> None:
     items: Any = [{"role": "user", "content": str(number)} for number in range(5)]
     conversation = await client.conversations.create(items=items)
     assert await texts_of(client, conversation.id) == ["4", "3", "2", "1", "0"]
@@ -101,7 +99,7 @@ async def test_items_are_listed_in_pages_in_both_orders(client: AsyncOpenAI) -> 
     assert await texts_of(client, empty.id) == []
 
 
-async def test_an_item_is_looked_at_and_taken_out(client: AsyncOpenAI, api: Api) -> None:
+async def test_item_is_retrieved_and_deleted(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     for text in ("one", "a secret", "two"):
         await respond(client, conversation.id, text)
@@ -129,7 +127,7 @@ async def test_an_item_is_looked_at_and_taken_out(client: AsyncOpenAI, api: Api)
     )
 
 
-async def test_an_answer_that_is_taken_out_leaves_its_question_to_be_followed(client: AsyncOpenAI, api: Api) -> None:
+async def test_deleted_answer_leaves_its_question_in_the_prompt(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     response = await respond(client, conversation.id, "one")
     assert response.output[0].id is not None
@@ -138,7 +136,7 @@ async def test_an_answer_that_is_taken_out_leaves_its_question_to_be_followed(cl
     assert text_of(api.engine.requests[1].prompt) == "<user\none><user\ntwo><assistant\n"
 
 
-async def test_the_reuse_of_a_run_is_explained_when_its_question_was_taken_out(client: AsyncOpenAI, api: Api) -> None:
+async def test_reuse_report_works_after_its_question_is_deleted(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     await respond(client, conversation.id, "one")
     await respond(client, conversation.id, "two")
@@ -151,7 +149,7 @@ async def test_the_reuse_of_a_run_is_explained_when_its_question_was_taken_out(c
                 assert response.status == 200
 
 
-async def test_while_a_response_comes_its_conversation_is_locked(client: AsyncOpenAI, api: Api) -> None:
+async def test_conversation_is_locked_while_a_response_runs(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     api.engine.hold()
     await client.responses.create(model="fake-1", input="hi", conversation=conversation.id, background=True)
@@ -164,7 +162,7 @@ async def test_while_a_response_comes_its_conversation_is_locked(client: AsyncOp
         assert caught.value.code == "conversation_locked"
 
 
-async def test_a_deleted_conversation_takes_its_responses_along(client: AsyncOpenAI) -> None:
+async def test_deleting_a_conversation_deletes_its_responses(client: AsyncOpenAI) -> None:
     conversation = await client.conversations.create()
     response = await respond(client, conversation.id, "one")
     await client.conversations.delete(conversation.id)
@@ -172,7 +170,7 @@ async def test_a_deleted_conversation_takes_its_responses_along(client: AsyncOpe
         await client.responses.retrieve(response.id)
 
 
-async def test_the_list_of_chats_shows_those_of_the_page_and_both_sides_can_speak_in_them(
+async def test_chat_of_the_page_can_be_continued_over_both_apis(
     client: AsyncOpenAI, http: aiohttp.ClientSession, api: Api
 ) -> None:
     await client.conversations.create(items=SAID)
@@ -205,7 +203,7 @@ CALL = {"type": "function_call", "call_id": "1", "name": "f"}
         ("/{id}/items", {"items": [{"role": "user", "content": [{"type": "image"}]}]}, "items[0].content[0].type"),
     ],
 )
-async def test_a_wrong_body_is_refused_by_the_name_of_its_field(
+async def test_invalid_body_is_refused_naming_the_field(
     client: AsyncOpenAI, http: aiohttp.ClientSession, path: str, body: dict[str, Any], param: str
 ) -> None:
     conversation = await client.conversations.create()
@@ -217,7 +215,7 @@ async def test_a_wrong_body_is_refused_by_the_name_of_its_field(
 @pytest.mark.parametrize(
     ("query", "param"), [("order=up", "order"), ("limit=0", "limit"), ("limit=101", "limit"), ("after=msg_no", "after")]
 )
-async def test_a_wrong_query_is_refused_by_the_name_of_its_parameter(
+async def test_invalid_query_is_refused_naming_the_parameter(
     client: AsyncOpenAI, http: aiohttp.ClientSession, query: str, param: str
 ) -> None:
     conversation = await client.conversations.create()

@@ -1,4 +1,4 @@
-"""Responses, driven by OpenAI's own client over a real socket."""
+"""Responses API, driven by OpenAI's own client over a real socket."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_o
 from tests.unit.fake_engine import FAILING, WINDOW
 
 
-async def test_a_response_has_text_status_and_usage_with_the_receipt(client: AsyncOpenAI, api: Api) -> None:
+async def test_response_has_text_status_and_receipt(client: AsyncOpenAI, api: Api) -> None:
     response = await client.responses.create(
         model="fake-1", input="hi", instructions="Be brief.", metadata={"a": "b"}, temperature=0.5, top_p=0.7
     )
@@ -32,7 +32,7 @@ async def test_a_response_has_text_status_and_usage_with_the_receipt(client: Asy
     assert response.usage.to_dict()["kv"]["computed"] == response.usage.input_tokens  # type: ignore[index]
 
 
-async def test_what_comes_has_every_field_that_the_package_declares(client: AsyncOpenAI) -> None:
+async def test_responses_and_events_have_every_declared_field(client: AsyncOpenAI) -> None:
     made = await client.responses.create(model="fake-1", input="hi")
     Response.model_validate(made.to_dict(), strict=False)
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
@@ -40,7 +40,7 @@ async def test_what_comes_has_every_field_that_the_package_declares(client: Asyn
         type(event).model_validate(event.to_dict())
 
 
-async def test_the_messages_of_the_input_come_in_both_forms_and_in_parts(client: AsyncOpenAI, api: Api) -> None:
+async def test_input_messages_may_be_text_or_content_parts(client: AsyncOpenAI, api: Api) -> None:
     items: Any = [
         {"role": "developer", "content": "Be brief."},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": part} for part in "hi"]},
@@ -59,9 +59,7 @@ async def test_the_messages_of_the_input_come_in_both_forms_and_in_parts(client:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_client_may_keep_the_history_itself_and_its_answers_are_cached(
-    client: AsyncOpenAI, api: Api, stream: bool
-) -> None:
+async def test_history_kept_by_the_client_is_cached(client: AsyncOpenAI, api: Api, stream: bool) -> None:
     history: Any = [{"role": "user", "content": "one"}]
     if stream:
         async with client.responses.stream(model="fake-1", input=history, store=False) as events:
@@ -80,7 +78,7 @@ async def test_a_client_may_keep_the_history_itself_and_its_answers_are_cached(
     assert api.engine.requests[2].prompt[: second.usage.total_tokens] == (*before.prompt, *before.produced)
 
 
-async def test_the_next_response_begins_with_every_token_of_those_before_it(client: AsyncOpenAI, api: Api) -> None:
+async def test_next_response_begins_with_all_previous_tokens(client: AsyncOpenAI, api: Api) -> None:
     previous: str | None = None
     for text in ("one", "two", "three"):
         response = await client.responses.create(model="fake-1", input=text, previous_response_id=previous)
@@ -93,7 +91,7 @@ async def test_the_next_response_begins_with_every_token_of_those_before_it(clie
     assert response.usage.input_tokens_details.cached_tokens == len((*earlier.prompt, *earlier.produced))
 
 
-async def test_several_messages_at_once_are_gone_on_from_by_their_tokens_too(client: AsyncOpenAI, api: Api) -> None:
+async def test_next_response_keeps_tokens_of_several_messages(client: AsyncOpenAI, api: Api) -> None:
     items: Any = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
     first = await client.responses.create(model="fake-1", input=items)
     second = await client.responses.create(model="fake-1", input=items, previous_response_id=first.id)
@@ -105,7 +103,7 @@ async def test_several_messages_at_once_are_gone_on_from_by_their_tokens_too(cli
         assert later.prompt[: len(so_far)] == so_far
 
 
-async def test_a_response_can_be_gone_on_from_more_than_once(client: AsyncOpenAI, api: Api) -> None:
+async def test_response_can_be_continued_more_than_once(client: AsyncOpenAI, api: Api) -> None:
     first = await client.responses.create(model="fake-1", input="one")
     for text in ("left", "right"):
         await client.responses.create(model="fake-1", input=text, previous_response_id=first.id)
@@ -113,7 +111,7 @@ async def test_a_response_can_be_gone_on_from_more_than_once(client: AsyncOpenAI
     assert prompt(api, 2).endswith(f"{WHOLE_ANSWER}><user\nright><assistant\n")
 
 
-async def test_instructions_belong_to_the_one_response(client: AsyncOpenAI, api: Api) -> None:
+async def test_instructions_apply_to_one_response_only(client: AsyncOpenAI, api: Api) -> None:
     first = await client.responses.create(model="fake-1", input="one", instructions="Rhyme.")
     second = await client.responses.create(model="fake-1", input="two", previous_response_id=first.id)
     third = await client.responses.create(
@@ -125,14 +123,14 @@ async def test_instructions_belong_to_the_one_response(client: AsyncOpenAI, api:
     assert (await client.responses.retrieve(third.id)).instructions == "Shout."
 
 
-async def test_a_previous_response_that_is_not_there_is_a_wrong_request(client: AsyncOpenAI) -> None:
+async def test_unknown_previous_response_is_a_bad_request(client: AsyncOpenAI) -> None:
     for missing in ("resp_none", "msg_none", ""):
         with pytest.raises(openai.BadRequestError) as caught:
             await client.responses.create(model="fake-1", input="hi", previous_response_id=missing)
         assert (caught.value.code, caught.value.param) == ("previous_response_not_found", "previous_response_id")
 
 
-async def test_an_answer_that_is_cut_by_its_limit_is_incomplete(client: AsyncOpenAI) -> None:
+async def test_answer_cut_by_max_output_tokens_is_incomplete(client: AsyncOpenAI) -> None:
     response = await client.responses.create(model="fake-1", input="hi", max_output_tokens=3)
     assert (response.status, response.output_text, response.max_output_tokens) == ("incomplete", " w0 w1 w2", 3)
     assert response.incomplete_details is not None
@@ -142,13 +140,13 @@ async def test_an_answer_that_is_cut_by_its_limit_is_incomplete(client: AsyncOpe
     assert item.status == "incomplete"
 
 
-async def test_an_engine_that_fails_is_a_server_error_when_not_streamed(client: AsyncOpenAI) -> None:
+async def test_engine_failure_is_a_server_error_without_stream(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.InternalServerError) as caught:
         await client.responses.create(model="fake-1", input=FAILING)
     assert caught.value.type == "server_error"
 
 
-async def test_what_is_not_stored_is_not_there_afterwards(client: AsyncOpenAI, api: Api) -> None:
+async def test_unstored_response_leaves_nothing(client: AsyncOpenAI, api: Api) -> None:
     whole = await client.responses.create(model="fake-1", input="hi", store=False)
     events = await all_of(await client.responses.create(model="fake-1", input="hi", store=False, stream=True))
     assert events[-1].type == "response.completed"
@@ -163,14 +161,14 @@ async def test_what_is_not_stored_is_not_there_afterwards(client: AsyncOpenAI, a
     assert api.services.runs.get(None, "local") is None
 
 
-async def test_what_is_not_stored_may_follow_what_is(client: AsyncOpenAI, api: Api) -> None:
+async def test_unstored_response_may_follow_a_stored_one(client: AsyncOpenAI, api: Api) -> None:
     first = await client.responses.create(model="fake-1", input="one")
     await client.responses.create(model="fake-1", input="two", previous_response_id=first.id, store=False)
     assert prompt(api, 1).endswith(f"{WHOLE_ANSWER}><user\ntwo><assistant\n")
     assert len(await api.services.store.database.read("SELECT * FROM message")) == 2
 
 
-async def test_a_deleted_response_is_gone_with_its_text(client: AsyncOpenAI, api: Api) -> None:
+async def test_deleting_a_response_deletes_its_text(client: AsyncOpenAI, api: Api) -> None:
     response = await client.responses.create(model="fake-1", input="a secret")
     await client.responses.delete(response.id)
     with pytest.raises(openai.NotFoundError):
@@ -183,7 +181,7 @@ async def test_a_deleted_response_is_gone_with_its_text(client: AsyncOpenAI, api
     assert trail.num_shared == 0
 
 
-async def test_of_a_deleted_response_stays_what_others_follow(client: AsyncOpenAI, api: Api) -> None:
+async def test_deleted_response_stays_in_prompts_of_its_successors(client: AsyncOpenAI, api: Api) -> None:
     first = await client.responses.create(model="fake-1", input="one")
     second = await client.responses.create(model="fake-1", input="two", previous_response_id=first.id)
     await client.responses.delete(first.id)
@@ -196,7 +194,7 @@ async def test_of_a_deleted_response_stays_what_others_follow(client: AsyncOpenA
     assert await api.services.store.database.read("SELECT * FROM message") == []
 
 
-async def test_the_input_of_a_response_is_all_that_it_answers(client: AsyncOpenAI) -> None:
+async def test_input_items_are_all_messages_before_the_answer(client: AsyncOpenAI) -> None:
     first = await client.responses.create(model="fake-1", input="one")
     second = await client.responses.create(model="fake-1", input="two", previous_response_id=first.id)
     items = [item async for item in client.responses.input_items.list(second.id, order="asc", limit=2)]
@@ -209,7 +207,7 @@ async def test_the_input_of_a_response_is_all_that_it_answers(client: AsyncOpenA
     assert (newest.data[0].id, newest.has_more) == (items[-1].id, True)
 
 
-async def test_responses_do_not_crowd_the_list_of_chats(client: AsyncOpenAI, http: aiohttp.ClientSession) -> None:
+async def test_responses_are_not_in_the_chat_list(client: AsyncOpenAI, http: aiohttp.ClientSession) -> None:
     await client.responses.create(model="fake-1", input="hi")
     assert (await (await http.get("/api/conversations")).json())["data"] == []
 
@@ -228,7 +226,7 @@ async def test_responses_do_not_crowd_the_list_of_chats(client: AsyncOpenAI, htt
     ids=["window", "template", "max_output_tokens", "tools", "both", "background", "conversation"],
 )
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field_and_leaves_nothing(
+async def test_invalid_request_is_refused_and_stores_nothing(
     client: AsyncOpenAI, api: Api, fields: dict[str, Any], param: str, stream: bool
 ) -> None:
     body = {"model": "fake-1", "input": "hi", "stream": stream, **fields}
@@ -238,7 +236,7 @@ async def test_a_wrong_request_is_refused_at_once_by_the_name_of_its_field_and_l
     assert await api.services.store.database.read("SELECT * FROM conversation") == []
 
 
-async def test_what_does_not_exist_is_not_found(client: AsyncOpenAI) -> None:
+async def test_unknown_ids_are_not_found(client: AsyncOpenAI) -> None:
     responses = client.responses
     for call in (
         responses.retrieve("resp_none"),

@@ -1,4 +1,4 @@
-"""Responses that go on without their client: looked at, come back to, cancelled, deleted."""
+"""Background responses: polled, resumed, cancelled and deleted."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 from tests.integration.responses_rig import WHOLE_ANSWER, Api, all_of, text_in, until_text
 
 
-async def test_a_response_in_the_background_is_looked_at_until_it_is_there(client: AsyncOpenAI, api: Api) -> None:
+async def test_background_response_is_polled_until_complete(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     response = await client.responses.create(model="fake-1", input="hi", background=True)
     assert (response.status, response.background, response.output) == ("in_progress", True, [])
@@ -20,9 +20,7 @@ async def test_a_response_in_the_background_is_looked_at_until_it_is_there(clien
     assert (response.status, response.output_text) == ("completed", WHOLE_ANSWER)
 
 
-async def test_a_stream_in_the_background_goes_on_without_its_client_which_comes_back(
-    client: AsyncOpenAI, api: Api
-) -> None:
+async def test_background_stream_outlives_its_client_and_resumes(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", background=True, stream=True)
     api.engine.allow(2)
@@ -39,7 +37,7 @@ async def test_a_stream_in_the_background_goes_on_without_its_client_which_comes
     assert rest[-1].type == "response.completed"
 
 
-async def test_cancel_keeps_the_text_so_far_and_says_the_same_again(client: AsyncOpenAI, api: Api) -> None:
+async def test_cancel_keeps_partial_text_and_is_idempotent(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", background=True, stream=True)
     events = aiter(stream)
@@ -54,13 +52,13 @@ async def test_cancel_keeps_the_text_so_far_and_says_the_same_again(client: Asyn
     assert rest[-1].response.status == "cancelled"
 
 
-async def test_only_what_is_in_the_background_can_be_cancelled(client: AsyncOpenAI) -> None:
+async def test_only_background_responses_can_be_cancelled(client: AsyncOpenAI) -> None:
     response = await client.responses.create(model="fake-1", input="hi")
     with pytest.raises(openai.BadRequestError, match="background"):
         await client.responses.cancel(response.id)
 
 
-async def test_a_response_that_is_deleted_while_it_comes_leaves_nothing(client: AsyncOpenAI, api: Api) -> None:
+async def test_deleting_a_running_response_leaves_nothing(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     response = await client.responses.create(model="fake-1", input="hi", background=True)
     await client.responses.delete(response.id)
@@ -68,7 +66,7 @@ async def test_a_response_that_is_deleted_while_it_comes_leaves_nothing(client: 
     assert await api.services.store.database.read("SELECT * FROM message") == []
 
 
-async def test_to_go_on_from_what_is_still_being_said_is_a_conflict(client: AsyncOpenAI, api: Api) -> None:
+async def test_continuing_a_running_response_is_a_conflict(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     response = await client.responses.create(model="fake-1", input="hi", background=True)
     with pytest.raises(openai.ConflictError):

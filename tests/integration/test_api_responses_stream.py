@@ -1,4 +1,4 @@
-"""Responses as they come, and whoever follows them, by OpenAI's own client over a real socket."""
+"""Streamed responses and their followers, driven by OpenAI's own client over a real socket."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ EVENTS_BEHIND = [
 ]
 
 
-async def test_a_stream_has_all_events_in_their_order_with_numbers_that_count_tokens(client: AsyncOpenAI) -> None:
+async def test_stream_has_all_events_in_order_numbered_by_token(client: AsyncOpenAI) -> None:
     events = await all_of(await client.responses.create(model="fake-1", input="hi", stream=True))
     kinds = [(event.type, event.sequence_number) for event in events]
     assert kinds[:4] == EVENTS_BEFORE
@@ -46,7 +46,7 @@ async def test_a_stream_has_all_events_in_their_order_with_numbers_that_count_to
     assert last.response == await client.responses.retrieve(last.response.id)
 
 
-async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncOpenAI, api: Api) -> None:
+async def test_each_engine_step_is_sent_as_one_event_at_once(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     events = aiter(stream)
@@ -63,9 +63,7 @@ async def test_each_step_of_the_engine_is_one_event_as_it_happens(client: AsyncO
     await stream.close()
 
 
-async def test_a_thought_and_text_that_come_at_once_have_the_numbers_that_they_have_apart(
-    client: AsyncOpenAI, api: Api
-) -> None:
+async def test_reasoning_and_text_of_one_step_are_numbered_apart(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     [request] = api.engine.requests
@@ -76,19 +74,19 @@ async def test_a_thought_and_text_that_come_at_once_have_the_numbers_that_they_h
     await stream.close()
 
 
-async def test_the_stream_helper_of_the_client_accumulates_the_same_answer(client: AsyncOpenAI) -> None:
+async def test_stream_helper_of_the_client_returns_the_same_answer(client: AsyncOpenAI) -> None:
     async with client.responses.stream(model="fake-1", input="hi") as stream:
         response = await stream.get_final_response()
     assert response.output_text == WHOLE_ANSWER
 
 
-async def test_a_cut_answer_ends_its_stream_with_incomplete(client: AsyncOpenAI) -> None:
+async def test_truncated_answer_ends_the_stream_with_incomplete(client: AsyncOpenAI) -> None:
     events = await all_of(await client.responses.create(model="fake-1", input="hi", stream=True, max_output_tokens=2))
     assert [event.type for event in events[-2:]] == ["response.output_item.done", "response.incomplete"]
     assert events[-1].sequence_number == 7 + 2
 
 
-async def test_an_engine_that_fails_ends_a_stream_with_failed(client: AsyncOpenAI) -> None:
+async def test_engine_failure_ends_the_stream_with_failed(client: AsyncOpenAI) -> None:
     *events, last = await all_of(await client.responses.create(model="fake-1", input=FAILING, stream=True))
     assert text_in(events) == " w0 w1 w2"
     assert last.type == "response.failed"
@@ -98,7 +96,7 @@ async def test_an_engine_that_fails_ends_a_stream_with_failed(client: AsyncOpenA
     assert "failed" in last.response.error.message
 
 
-async def test_the_stream_helper_comes_back_after_any_event_it_saw(client: AsyncOpenAI, api: Api) -> None:
+async def test_stream_helper_resumes_after_any_event(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = aiter(await client.responses.create(model="fake-1", input="hi", background=True, stream=True))
     events: list[ResponseStreamEvent] = []
@@ -120,7 +118,7 @@ async def test_the_stream_helper_comes_back_after_any_event_it_saw(client: Async
         ) == WHOLE_ANSWER  # fmt: skip
 
 
-async def test_many_may_follow_one_response_at_once(client: AsyncOpenAI, api: Api) -> None:
+async def test_many_clients_follow_one_response(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     response = await client.responses.create(model="fake-1", input="hi", background=True)
     streams = [await client.responses.retrieve(response.id, stream=True) for _ in range(10)]
@@ -130,9 +128,7 @@ async def test_many_may_follow_one_response_at_once(client: AsyncOpenAI, api: Ap
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_without_background_a_client_that_leaves_ends_it_and_what_came_is_kept(
-    client: AsyncOpenAI, api: Api, stream: bool
-) -> None:
+async def test_disconnect_cancels_response_and_keeps_partial_text(client: AsyncOpenAI, api: Api, stream: bool) -> None:
     api.engine.hold()
     asked = asyncio.create_task(client.responses.create(model="fake-1", input="hi", stream=stream))
     await api.engine.until_running(1)
@@ -150,7 +146,7 @@ async def test_without_background_a_client_that_leaves_ends_it_and_what_came_is_
     assert (kept.status, kept.output_text) == ("cancelled", " w0 w1")
 
 
-async def test_a_place_to_start_after_that_is_no_number_is_refused(http: aiohttp.ClientSession) -> None:
+async def test_non_numeric_starting_after_is_refused(http: aiohttp.ClientSession) -> None:
     made = await (await http.post("/v1/responses", json={"model": "fake-1", "input": "hi"})).json()
     for query, param in (("stream=true&starting_after=soon", "starting_after"), ("include[]=x", "include")):
         response = await http.get(f"/v1/responses/{made['id']}?{query}")
@@ -158,7 +154,7 @@ async def test_a_place_to_start_after_that_is_no_number_is_refused(http: aiohttp
         assert (await response.json())["error"]["param"] == param
 
 
-async def test_a_server_that_stops_says_so_to_those_who_follow(client: AsyncOpenAI, api: Api) -> None:
+async def test_server_stop_sends_an_error_to_followers(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", background=True, stream=True)
     api.engine.allow(2)

@@ -1,4 +1,4 @@
-"""How the server starts, stops and dies, as a process."""
+"""Start, stop and crash of the server as a process."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 class ServerProcess:
-    """A running `serve_fake`."""
+    """Running `serve_fake` process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -80,7 +80,7 @@ async def serving(state_dir: Path, **options: Any) -> AsyncIterator[tuple[Server
 
 
 async def asked(server: ServerProcess, http: aiohttp.ClientSession) -> tuple[str, aiohttp.ClientResponse]:
-    """A conversation whose answer has come to its third word, and the stream of it."""
+    """Ask a question and hold the answer at its third word. Return the conversation's id and the stream."""
     server.order("hold")
     server.order("allow 3")
     await server.read_log_until("obeyed allow 3")
@@ -94,7 +94,7 @@ async def asked(server: ServerProcess, http: aiohttp.ClientSession) -> tuple[str
     raise AssertionError(text)
 
 
-async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None:
+async def test_server_answers_while_the_engine_is_built(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
         url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
         await server.read_log_until("Waiting for the order")
@@ -108,7 +108,7 @@ async def test_the_port_answers_while_the_engine_is_made(tmp_path: Path) -> None
 
 
 async def test_server_process_speaks_tls_and_says_so(tmp_path: Path) -> None:
-    """Serve with the loop of `ebb serve`, whose TLS is not the standard library's."""
+    """Serve on the event loop of `ebb serve`, whose TLS is not the standard library's."""
     files = make_tls_files(tmp_path)
     async with process(tmp_path, tls=files) as server:
         url = (await server.read_log_until(r"(https://[\d.:]+) answers"))[1]
@@ -125,7 +125,7 @@ async def test_server_process_speaks_tls_and_says_so(tmp_path: Path) -> None:
             writer.transport.abort()
 
 
-async def test_conversations_of_a_later_version_are_left_alone(tmp_path: Path) -> None:
+async def test_database_of_a_later_version_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "conversations.db") as connection:
         connection.execute("PRAGMA user_version = 10000")
     connection.close()
@@ -135,7 +135,7 @@ async def test_conversations_of_a_later_version_are_left_alone(tmp_path: Path) -
         assert "Traceback" not in server.log
 
 
-async def test_damaged_page_ends_the_server_with_a_sentence(tmp_path: Path) -> None:
+async def test_damaged_database_ends_the_start_with_a_message(tmp_path: Path) -> None:
     await asyncio.to_thread(damaged_conversations, tmp_path)
     async with process(tmp_path) as server:
         assert await server.exit_code() == 1
@@ -159,7 +159,7 @@ async def test_server_completes_a_killed_restore(tmp_path: Path) -> None:
     assert await asyncio.to_thread(lambda: list(tmp_path.glob(".*"))) == []
 
 
-async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_path: Path) -> None:
+async def test_sigterm_finishes_running_answers_and_refuses_new_ones(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         _, response = await asked(server, http)
         server.process.send_signal(signal.SIGTERM)
@@ -175,7 +175,7 @@ async def test_after_sigterm_a_running_answer_ends_and_new_ones_are_refused(tmp_
         assert await server.exit_code() == 0
 
 
-async def test_who_follows_an_answer_that_takes_too_long_is_told_to_come_back_and_gets_the_rest(tmp_path: Path) -> None:
+async def test_answer_beyond_the_drain_time_resumes_after_restart(tmp_path: Path) -> None:
     async with serving(tmp_path, drain=0.05) as (server, http):
         conversation_id, response = await asked(server, http)
         completing = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
@@ -196,7 +196,7 @@ async def test_who_follows_an_answer_that_takes_too_long_is_told_to_come_back_an
         ]
 
 
-async def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
+async def test_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         await asked(server, http)
         server.process.send_signal(signal.SIGTERM)
@@ -205,14 +205,14 @@ async def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
         assert await server.exit_code() == 128 + signal.SIGTERM
 
 
-async def test_a_server_that_still_starts_stops_at_the_first_signal(tmp_path: Path) -> None:
+async def test_starting_server_stops_at_the_first_signal(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
         await server.read_log_until("Waiting for the order")
         server.process.send_signal(signal.SIGTERM)
         assert await server.exit_code() == 0
 
 
-async def test_an_engine_that_cannot_be_made_ends_the_server_with_the_reason(tmp_path: Path) -> None:
+async def test_engine_build_failure_ends_the_server_with_its_reason(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
         server.order("fail")
         assert await server.exit_code() == 1
@@ -220,7 +220,7 @@ async def test_an_engine_that_cannot_be_made_ends_the_server_with_the_reason(tmp
         assert "Traceback" not in server.log
 
 
-async def test_a_port_in_use_and_a_state_directory_in_use_are_said_so(tmp_path: Path) -> None:
+async def test_port_or_state_dir_in_use_is_reported(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
         port = int(server.url.rpartition(":")[2])
         async with process(tmp_path / "other", port=port) as second:
@@ -231,7 +231,7 @@ async def test_a_port_in_use_and_a_state_directory_in_use_are_said_so(tmp_path: 
             assert "--state-dir" in third.log
 
 
-async def test_after_kill_9_an_unfinished_answer_goes_on_and_so_does_the_chat(tmp_path: Path) -> None:
+async def test_answer_and_chat_continue_after_kill_9(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         conversation_id, response = await asked(server, http)
         await saved(tmp_path / "conversations.db", num_tokens=3)
@@ -251,11 +251,11 @@ async def test_after_kill_9_an_unfinished_answer_goes_on_and_so_does_the_chat(tm
 
 
 async def saved(database: Path, num_tokens: int) -> None:
-    """Wait until the file holds so much of an unfinished answer."""
+    """Wait until the database holds `num_tokens` tokens of unfinished answers."""
     connection = sqlite3.connect(database)
     sql = "SELECT coalesce(sum(length(token_ids)), 0) FROM run_event"
     async with asyncio.timeout(20):
-        # Another process writes it: there is nothing to wait on.
+        # Another process writes the file, so there is no event to wait for.
         while connection.execute(sql).fetchone()[0] < num_tokens * ID_BYTES:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     connection.close()

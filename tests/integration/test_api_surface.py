@@ -1,4 +1,4 @@
-"""What every route has in common: limits, guards, headers, health, the page."""
+"""Behaviour that all routes share: limits, guards, headers, health and the web page."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ Api = RunningServer[FakeEngine]
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 64 << 20])
 @pytest.mark.parametrize("announced", [True, False])
-async def test_a_body_that_is_too_large_is_refused(http: aiohttp.ClientSession, announced: bool, size: int) -> None:
+async def test_oversized_body_is_refused(http: aiohttp.ClientSession, announced: bool, size: int) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for start in range(0, size, 1 << 16):
             yield bytes(min(1 << 16, size - start))
@@ -28,7 +28,7 @@ async def test_a_body_that_is_too_large_is_refused(http: aiohttp.ClientSession, 
     assert (await response.json())["error"]["code"] == "body_too_large"
 
 
-async def test_a_path_that_does_not_exist_and_a_wrong_method_have_errors_of_the_same_shape(
+async def test_unknown_path_and_wrong_method_share_the_error_shape(
     http: aiohttp.ClientSession,
 ) -> None:
     for method, path, status in (
@@ -42,7 +42,7 @@ async def test_a_path_that_does_not_exist_and_a_wrong_method_have_errors_of_the_
         assert set((await response.json())["error"]) == {"message", "type", "param", "code"}
 
 
-async def test_a_server_on_loopback_does_not_answer_to_foreign_names(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_loopback_server_refuses_foreign_host_names(http: aiohttp.ClientSession, api: Api) -> None:
     port = api.url.rpartition(":")[2]
     for name, status in (
         ("evil.example", 403),
@@ -68,14 +68,14 @@ async def test_a_server_on_loopback_does_not_answer_to_foreign_names(http: aioht
         ({"Sec-Fetch-Site": "same-origin"}, 201),
     ],
 )
-async def test_a_page_of_another_origin_cannot_change_conversations(
+async def test_page_of_another_origin_cannot_change_conversations(
     http: aiohttp.ClientSession, api: Api, headers: dict[str, str], status: int
 ) -> None:
     sent = {name: api.url if value == "SELF" else value for name, value in headers.items()}
     assert (await http.post("/api/conversations", json={}, headers=sent)).status == status
 
 
-async def test_a_server_that_starts_says_what_it_does_and_refuses_work(tmp_path: Path) -> None:
+async def test_starting_server_reports_progress_and_refuses_work(tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), ready=False) as server,
         api_client(server.url) as http,
@@ -97,7 +97,7 @@ async def test_a_server_that_starts_says_what_it_does_and_refuses_work(tmp_path:
         assert (await http.get("/v1/models")).status == 503
 
 
-async def test_health_tells_the_model_and_each_tier(http: aiohttp.ClientSession) -> None:
+async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSession) -> None:
     body = await (await http.get("/health")).json()
     assert body["status"] == "ok"
     assert body["model"] == {
@@ -114,7 +114,7 @@ async def test_health_tells_the_model_and_each_tier(http: aiohttp.ClientSession)
     assert (await http.get("/ready")).status == 200
 
 
-async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.ClientSession) -> None:
+async def test_metrics_count_in_prometheus_format(http: aiohttp.ClientSession) -> None:
     await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "max_tokens": 5})
     response = await http.get("/metrics")
     assert response.headers["Content-Type"].startswith("text/plain")
@@ -136,14 +136,14 @@ async def test_metrics_are_in_the_format_of_prometheus_and_count(http: aiohttp.C
     assert checks == {"clean": 3, "failed": 0}
 
 
-async def test_a_page_that_is_not_built_says_how_to_build_it(http: aiohttp.ClientSession) -> None:
+async def test_page_not_built_shows_how_to_build_it(http: aiohttp.ClientSession) -> None:
     for path in ("/", "/c/conv_1"):
         response = await http.get(path)
         assert response.status == 200
         assert "make" in await response.text()
 
 
-async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: Path) -> None:
+async def test_page_is_revalidated_and_its_assets_are_immutable(tmp_path: Path) -> None:
     static = tmp_path / "static"
     (static / "assets").mkdir(parents=True)
     (static / "index.html").write_text("<title>Ebb</title>")
@@ -168,7 +168,7 @@ async def test_the_built_page_is_always_fresh_and_its_files_are_kept(tmp_path: P
         assert (await http.get("/assets/..%2f..%2fconversations.db")).status == 404
 
 
-async def test_scripts_are_sent_compressed_where_accepted(tmp_path: Path) -> None:
+async def test_scripts_are_sent_gzipped_if_accepted(tmp_path: Path) -> None:
     assets = tmp_path / "static" / "assets"
     assets.mkdir(parents=True)
     for name in ("main-1a2b.js", "old-1a2b.js"):

@@ -1,4 +1,7 @@
-"""Who may ask what: every route of the application is in one of the tables here, and a new one must be put there."""
+"""Access of tenants to routes.
+
+Every route of the application must be in one of the tables below; a new route fails the test until it is added.
+"""
 
 import json
 import re
@@ -17,11 +20,11 @@ from tests.integration.tenants import People, people
 from tests.unit.fake_engine import ANSWER_WORDS
 
 Call = tuple[str, str]
-"""A method and a route's path."""
+"""Method and path of a route."""
 
 KEYS_DOC = Path(__file__).parent.parent.parent / "docs" / "keys.md"
 SECRET = "periwinkle"
-"""What Alice says, and nobody else."""
+"""Text that appears only in Alice's data."""
 
 OPEN = {
     ("GET", "/"),
@@ -85,7 +88,7 @@ OWN: dict[Call, Any] = {
     ("GET", "/v1/conversations/{id}/items/{message}"): None,
     ("DELETE", "/v1/conversations/{id}/items/{message}"): None,
 }
-"""Each is about something that has an owner; names in braces are of `things_of_alice`."""
+"""Routes that address something with an owner. Names in braces are keys of `things_of_alice`."""
 
 SHARED: dict[Call, Any] = {
     ("POST", "/v1/chat/completions"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
@@ -107,7 +110,7 @@ SHARED: dict[Call, Any] = {
     ("GET", "/api/export"): None,
     ("POST", "/api/import"): {"format": "ebb-conversations", "format_version": 1, "conversations": []},
 }
-"""Everybody may ask these, and finds only what is his own."""
+"""Routes open to every tenant, each of which sees only its own data."""
 
 GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
 
@@ -119,7 +122,7 @@ async def everybody(tmp_path: Path) -> AsyncIterator[People]:
 
 
 def routes_of(everybody: People) -> set[Call]:
-    """Of the application that serves; HEAD comes with GET."""
+    """Collect the routes of the running application, without HEAD, which comes with GET."""
     calls: set[Call] = set()
     for route in everybody.server.app.routes:
         if isinstance(route, Mount):
@@ -131,19 +134,19 @@ def routes_of(everybody: People) -> set[Call]:
 
 
 def without_names(call: Call) -> Call:
-    """As the routes have them: `{id}` for whatever is about something, and no query."""
+    """Turn a call of `OWN` into a route's path: each name becomes `{id}` or `{item_id}`, and the query is dropped."""
     method, path = call[0], call[1].partition("?")[0]
     parts = ["{id}" if part.startswith("{") and part not in ("{tenant}", "{name:path}") else part
              for part in path.split("/")]  # fmt: skip
     return method, "/".join(parts).replace("/items/{id}", "/items/{item_id}")
 
 
-def test_every_route_is_in_a_table(everybody: People) -> None:
+def test_every_route_is_in_one_of_the_tables(everybody: People) -> None:
     known = OPEN | ADMIN.keys() | SHARED.keys() | {without_names(call) for call in OWN}
     assert routes_of(everybody) == known
 
 
-def test_the_documentation_names_what_is_open_and_what_is_an_administrators() -> None:
+def test_documentation_lists_the_open_and_admin_routes() -> None:
     table = KEYS_DOC.read_text().partition("| route | takes |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1:3] for line in table.splitlines() if "/" in line]
     documented = {
@@ -154,7 +157,7 @@ def test_the_documentation_names_what_is_open_and_what_is_an_administrators() ->
 
 
 async def ask(http: aiohttp.ClientSession, call: Call, body: Any = None, names: dict[str, str] | None = None) -> Any:
-    """The response to one call, with names filled in."""
+    """Send one call, with `names` substituted in path and body, and return the response."""
     method, path = call
     for name, value in (names or {}).items():
         path = path.replace(f"{{{name}}}", value)
@@ -163,7 +166,7 @@ async def ask(http: aiohttp.ClientSession, call: Call, body: Any = None, names: 
 
 
 async def things_of_alice(everybody: People) -> dict[str, str]:
-    """One of everything, as ids."""
+    """Create one thing of every kind for Alice, and return their ids by name."""
     alice, engine = everybody.alice, everybody.engine
     engine.allow(None)
     conversation = await created(alice, title=SECRET)
@@ -198,13 +201,13 @@ async def things_of_alice(everybody: People) -> dict[str, str]:
 
 
 async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that is stored, but for what runs write while they go on, and when keys were used."""
+    """Read all stored rows, except for events that live runs append and the times at which keys were used."""
     tables = ("conversation", "message", "response", "draft", "tenant_limits", "run")
     read_all = services.store.database.read
     return {table: [tuple(row) for row in await read_all(f"SELECT * FROM {table}")] for table in tables}
 
 
-async def test_what_belongs_to_another_tenant_is_not_there_and_stays_as_it_is(everybody: People) -> None:
+async def test_other_tenants_data_is_not_found_and_unchanged(everybody: People) -> None:
     engine = everybody.engine
     for call, body in OWN.items():
         names = await things_of_alice(everybody)
@@ -214,7 +217,7 @@ async def test_what_belongs_to_another_tenant_is_not_there_and_stays_as_it_is(ev
         text = await refused.text()
         missing = await ask(everybody.bob, call, body, dict.fromkeys(names, "nothing"))
         assert missing.status == 404, call
-        # No sentence and no code tells what is another's from what is not there, nor names anything but what was asked.
+        # The response does not reveal whether the thing exists, and names nothing beyond the request.
         asked = {name: value for name, value in names.items() if f"{{{name}}}" in call[1] + json.dumps(body)}
         for value in asked.values():
             text = text.replace(value, "nothing")
@@ -229,7 +232,7 @@ async def test_what_belongs_to_another_tenant_is_not_there_and_stays_as_it_is(ev
     assert {request.tenant for request in engine.requests} == {"alice"}
 
 
-async def test_what_everybody_may_ask_tells_nobody_of_others(everybody: People) -> None:
+async def test_shared_routes_reveal_nothing_of_other_tenants(everybody: People) -> None:
     await things_of_alice(everybody)
     await everybody.alice.put("/api/draft", json={"text": SECRET})
     everybody.engine.allow(None)
@@ -249,7 +252,7 @@ async def test_what_everybody_may_ask_tells_nobody_of_others(everybody: People) 
     assert found["conversations"]
 
 
-async def test_ids_in_bodies_lead_to_nothing_of_another_tenant(everybody: People) -> None:
+async def test_ids_in_bodies_do_not_reach_another_tenants_data(everybody: People) -> None:
     names = await things_of_alice(everybody)
     everybody.engine.allow(None)
     bob = everybody.bob
@@ -271,7 +274,7 @@ async def test_ids_in_bodies_lead_to_nothing_of_another_tenant(everybody: People
     assert await all_rows(everybody.server.services) == before
 
 
-async def test_a_message_id_that_another_tenant_chose_repeats_nothing(everybody: People) -> None:
+async def test_message_id_chosen_by_another_tenant_is_a_conflict(everybody: People) -> None:
     chosen = "msg_chosen-by-a-client-0"
     asked = {"content": SECRET, "id": chosen}
     first = await everybody.alice.post(f"/api/conversations/{await created(everybody.alice)}/messages", json=asked)
@@ -282,7 +285,7 @@ async def test_a_message_id_that_another_tenant_chose_repeats_nothing(everybody:
     assert SECRET not in await again.text()
 
 
-async def test_an_import_of_what_another_tenant_has_is_no_duplicate(everybody: People) -> None:
+async def test_import_of_another_tenants_export_is_no_duplicate(everybody: People) -> None:
     conversation = await created(everybody.alice)
     await said(everybody.alice, conversation, "hello")
     exported = await read(everybody.alice, "/api/export")
@@ -292,7 +295,7 @@ async def test_an_import_of_what_another_tenant_has_is_no_duplicate(everybody: P
     assert (await (await everybody.alice.post("/api/import", json=exported)).json())["imported"] == []
 
 
-async def test_kv_is_used_and_erased_under_the_name_of_its_tenant(everybody: People) -> None:
+async def test_kv_is_computed_and_erased_under_its_tenant(everybody: People) -> None:
     for http in (everybody.alice, everybody.bob):
         conversation = await created(http)
         answer = await said(http, conversation, "the same words")
@@ -304,19 +307,19 @@ async def test_kv_is_used_and_erased_under_the_name_of_its_tenant(everybody: Peo
     await everybody.bob.delete(f"/api/conversations/{conversation}?permanently=true")
     trails = await everybody.engine.until_erased(1)
     assert set(everybody.engine.erased_of) == {"bob"}
-    # What Alice's begins with keeps nothing of Bob's: their KV never was the same.
+    # Alice's identical prompt pins nothing of Bob's: tenants share no KV.
     assert {trail.num_shared for trail in trails} == {0}
 
 
 def a_path(call: Call) -> str:
-    """Of something that is not there."""
+    """Fill in the path of a call with names that do not exist."""
     return call[1].replace("{name:path}", "x").replace("{tenant}", "x").partition("?")[0]
 
 
 @pytest.mark.parametrize(
     "headers", [{}, {"Authorization": "Bearer sk-ebb-000000000000-" + "A" * 43}, {"X-Api-Key": "x"}]
 )
-async def test_whatever_is_not_open_demands_a_key(everybody: People, headers: dict[str, str]) -> None:
+async def test_every_route_that_is_not_open_requires_a_key(everybody: People, headers: dict[str, str]) -> None:
     for call in [*sorted(routes_of(everybody) - OPEN), ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
         refused = await everybody.nobody.request(call[0], a_path(call), json={}, headers=headers)
         assert refused.status == 401, call
@@ -329,7 +332,7 @@ async def test_whatever_is_not_open_demands_a_key(everybody: People, headers: di
     assert everybody.engine.requests == []
 
 
-async def test_what_is_open_needs_none_and_tells_little(everybody: People) -> None:
+async def test_open_routes_need_no_key_and_reveal_little(everybody: People) -> None:
     for method, path in OPEN - {("POST", "/api/login")}:
         response = await everybody.nobody.request(
             method, path.replace("{name}", "a.svg").replace("assets", "assets/a.js")
@@ -343,7 +346,7 @@ async def test_what_is_open_needs_none_and_tells_little(everybody: People) -> No
         assert (await read(everybody.root, path))["tiers"]["device"]["state"] == "ok"
 
 
-async def test_administration_takes_a_key_of_that_scope(everybody: People) -> None:
+async def test_admin_routes_require_the_admin_scope(everybody: People) -> None:
     for call, body in ADMIN.items():
         refused = await ask(everybody.alice, call, body, {"id": "x", "tenant": "alice"})
         assert (await error_of(refused, 403))["code"] == "admin_scope_required", call
@@ -352,13 +355,13 @@ async def test_administration_takes_a_key_of_that_scope(everybody: People) -> No
         assert allowed.status in (200, 201, 404), f"{call}: {await allowed.text()}"
 
 
-async def test_an_administrator_reads_no_chats_of_others(everybody: People) -> None:
+async def test_administrator_cannot_read_chats_of_tenants(everybody: People) -> None:
     names = await things_of_alice(everybody)
     assert (await everybody.root.get(f"/api/conversations/{names['id']}")).status == 404
     assert (await read(everybody.root, "/api/conversations"))["data"] == []
 
 
-async def test_a_run_of_each_tenant_goes_on_after_a_restart_under_its_name(everybody: People, tmp_path: Path) -> None:
+async def test_resumed_run_keeps_its_tenant_after_restart(everybody: People, tmp_path: Path) -> None:
     everybody.engine.hold()
     path = f"/api/conversations/{await created(everybody.alice)}/messages"
     run_id = (await everybody.alice.post(path, json={"content": SECRET})).headers["X-Run-Id"]

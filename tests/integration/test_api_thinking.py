@@ -1,4 +1,4 @@
-"""Thinking through the whole server: a tiny openPangu-Embedded folder that thinks aloud, unless it is asked not to."""
+"""Thinking through the whole server, with a tiny openPangu-Embedded model that thinks unless thinking is off."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ async def api(folder: Path, tmp_path: Path) -> AsyncIterator[Api]:
 
 
 async def chunks_of(stream: Any) -> tuple[str, str, list[bool]]:
-    """Thoughts, text, and of every piece whether it was thought."""
+    """Read a stream and return its reasoning, its text, and for each delta whether it was reasoning."""
     thoughts, texts, order = "", "", list[bool]()
     async for chunk in stream:
         delta = chunk.choices[0].delta
@@ -52,7 +52,7 @@ async def chunks_of(stream: Any) -> tuple[str, str, list[bool]]:
     return thoughts, texts, order
 
 
-async def test_openai_clients_get_thoughts_apart_and_can_turn_them_off(api: Api) -> None:
+async def test_openai_clients_get_reasoning_apart_and_can_disable_it(api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         asked: dict[str, Any] = {"model": "smollm2", "messages": QUESTION}
         whole = await client.chat.completions.create(**asked)
@@ -83,7 +83,7 @@ async def test_openai_clients_get_thoughts_apart_and_can_turn_them_off(api: Api)
         assert raw.choices[0].text == THOUGHT + ANSWER
 
 
-async def test_what_is_answered_behind_a_thought_has_its_form_and_may_be_a_call(api: Api) -> None:
+async def test_answer_after_reasoning_keeps_its_form_or_calls_a_tool(api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         asked: dict[str, Any] = {"model": "smollm2", "messages": QUESTION, "temperature": 0, "max_tokens": 80}
         efforts: list[tuple[Any, str | None]] = [("high", THOUGHT), ("none", None)]
@@ -112,9 +112,7 @@ async def test_what_is_answered_behind_a_thought_has_its_form_and_may_be_a_call(
 
 
 @pytest.mark.parametrize("mode", ["slow", "off"])
-async def test_a_conversation_keeps_thoughts_apart_and_never_shows_them_to_the_model(
-    api: Api, mode: ThinkingMode
-) -> None:
+async def test_conversation_stores_reasoning_outside_the_prompt(api: Api, mode: ThinkingMode) -> None:
     async with api_client(api.url) as http:
         conversation = await created(http, params={"thinking": mode})
         response = await http.post(f"/api/conversations/{conversation}/messages", json={"content": "Hi"})
@@ -146,7 +144,7 @@ async def test_a_conversation_keeps_thoughts_apart_and_never_shows_them_to_the_m
         assert (await error_of(refused, 400))["param"] == "params.thinking"
 
 
-async def test_the_next_turn_computes_its_question_alone_and_nothing_outlives_the_conversation(api: Api) -> None:
+async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> None:
     services = api.services
     async with api_client(api.url) as http:
         conversation = await created(http, system_prompt=SYSTEM)
@@ -165,7 +163,7 @@ async def test_the_next_turn_computes_its_question_alone_and_nothing_outlives_th
 
 
 @pytest.mark.parametrize("tokens", [1, 3, 8])
-async def test_an_answer_that_is_cut_in_or_behind_its_thought_goes_on(api: Api, tokens: int) -> None:
+async def test_answer_cut_during_or_after_reasoning_continues(api: Api, tokens: int) -> None:
     async with api_client(api.url) as http:
         conversation = await created(http)
         cut = await said(http, conversation, "Hi", params={"max_tokens": tokens})
@@ -181,7 +179,7 @@ async def test_an_answer_that_is_cut_in_or_behind_its_thought_goes_on(api: Api, 
         assert numbers == sorted(set(numbers))
 
 
-async def test_what_is_computed_ahead_of_a_conversation_that_is_deleted_meanwhile_goes_too(api: Api) -> None:
+async def test_prefix_computed_during_deletion_is_erased_too(api: Api) -> None:
     services = api.services
 
     class Deleting(NextPrefixStore):

@@ -1,4 +1,4 @@
-"""Text to token ids and back over HTTP."""
+"""Tokenization and detokenization over HTTP."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from tests.unit.fake_engine import END, START, WINDOW, WORDS, FakeEngine
 Api = RunningServer[FakeEngine]
 
 
-async def test_a_prompt_has_the_ids_that_a_completion_would_have(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_tokenized_prompt_equals_a_completions_prompt(api: Api, http: aiohttp.ClientSession) -> None:
     tokenized = await (await http.post("/tokenize", json={"model": "fake-1", "prompt": "ab<|end|>"})).json()
     assert tokenized == {"count": 3, "max_model_len": WINDOW, "tokens": [97, 98, END], "token_strs": None}
     await http.post("/v1/completions", json={"model": "fake-1", "prompt": "ab<|end|>"})
     assert list(api.engine.requests[0].prompt) == tokenized["tokens"]
 
 
-async def test_messages_have_the_ids_that_a_chat_would_have(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_tokenized_messages_equal_a_chats_prompt(api: Api, http: aiohttp.ClientSession) -> None:
     messages = [{"role": "developer", "content": "a"}, {"role": "user", "content": [{"type": "text", "text": "b"}]}]
     tokenized = await (await http.post("/tokenize", json={"messages": messages, "add_generation_prompt": True})).json()
     await http.post("/v1/chat/completions", json={"model": "fake-1", "messages": messages})
@@ -26,7 +26,7 @@ async def test_messages_have_the_ids_that_a_chat_would_have(api: Api, http: aioh
     assert tokenized["count"] == len(tokenized["tokens"])
 
 
-async def test_ids_become_text_again_with_control_tokens_by_their_names(http: aiohttp.ClientSession) -> None:
+async def test_detokenized_text_names_control_tokens(http: aiohttp.ClientSession) -> None:
     response = await http.post("/detokenize", json={"model": "fake-1", "tokens": [START, 97, WORDS, END]})
     assert await response.json() == {"prompt": "<a w0>"}
     assert await (await http.post("/detokenize", json={"tokens": []})).json() == {"prompt": ""}
@@ -54,7 +54,7 @@ async def test_ids_become_text_again_with_control_tokens_by_their_names(http: ai
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_a_wrong_field_is_refused_by_its_name(
+async def test_invalid_field_is_refused_by_name(
     http: aiohttp.ClientSession, path: str, fields: dict[str, Any], param: str
 ) -> None:
     response = await http.post(path, json=fields)
@@ -63,7 +63,7 @@ async def test_a_wrong_field_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize(("path", "fields"), [("/tokenize", {"prompt": "x"}), ("/detokenize", {"tokens": [1]})])
-async def test_an_unknown_model_is_not_found(http: aiohttp.ClientSession, path: str, fields: dict[str, Any]) -> None:
+async def test_unknown_model_is_not_found(http: aiohttp.ClientSession, path: str, fields: dict[str, Any]) -> None:
     response = await http.post(path, json=fields | {"model": "other"})
     assert response.status == 404
     assert (await response.json())["error"]["code"] == "model_not_found"

@@ -1,4 +1,4 @@
-"""Conversations go out as files and come back, over a real socket."""
+"""Export and import of conversations over a real socket."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ Api = RunningServer[FakeEngine]
 
 
 async def filled(http: aiohttp.ClientSession) -> str:
-    """The id of a conversation with branches and a failed answer."""
+    """Create a conversation with branches and a failed answer, and return its id."""
     conversation = await created(http, title="Tides", system_prompt="Be brief.", params={"top_k": 4}, pinned=True)
     first = await said(http, conversation, "one")
     await all_events(await http.post(f"/api/messages/{first['id']}/retry"))
@@ -35,7 +35,7 @@ async def exported(http: aiohttp.ClientSession, path: str = "/api/export") -> di
 
 
 def without_names(conversation: dict[str, Any]) -> dict[str, Any]:
-    """With numbers in place of the ids of messages."""
+    """Replace the ids of messages by their indices."""
     ids = {message["id"]: index for index, message in enumerate(conversation["messages"])} | {None: None}
     messages = [
         {**message, "id": ids[message["id"]], "parent_id": ids[message["parent_id"]]}
@@ -44,7 +44,7 @@ def without_names(conversation: dict[str, Any]) -> dict[str, Any]:
     return {**conversation, "head_id": ids[conversation["head_id"]], "messages": messages}
 
 
-async def test_what_comes_in_is_what_went_out(http: aiohttp.ClientSession, tmp_path: Path) -> None:
+async def test_import_restores_the_export(http: aiohttp.ClientSession, tmp_path: Path) -> None:
     await filled(http)
     await said(http, await created(http), "other 日本 🌊")
     await created(http)
@@ -65,7 +65,7 @@ async def test_what_comes_in_is_what_went_out(http: aiohttp.ClientSession, tmp_p
         assert (await read(there, "/api/search", q="日本"))["messages"] != []
 
 
-async def test_an_imported_conversation_goes_on_with_what_it_says(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_imported_conversation_continues_from_its_text(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     await said(http, conversation, "one")
     whole = await exported(http, f"/api/conversations/{conversation}/export")
@@ -76,7 +76,7 @@ async def test_an_imported_conversation_goes_on_with_what_it_says(http: aiohttp.
     assert text_of(api.engine.requests[1].prompt).endswith("><user\ntwo><assistant\n")
 
 
-async def test_a_second_import_adds_nothing_unless_it_is_asked_for(http: aiohttp.ClientSession) -> None:
+async def test_second_import_is_skipped_unless_duplicates_requested(http: aiohttp.ClientSession) -> None:
     conversation = await filled(http)
     whole = await exported(http)
     for _ in range(2):
@@ -113,7 +113,7 @@ WRONG: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG, ids=[f"{field}={value!r:.12}" for field, value in WRONG])
-async def test_a_file_with_one_wrong_field_is_refused_by_name_as_a_whole(
+async def test_import_with_one_invalid_field_is_refused_as_a_whole(
     http: aiohttp.ClientSession, field: str, value: Any
 ) -> None:
     await said(http, await created(http), "one")
@@ -130,7 +130,7 @@ async def test_a_file_with_one_wrong_field_is_refused_by_name_as_a_whole(
     assert len((await read(http, "/api/conversations"))["data"]) == 1
 
 
-async def test_messages_that_follow_each_other_in_a_circle_are_refused(http: aiohttp.ClientSession) -> None:
+async def test_import_with_a_cycle_of_messages_is_refused(http: aiohttp.ClientSession) -> None:
     await said(http, await created(http), "one")
     whole = await exported(http)
     question, answer = whole["conversations"][0]["messages"]
@@ -139,7 +139,7 @@ async def test_messages_that_follow_each_other_in_a_circle_are_refused(http: aio
     assert "circle" in error["message"]
 
 
-async def test_the_same_name_twice_is_refused(http: aiohttp.ClientSession) -> None:
+async def test_import_with_duplicate_ids_is_refused(http: aiohttp.ClientSession) -> None:
     await said(http, await created(http), "one")
     whole = await exported(http)
     twice = {**whole, "conversations": whole["conversations"] * 2}
@@ -149,12 +149,12 @@ async def test_the_same_name_twice_is_refused(http: aiohttp.ClientSession) -> No
     assert error["param"] == "conversations[0].messages"
 
 
-async def test_what_is_no_json_is_refused(http: aiohttp.ClientSession) -> None:
+async def test_import_of_invalid_json_is_refused(http: aiohttp.ClientSession) -> None:
     for body in (b"", b"[]", b"{", b"\xff", b"[" * 100_000):
         assert (await http.post("/api/import", data=body)).status == 400
 
 
-async def test_markdown_shows_what_is_shown(http: aiohttp.ClientSession) -> None:
+async def test_markdown_export_holds_the_current_path(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, system_prompt="Be brief.")
     first = await said(http, conversation, "# Not a heading of ours\n\nWhat is a tide?")
     await said(http, conversation, "left")
@@ -172,7 +172,7 @@ async def test_markdown_shows_what_is_shown(http: aiohttp.ClientSession) -> None
     assert (await http.get("/api/conversations/conv_none/export")).status == 404
 
 
-async def test_what_is_being_generated_goes_out_as_incomplete(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_running_answer_is_exported_as_incomplete(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http)
     api.engine.hold()
     response = await http.post(f"/api/conversations/{conversation}/messages", json={"content": "one"})
@@ -181,7 +181,7 @@ async def test_what_is_being_generated_goes_out_as_incomplete(http: aiohttp.Clie
     response.close()
 
 
-async def test_an_export_of_many_conversations_holds_all_of_them(http: aiohttp.ClientSession) -> None:
+async def test_export_holds_every_conversation(http: aiohttp.ClientSession) -> None:
     made = {await created(http, title=str(index)) for index in range(205)}
     assert {each["id"] for each in (await exported(http))["conversations"]} == made
     assert (await shown(http, next(iter(made))))["messages"] == []

@@ -1,4 +1,4 @@
-"""Priority and timeout on every route that generates, and what clients are told when time is over."""
+"""Priority and timeout on every generating route, and the responses to requests that time out."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ async def messages_url(http: aiohttp.ClientSession) -> str:
 
 
 @pytest.mark.parametrize(("route", "body"), [*ROUTES, MESSAGES])
-async def test_requests_may_say_how_urgent_they_are(
+async def test_requests_set_priority_and_timeout(
     api: Api, http: aiohttp.ClientSession, route: str, body: dict[str, Any]
 ) -> None:
     assert (await http.post(route, json=body)).status == 200
@@ -35,7 +35,7 @@ async def test_requests_may_say_how_urgent_they_are(
     assert [request.urgency for request in api.engine.requests] == [Urgency(0, None), Urgency(-3, 30.0)]
 
 
-async def test_questions_and_retries_may_say_how_urgent_they_are(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_messages_and_retries_set_priority_and_timeout(api: Api, http: aiohttp.ClientSession) -> None:
     asked = await http.post(await messages_url(http), json={"content": "hi", "priority": 2, "timeout": 1.5})
     answer = (await all_events(asked))[-1].data["message"]
     await all_events(await http.post(f"/api/messages/{answer['id']}/retry", json={"priority": 1}))
@@ -45,7 +45,7 @@ async def test_questions_and_retries_may_say_how_urgent_they_are(api: Api, http:
 @pytest.mark.parametrize(
     ("field", "value"), [("priority", 1.5), ("priority", 1 << 40), ("timeout", 0), ("timeout", -1), ("timeout", 1e9)]
 )
-async def test_an_urgency_that_makes_no_sense_is_refused_by_name(
+async def test_invalid_priority_or_timeout_is_refused_by_name(
     http: aiohttp.ClientSession, field: str, value: float
 ) -> None:
     for route, body in [*ROUTES, (await messages_url(http), {"content": "hi"})]:
@@ -57,7 +57,7 @@ async def test_an_urgency_that_makes_no_sense_is_refused_by_name(
 async def ended(
     api: Api, http: aiohttp.ClientSession, route: str, body: dict[str, Any], reason: FinishReason, tokens: int
 ) -> aiohttp.ClientResponse:
-    """The response to a request that ends with `reason` after so many tokens."""
+    """Send a request, end its answer with `reason` after `tokens` tokens, and return the response."""
     api.engine.hold()
     before = len(api.engine.requests)
     response = asyncio.create_task(http.post(route, json=body))
@@ -70,7 +70,7 @@ async def ended(
 
 
 @pytest.mark.parametrize(("route", "body"), ROUTES)
-async def test_an_answer_that_had_begun_when_its_time_was_over_is_kept(
+async def test_timeout_during_an_answer_keeps_the_partial_text(
     api: Api, http: aiohttp.ClientSession, route: str, body: dict[str, Any]
 ) -> None:
     whole = await (await ended(api, http, route, body, "timeout", 2)).json()
@@ -84,9 +84,7 @@ async def test_an_answer_that_had_begun_when_its_time_was_over_is_kept(
     assert (choice["finish_reason"], choice["stop_reason"]) == ("length", "timeout")
 
 
-async def test_time_that_is_over_before_the_first_token_is_an_error_that_names_the_field(
-    api: Api, http: aiohttp.ClientSession
-) -> None:
+async def test_timeout_before_the_first_token_is_an_error(api: Api, http: aiohttp.ClientSession) -> None:
     response = await ended(api, http, *ROUTES[0], "timeout", 0)
     assert response.status == 408
     error = (await response.json())["error"]
@@ -95,16 +93,14 @@ async def test_time_that_is_over_before_the_first_token_is_an_error_that_names_t
     assert json.loads(streamed.strip().split("\n\n")[-1].removeprefix("data: "))["error"]["code"] == "timeout"
 
 
-async def test_an_anthropic_answer_that_was_cut_by_its_time_ends_like_one_cut_by_its_length(
-    api: Api, http: aiohttp.ClientSession
-) -> None:
+async def test_timeout_on_anthropic_route_ends_as_max_tokens(api: Api, http: aiohttp.ClientSession) -> None:
     whole = await (await ended(api, http, *MESSAGES, "timeout", 2)).json()
     assert (whole["content"][0]["text"], whole["stop_reason"]) == (" w0 w1", "max_tokens")
     late = await ended(api, http, *MESSAGES, "timeout", 0)
     assert (late.status, (await late.json())["error"]["type"]) == (408, "timeout_error")
 
 
-async def test_who_had_no_turn_in_time_is_told_when_to_come_back(api: Api, http: aiohttp.ClientSession) -> None:
+async def test_queue_timeout_is_refused_with_retry_after(api: Api, http: aiohttp.ClientSession) -> None:
     response = await ended(api, http, *ROUTES[1], "queue_timeout", 0)
     assert response.status == 429
     assert response.headers["Retry-After"] == "7"
@@ -116,7 +112,7 @@ async def test_who_had_no_turn_in_time_is_told_when_to_come_back(api: Api, http:
     ("reason", "tokens", "status", "code"),
     [("timeout", 2, "incomplete", None), ("timeout", 0, "failed", "timeout"), ("queue_timeout", 0, "failed", None)],
 )
-async def test_a_run_whose_time_was_over_keeps_what_it_has(
+async def test_run_that_times_out_keeps_its_partial_text(
     api: Api, http: aiohttp.ClientSession, reason: FinishReason, tokens: int, status: str, code: str | None
 ) -> None:
     response = await ended(api, http, await messages_url(http), {"content": "hi"}, reason, tokens)

@@ -1,4 +1,4 @@
-"""`ebb backup` and `ebb restore`, on real files, while somebody writes."""
+"""`ebb backup` and `ebb restore` on real files, also under concurrent writes."""
 
 import asyncio
 import fcntl
@@ -30,7 +30,7 @@ def titles(file: Path) -> list[str]:
 
 
 def made(state_dir: Path, *names: str) -> None:
-    """Conversations of these titles, and the file closed as a server that stops closes it."""
+    """Create conversations with these titles, and close the database as a stopping server does."""
     state_dir.mkdir(exist_ok=True)
     asyncio.run(_make(state_dir, names))
 
@@ -47,7 +47,7 @@ async def _make_and_delete(state_dir: Path, title: str) -> None:
     conversation = await store.conversations.create({"title": title})
     await store.close()
     with closing(sqlite3.connect(state_dir / "conversations.db")) as connection:
-        # Some builds of SQLite overwrite what is deleted; most leave it in free pages.
+        # Some builds of SQLite overwrite deleted rows; most leave them in free pages.
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute("DELETE FROM conversation WHERE id = ?", (conversation.id,))
         connection.commit()
@@ -58,7 +58,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_a_backup_comes_back_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restored_backup_equals_the_original(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "Tides", "Sea")
     assert run("backup", file, state) == 0
@@ -72,7 +72,7 @@ def test_a_backup_comes_back_as_it_was(tmp_path: Path, capsys: pytest.CaptureFix
     assert titles(state / "conversations.db") == ["Now", "Sea", "Tides"]
 
 
-def test_a_backup_is_one_private_file_without_what_was_deleted(tmp_path: Path) -> None:
+def test_backup_is_one_private_file_without_deleted_text(tmp_path: Path) -> None:
     state, file = tmp_path / "state", tmp_path / "folder/chats.db"
     file.parent.mkdir(mode=0o755)
     made(state, "kept")
@@ -86,8 +86,8 @@ def test_a_backup_is_one_private_file_without_what_was_deleted(tmp_path: Path) -
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-async def test_a_backup_under_writes_holds_each_transaction_whole_and_stops_none(tmp_path: Path) -> None:
-    """Every transaction makes a pair of conversations."""
+async def test_backup_under_writes_holds_whole_transactions(tmp_path: Path) -> None:
+    """Write pairs of conversations, one pair per transaction, while backups run."""
     state = tmp_path / "state"
     await asyncio.to_thread(made, state)
     database = await Database.open(state / "conversations.db")
@@ -131,7 +131,7 @@ async def test_a_backup_under_writes_holds_each_transaction_whole_and_stops_none
     assert seen == sorted(seen)
 
 
-def test_a_backup_replaces_an_earlier_one_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backup_replaces_only_an_earlier_backup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0
@@ -150,13 +150,13 @@ def test_a_backup_replaces_an_earlier_one_and_nothing_else(tmp_path: Path, capsy
     assert (tmp_path / "letter").read_text() == "Dear Ann"
 
 
-def test_without_conversations_there_is_nothing_to_back_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backup_without_conversations_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("backup", tmp_path / "chats.db", tmp_path / "none") == 1
     assert "no conversations yet" in capsys.readouterr().err
     assert not (tmp_path / "chats.db").exists()
 
 
-def test_restoring_waits_for_no_server_but_says_to_stop_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restore_is_refused_while_the_server_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0
@@ -170,7 +170,7 @@ def test_restoring_waits_for_no_server_but_says_to_stop_it(tmp_path: Path, capsy
     assert run("restore", file, state) == 0
 
 
-def test_a_backup_of_a_later_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backup_of_a_later_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0
@@ -182,7 +182,7 @@ def test_a_backup_of_a_later_version_is_refused(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("kind", ["missing", "text", "empty", "cut", "foreign", "garbled", "index lost"])
-def test_what_is_no_whole_backup_is_refused_and_nothing_changes(
+def test_invalid_backup_is_refused_and_nothing_changes(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
@@ -219,7 +219,7 @@ def test_what_is_no_whole_backup_is_refused_and_nothing_changes(
     assert [path.name for path in state.iterdir() if "before" in path.name] == []
 
 
-def test_what_a_killed_server_wrote_last_is_kept_aside_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restore_sets_aside_the_log_of_a_killed_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0
@@ -239,7 +239,7 @@ def test_what_a_killed_server_wrote_last_is_kept_aside_too(tmp_path: Path, capsy
     assert titles(state / "conversations.db") == ["one"]
 
 
-def test_a_damaged_file_makes_way_and_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restore_sets_aside_a_damaged_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0
@@ -253,7 +253,7 @@ def test_a_damaged_file_makes_way_and_is_kept(tmp_path: Path, capsys: pytest.Cap
     assert titles(state / "conversations.db") == ["one"]
 
 
-def test_a_backup_can_be_restored_where_there_was_nothing(tmp_path: Path) -> None:
+def test_backup_is_restored_into_a_missing_state_dir(tmp_path: Path) -> None:
     file = tmp_path / "chats.db"
     made(tmp_path / "state", "one")
     assert run("backup", file, tmp_path / "state") == 0
@@ -274,7 +274,7 @@ def test_restore_killed_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
     turn = found.index(new)
     assert found == [old] * turn + [new] * (len(found) - turn)
     assert [kill["hidden"] for kill in kills] == [[]] * len(kills)
-    # A second restore keeps what it replaces, and the first one's old state stays as it was.
+    # A second restore sets the current state aside, and leaves the state that the first one set aside untouched.
     assert [kill["kept"] for kill in kills] == [[old]] * turn + [[new, old]] * (len(kills) - turn)
 
 
@@ -301,7 +301,7 @@ def test_backup_in_use_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFix
     assert "choose another name" in capsys.readouterr().err
 
 
-def test_set_aside_state_is_no_link_to_the_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_aside_state_is_not_a_link_to_the_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, file = tmp_path / "state", tmp_path / "chats.db"
     made(state, "one")
     assert run("backup", file, state) == 0

@@ -1,4 +1,4 @@
-"""Requests of all kinds of settings in one batch of the real model: each gets the tokens that it gets alone."""
+"""Requests with different settings in one batch of the real model: each gets the same tokens as alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ def llm(model_path: Path, tmp_path: Path) -> Iterator[LLM]:
 
 
 def requests(llm: LLM, count: int) -> list[tuple[list[int], SamplingParams]]:
-    """Prompts of many lengths; each of the settings comes with several seeds."""
+    """Make `count` requests with prompts of different lengths that cycle through SETTINGS, each with its own seed."""
     text = "Please tell me how far it is from here to the sea, and what rivers have to do with it. "
     prompts = [llm.tokenizer.encode_prompt(text * (1 + number % 3) + str(number)) for number in range(count)]
     wishes = [SETTINGS[number % len(SETTINGS)] for number in range(count)]
@@ -48,7 +48,7 @@ def requests(llm: LLM, count: int) -> list[tuple[list[int], SamplingParams]]:
 
 
 def together(llm: LLM, asked: Sequence[tuple[list[int], SamplingParams]]) -> tuple[list[list[int]], int]:
-    """The tokens of each, and how many at most were running at once."""
+    """Run requests together. Return the tokens of each, and the largest number that were running at once."""
     ids = {llm.engine.add_request(prompt, params).request_id: list[int]() for prompt, params in asked}
     most = 0
     while llm.engine.has_unfinished_requests():
@@ -59,7 +59,7 @@ def together(llm: LLM, asked: Sequence[tuple[list[int], SamplingParams]]) -> tup
     return list(ids.values()), most
 
 
-def test_each_of_many_requests_gets_the_tokens_that_it_gets_alone(llm: LLM, size: Size) -> None:
+def test_each_request_of_a_batch_gets_the_same_tokens_as_alone(llm: LLM, size: Size) -> None:
     asked = requests(llm, size.pick(small=len(SETTINGS), full=32))
     crowd, most = together(llm, asked)
     assert most >= 0.75 * len(asked), "some may end before the last one begins"

@@ -1,4 +1,4 @@
-"""`ebb bench` against a real server; only the model is made up."""
+"""`ebb bench` against a real server with a fake model."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ SMALL = ("--streams", "1,3", "--prompt-tokens", "400", "--output-tokens", "6", "
 
 
 async def run(*flags: str) -> tuple[int, str, str]:
-    """(exit status, standard output, standard error)."""
+    """Run `ebb bench` and return exit status, standard output and standard error."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*COMMAND, *flags, stdout=pipe, stderr=pipe, env=environ)
@@ -30,7 +30,7 @@ async def run(*flags: str) -> tuple[int, str, str]:
     return process.returncode, output.decode(), errors.decode()
 
 
-async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: Path) -> None:
+async def test_each_stream_count_is_measured_printed_and_saved(tmp_path: Path) -> None:
     async with EbbServer(ServerSettings("stub"), tmp_path / "state", STUB) as server:
         url = server.client.base_url
         status, output, errors = await run("--url", url, *SMALL, "--json", str(tmp_path / "result.json"))
@@ -45,7 +45,7 @@ async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: P
     for level, streams in zip(result["levels"], (1, 3), strict=True):
         assert level["streams"] == streams
         assert len(level["rounds"]) == 2
-        # A busy machine may hand over all of a short answer at once: then there is no rate, and no gap.
+        # On a busy machine a short answer may arrive all at once. Then there is neither a rate nor a gap.
         assert all(rate is None or rate > 0 for rate in level["rounds"])
         assert (level["tokens_per_second"] is None) == (not any(level["rounds"]))
         assert 0 <= level["itl_ms"]["p50"] <= level["itl_ms"]["p99"]
@@ -53,7 +53,7 @@ async def test_every_number_of_streams_is_measured_shown_and_written(tmp_path: P
             assert 0 < level[sample]["p50"] <= level[sample]["p99"]
 
 
-async def test_in_a_terminal_it_tells_how_many_answers_have_come_and_cleans_up_behind_itself(tmp_path: Path) -> None:
+async def test_terminal_shows_progress_and_is_cleared_at_the_end(tmp_path: Path) -> None:
     terminal, inside = pty.openpty()
     async with running_server(tmp_path, FakeEngine()) as server:
         process = await asyncio.create_subprocess_exec(
@@ -77,20 +77,20 @@ async def test_in_a_terminal_it_tells_how_many_answers_have_come_and_cleans_up_b
     assert shown.endswith("\r\x1b[K")
 
 
-async def test_prompts_are_as_long_as_the_server_counts_them(tmp_path: Path) -> None:
-    """The made-up engine counts bytes: about six for a word."""
+async def test_prompts_have_the_requested_length_in_tokens(tmp_path: Path) -> None:
+    """Use the fake engine, which counts bytes as tokens: about six per word."""
     async with running_server(tmp_path, FakeEngine()) as server:
         status, _, _ = await run("--url", server.url, "--streams", "2", "--rounds", "1", "--prompt-tokens", "400")
         asked = [stream.prompt for stream in server.engine.requests]
     assert status == 0
-    # Two to count words by; two new ones, and these two again.
+    # Two requests calibrate tokens per word. Two new prompts follow, and both are sent again.
     prompts = asked[2:]
     assert len(prompts) == 4
     assert {tuple(prompt) for prompt in prompts[:2]} == {tuple(prompt) for prompt in prompts[2:]}
     assert [len(prompt) for prompt in prompts] == pytest.approx([400] * 4, rel=0.2)
 
 
-async def test_nobody_there_is_said_in_a_sentence(tmp_path: Path) -> None:
+async def test_unreachable_server_is_reported_in_one_message(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as server:
         gone = server.url
     status, output, errors = await run("--url", gone, *SMALL)
@@ -99,7 +99,7 @@ async def test_nobody_there_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-async def test_a_refusal_ends_it_with_the_servers_own_words(tmp_path: Path) -> None:
+async def test_refusal_is_reported_in_the_servers_words(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as server:
         status, _, errors = await run("--url", server.url, *SMALL[:2], "--prompt-tokens", "100000")
     assert status == 1
@@ -107,14 +107,14 @@ async def test_a_refusal_ends_it_with_the_servers_own_words(tmp_path: Path) -> N
     assert "{" not in errors
 
 
-async def test_a_server_that_still_starts_says_so(tmp_path: Path) -> None:
+async def test_starting_server_is_reported(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(), ready=False) as server:
         status, _, errors = await run("--url", server.url)
     assert status == 1
     assert "ebb: HTTP 503: The server is starting" in errors
 
 
-async def test_the_key_goes_along_from_the_command_line_or_from_a_file(tmp_path: Path) -> None:
+async def test_key_is_read_from_the_command_line_or_a_file(tmp_path: Path) -> None:
     keys: list[str | None] = []
 
     async def models(request: web.Request) -> web.Response:
@@ -147,7 +147,7 @@ async def test_the_key_goes_along_from_the_command_line_or_from_a_file(tmp_path:
         (("--round", "3"), "unknown argument --round; did you mean --rounds?"),
     ],
 )
-async def test_a_mistake_is_named_before_anything_is_asked(flags: tuple[str, ...], words: str) -> None:
+async def test_invalid_argument_is_reported_before_any_request(flags: tuple[str, ...], words: str) -> None:
     status, _, errors = await run(*flags)
     assert status == 2
     assert words in errors

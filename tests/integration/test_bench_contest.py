@@ -1,4 +1,4 @@
-"""Servers side by side: they stand still while others are measured, leave nothing behind, and may fail and go on."""
+"""Contests between servers: the others are frozen during a measurement, all are ended, and failures are skipped."""
 
 import asyncio
 import sys
@@ -53,7 +53,7 @@ def _has_ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-async def test_a_frozen_server_stands_still_with_its_children_and_goes_on_when_thawed(tmp_path: Path) -> None:
+async def test_freezing_a_server_stops_its_children_until_thawed(tmp_path: Path) -> None:
     command = f"sleep 1000 & exec {sys.executable} {SCRIPT} {{port}}"
     server = PeerServer("one", Launch(("sh", "-c", command), "/health", 0), tmp_path / "log")
     before = set(psutil.Process().children(recursive=True))
@@ -74,14 +74,14 @@ async def test_a_frozen_server_stands_still_with_its_children_and_goes_on_when_t
     await asyncio.to_thread(until, lambda: all(_has_ended(process) for process in started))
 
 
-async def test_a_server_that_ends_at_its_start_is_told_with_its_log(tmp_path: Path) -> None:
+async def test_server_failing_at_start_is_reported_with_its_log(tmp_path: Path) -> None:
     server = PeerServer("one", Launch(("sh", "-c", "echo no such model; exit 3"), "/health", 0), tmp_path / "log")
 
     with pytest.raises(ServerFailedError, match="no such model"):
         await server.start()
 
 
-async def test_a_round_measures_everything_of_every_arm(tmp_path: Path, make: PromptMaker) -> None:
+async def test_round_measures_every_metric_of_every_arm(tmp_path: Path, make: PromptMaker) -> None:
     record, said = Record(), list[str]()
     both = (Setup.TURNS_IN_MEMORY, Setup.TURNS_SCARCE)
     arms = [_arm("one", _launch(), *both), _arm("other", _launch("unused"))]
@@ -98,14 +98,12 @@ async def test_a_round_measures_everything_of_every_arm(tmp_path: Path, make: Pr
         assert len(record.values(metric, "one bf16")) == 1
         assert not record.values(metric, "other bf16")
     assert set(record.arms(metrics.START)) == set(record.arms(metrics.RSS_READY)) == {"one bf16", "other bf16"}
-    # Whoever was first in one round is not in the next.
+    # The order of the arms alternates from round to round.
     firsts = [line for line in said if "decode at 1 ·" in line]
     assert [line.split(" · ")[2].split()[0] for line in firsts] == ["one", "other", "other", "one"]
 
 
-async def test_a_measurement_that_fails_leaves_no_sample_and_the_next_one_goes_on(
-    tmp_path: Path, make: PromptMaker
-) -> None:
+async def test_failed_measurement_is_skipped_without_a_sample(tmp_path: Path, make: PromptMaker) -> None:
     fail = tmp_path / "fail"
     record, said = Record(), list[str]()
     contest = Contest(

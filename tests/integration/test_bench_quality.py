@@ -1,4 +1,4 @@
-"""The numbers of bench.quality, and that its native arm sees the texts that it is given."""
+"""Metrics of bench.quality, and the logits of its native arm."""
 
 import math
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.native_rig import KernelsFor
 from tests.tiny_models import make_tiny_model
 
 
-def test_divergence_agreement_and_perplexity_are_those_of_known_distributions() -> None:
+def test_metrics_of_known_distributions_are_exact() -> None:
     reference = torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.2, 0.2, 0.6]]).log()
     logits = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.3, 0.3, 0.4]]).log() + 7.0
     found = compare(logits, reference, [0, 1])
@@ -24,7 +24,7 @@ def test_divergence_agreement_and_perplexity_are_those_of_known_distributions() 
     assert quality.kl_mean == pytest.approx(0.125 * math.log(2), abs=1e-6)
 
 
-def test_texts_of_different_lengths_get_the_logits_of_their_own_rows(tmp_path: Path, kernels: KernelsFor) -> None:
+def test_native_logits_match_torch_for_texts_of_any_length(tmp_path: Path, kernels: KernelsFor) -> None:
     folder = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1)
     texts = [[5, 6, 7], [200 - at for at in range(70)], [9]]
     native = NativeArm(folder, kernels("auto"), "bfloat16", longest=70)

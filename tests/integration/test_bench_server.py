@@ -1,4 +1,4 @@
-"""Starting, killing and restarting servers: with real processes, of a program that takes Ebb's flags."""
+"""Start, kill and restart of servers, as real processes of a stub that takes Ebb's flags."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-async def test_a_server_answers_survives_kill_9_with_its_state_and_ends(tmp_path: Path) -> None:
+async def test_server_keeps_its_state_over_kill_9(tmp_path: Path) -> None:
     async with EbbServer(ServerSettings("tiers"), tmp_path / "state", STUB) as server:
         first_pid = server.pid
         said = await server.client.chat(HELLO, Generation(3))
@@ -39,14 +39,14 @@ async def test_a_server_answers_survives_kill_9_with_its_state_and_ends(tmp_path
     assert not _alive(second_pid)
 
 
-async def test_a_server_that_fails_at_its_start_shows_the_end_of_its_log(tmp_path: Path) -> None:
+async def test_server_failing_at_start_reports_the_end_of_its_log(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "raise SystemExit('no such model: moby')")
 
     with pytest.raises(ServerFailedError, match="'tiers' ended at its start:\nno such model: moby"):
         await EbbServer(ServerSettings("tiers"), tmp_path, command).start()
 
 
-async def test_a_server_that_never_becomes_ready_is_given_up_and_ended(tmp_path: Path) -> None:
+async def test_server_that_never_becomes_ready_is_stopped(tmp_path: Path) -> None:
     program = "import signal, sys; print('loading', flush=True); signal.pause()"
     server = EbbServer(ServerSettings("slow"), tmp_path, (sys.executable, "-c", program))
 
@@ -56,7 +56,7 @@ async def test_a_server_that_never_becomes_ready_is_given_up_and_ended(tmp_path:
         _ = server.pid
 
 
-async def test_a_server_that_does_not_run_has_no_client(tmp_path: Path) -> None:
+async def test_stopped_server_has_no_client(tmp_path: Path) -> None:
     server = EbbServer(ServerSettings("tiers"), tmp_path, STUB)
 
     await server.stop()

@@ -1,4 +1,4 @@
-"""What a soak does to Redis is felt while it lasts, and undone afterwards."""
+"""Redis faults of a soak: effective while they last, and undone afterwards."""
 
 import random
 import threading
@@ -35,7 +35,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_fault_is_felt_and_then_redis_is_as_it_was(kind: str, site: Site, tmp_path: Path) -> None:
+def test_fault_is_felt_and_then_undone(kind: str, site: Site, tmp_path: Path) -> None:
     client = client_of(tmp_path / "link", timeout=20)
     client.set(NAME, BLOCK)
     with FAULTS[kind](site):
@@ -54,12 +54,15 @@ def test_a_fault_is_felt_and_then_redis_is_as_it_was(kind: str, site: Site, tmp_
 
 
 def client_of(link: Path, *, timeout: float) -> redis.Redis:
-    """One that tries nothing twice."""
+    """Connect a client without retries. timeout: in seconds."""
     return redis.Redis(unix_socket_path=str(link), socket_timeout=timeout, retry=Retry(NoBackoff(), 0))
 
 
 def is_felt(kind: str, client: redis.Redis) -> bool:
-    """By somebody who writes more blocks and wants the first one; what changes only its pace is not looked for."""
+    """Tell whether a client that writes more blocks and reads the first one notices the fault.
+
+    Faults that only change the speed of Redis count as felt.
+    """
     try:
         if kind in ("refusing", "evicting"):
             for number in range(2, 40):
@@ -69,7 +72,7 @@ def is_felt(kind: str, client: redis.Redis) -> bool:
         return True
 
 
-def test_a_soak_that_is_broken_off_undoes_its_fault_and_begins_no_other(site: Site) -> None:
+def test_aborted_soak_undoes_its_fault_and_starts_no_other(site: Site) -> None:
     over, done = threading.Event(), Counter[str]()
     strikes = [Strike(0.0, "killed", 600.0), Strike(0.0, "frozen", 600.0)]
     with ThreadPoolExecutor(1) as pool:

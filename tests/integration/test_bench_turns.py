@@ -1,4 +1,4 @@
-"""The whole course of `bench.turns`, with real processes, against a program that takes Ebb's flags."""
+"""Full runs of `bench.turns` as a real process, against a stub that takes Ebb's flags."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from bench.turns import main
 STUB = (sys.executable, str(Path(__file__).with_name("bench_stub_server.py")))
 
 
-def test_a_quick_run_measures_every_section_and_writes_all_three_files(
+def test_quick_run_measures_every_section_and_writes_all_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--quick", "--out", str(tmp_path)], STUB) == 0
@@ -46,14 +46,14 @@ def test_a_quick_run_measures_every_section_and_writes_all_three_files(
     assert "turn 3" in progress
 
 
-def test_a_server_that_cannot_start_is_one_sentence_and_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_server_that_cannot_start_fails_with_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     command = (sys.executable, "-c", "raise SystemExit('no room')")
 
     assert main(["--quick", "--sections", "returning"], command) == 1
     assert "ended at its start:\nno room" in capsys.readouterr().err
 
 
-def test_sigterm_ends_the_servers_too() -> None:
+def test_sigterm_ends_the_servers_as_well() -> None:
     program = f"import sys; from bench.turns import main; sys.exit(main(['--quick'], {STUB!r}))"
     bench = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
     assert bench.stderr is not None

@@ -1,4 +1,4 @@
-"""`ebb cache` on a real Redis with blocks that a real store wrote."""
+"""`ebb cache` on a real Redis with blocks written by a real store."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytest_plugins = ["tests.store_fixtures"]
 
 @pytest.fixture
 def flags(redis_server: RedisServer, rigs: Rigs, tmp_path: Path) -> list[str]:
-    """Of a command that looks into a Redis with eight blocks and a key of somebody else."""
+    """Command-line flags for a Redis with eight blocks and one key of another application."""
     rig: Rig = rigs.open(redis_server.address)
     rig.put(keys(range(8)))
     assert rig.store.flush(10)
@@ -30,7 +30,7 @@ def test_stat_counts_the_blocks(flags: list[str], capsys: pytest.CaptureFixture[
     assert "\n8 KV blocks, 512.8 KiB\n" in capsys.readouterr().out
 
 
-def test_verify_finds_the_one_that_is_damaged_and_the_one_of_another_type(
+def test_verify_finds_damaged_mistyped_and_misplaced_blocks(
     flags: list[str], redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cache", "verify", *flags]) == 0
@@ -48,7 +48,7 @@ def test_verify_finds_the_one_that_is_damaged_and_the_one_of_another_type(
         assert reason in out
 
 
-def test_clear_deletes_the_blocks_and_nothing_else(
+def test_clear_deletes_only_the_blocks(
     flags: list[str], redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cache", "clear", *flags]) == 0
@@ -57,7 +57,7 @@ def test_clear_deletes_the_blocks_and_nothing_else(
         assert client.keys() == [b"somebody else's"]
 
 
-def test_without_a_server_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_without_redis_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "stat", "--state-dir", str(tmp_path)]) == 1
     assert "Start `ebb serve` with the same --state-dir" in capsys.readouterr().err
     assert main(["cache", "stat", "--redis-url", "off"]) == 1

@@ -1,4 +1,4 @@
-"""`ebb chat` in a real terminal, with a real server behind it; only the model is made up."""
+"""`ebb chat` in a real terminal with a real server. Only the model is fake."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ DEADLINE_SECONDS = 20.0
 
 
 class Terminal:
-    """A program in a pseudo-terminal: what it shows, and keys to press."""
+    """Program in a pseudo-terminal, with its output so far in `screen`."""
 
     def __init__(self, *command: str) -> None:
         self.screen = ""
         self._seen = 0
         self._news = asyncio.Event()
         self._keyboard, inside = pty.openpty()
-        # What runs in the background may have been started with SIGINT ignored, which a child inherits.
+        # A background job may have been started with SIGINT ignored, which a child would inherit.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self._process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
         os.close(inside)
@@ -45,7 +45,7 @@ class Terminal:
         return cls(*COMMAND, "--host", str(address.hostname), "--port", str(address.port), *flags)
 
     async def shows(self, text: str) -> str:
-        """Wait until `text` appears after what was waited for before; returns what came up to its end."""
+        """Wait until `text` appears after the text of the previous wait. Return the output up to the end of `text`."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while (at := self.screen.find(text, self._seen)) < 0:
                 self._news.clear()
@@ -78,7 +78,7 @@ class Terminal:
 
 @pytest.fixture
 async def terminal(api: RunningServer[FakeEngine]) -> AsyncIterator[Terminal]:
-    """`ebb chat` with `api`, ready for the first message."""
+    """`ebb chat` connected to `api`, ready for the first message."""
     terminal = Terminal.chat_with(api.url)
     await terminal.shows("Ctrl-D leaves.")
     await terminal.shows("> ")
@@ -93,7 +93,7 @@ async def messages(http: aiohttp.ClientSession) -> list[dict[str, object]]:
         return list((await response.json())["messages"])
 
 
-async def test_an_answer_streams_ends_with_its_receipt_and_ctrl_d_leaves(terminal: Terminal) -> None:
+async def test_answer_streams_with_a_receipt_and_ctrl_d_exits(terminal: Terminal) -> None:
     terminal.type("hello\n")
     await terminal.shows(" w0 w1 w2")
     await terminal.shows("prompt tokens: ")
@@ -103,14 +103,14 @@ async def test_an_answer_streams_ends_with_its_receipt_and_ctrl_d_leaves(termina
     assert await terminal.ends() == 0
 
 
-async def test_the_second_turn_reuses_the_first_and_says_so(terminal: Terminal) -> None:
+async def test_second_turn_reports_reuse_of_the_first(terminal: Terminal) -> None:
     terminal.type("hello\n")
     await terminal.shows("\n> ")
     terminal.type("and again\n")
     assert "from the device, " in await terminal.shows("computed")
 
 
-async def test_ctrl_c_stops_the_answer_on_the_server_and_the_chat_goes_on(
+async def test_ctrl_c_cancels_the_run_and_the_chat_continues(
     api: RunningServer[FakeEngine], http: aiohttp.ClientSession, terminal: Terminal
 ) -> None:
     api.engine.hold()
@@ -127,9 +127,7 @@ async def test_ctrl_c_stops_the_answer_on_the_server_and_the_chat_goes_on(
     await terminal.shows("w11")
 
 
-async def test_ctrl_c_before_the_first_word_stops_the_answer_too(
-    api: RunningServer[FakeEngine], terminal: Terminal
-) -> None:
+async def test_ctrl_c_before_the_first_word_cancels_the_run(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
     api.engine.hold()
     terminal.type("hello\n")
     await api.engine.until_running(1)
@@ -138,7 +136,7 @@ async def test_ctrl_c_before_the_first_word_stops_the_answer_too(
     assert api.engine.running == 0
 
 
-async def test_a_failed_answer_is_told_and_the_chat_goes_on(terminal: Terminal) -> None:
+async def test_failed_answer_is_reported_and_the_chat_continues(terminal: Terminal) -> None:
     terminal.type(f"{FAILING}\n")
     await terminal.shows("ebb: The model failed on this request")
     await terminal.shows("> ")
@@ -146,15 +144,13 @@ async def test_a_failed_answer_is_told_and_the_chat_goes_on(terminal: Terminal) 
     assert await terminal.ends() == 0
 
 
-async def test_an_empty_line_asks_again_without_asking_the_model(
-    api: RunningServer[FakeEngine], terminal: Terminal
-) -> None:
+async def test_empty_line_prompts_again_without_a_request(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
     terminal.type("  \n")
     await terminal.shows("> ")
     assert api.engine.requests == []
 
 
-async def test_without_a_server_the_command_says_how_to_start_one() -> None:
+async def test_unreachable_server_prints_how_to_start_one() -> None:
     terminal = Terminal(*COMMAND, "--port", "9")
     try:
         await terminal.shows("ebb: no server answers at http://127.0.0.1:9")
@@ -164,7 +160,7 @@ async def test_without_a_server_the_command_says_how_to_start_one() -> None:
         terminal.close()
 
 
-async def test_a_server_that_starts_is_waited_for(tmp_path: Path) -> None:
+async def test_command_waits_for_a_starting_server(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(), ready=False) as server:
         terminal = Terminal.chat_with(server.url)
         try:
@@ -175,7 +171,7 @@ async def test_a_server_that_starts_is_waited_for(tmp_path: Path) -> None:
             terminal.close()
 
 
-async def test_a_server_with_keys_is_talked_to_with_one(api: RunningServer[FakeEngine], tmp_path: Path) -> None:
+async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[FakeEngine], tmp_path: Path) -> None:
     _, key = await api.services.administration.create_key("alice", "alice", "user")
     (tmp_path / "key").write_text(f"{key}\n")
     refused = Terminal.chat_with(api.url)
@@ -189,7 +185,7 @@ async def test_a_server_with_keys_is_talked_to_with_one(api: RunningServer[FakeE
     welcome.close()
 
 
-async def test_thoughts_are_shown_until_they_are_hidden(tmp_path: Path) -> None:
+async def test_thoughts_command_hides_the_reasoning(tmp_path: Path) -> None:
     folder = write_thinking_openpangu(tmp_path / "pangu")
     config = engine_config(folder, tmp_path / "state", prefix_cache=False)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)

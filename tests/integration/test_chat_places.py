@@ -1,4 +1,4 @@
-"""Where a chat's KV is, and its way up while somebody types: over HTTP, with the real model and a real Redis."""
+"""Placement of a chat's KV and its prefetch while the user types, over HTTP with the real model and Redis."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ SHORT = {"max_tokens": 4, "temperature": 0}
 
 
 async def warm(http: aiohttp.ClientSession, conversation: str) -> bool:
-    """Whether anything is brought up."""
+    """Send a prefetch hint for the conversation, and return whether any blocks are being prefetched."""
     response = await http.post(f"/api/conversations/{conversation}/warm")
     assert response.status == 202, await response.text()
     return bool((await response.json())["warming"])
@@ -44,12 +44,12 @@ async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
 
 
 async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:
-    """So many have come to the device."""
+    """Wait until `num_blocks` blocks have been copied up to the device."""
     await asyncio.to_thread(until, lambda: engine.stats().copied_up_blocks == num_blocks)
     await settled(engine)
 
 
-async def test_a_cold_chat_is_warm_when_its_question_comes(
+async def test_hinted_chat_is_on_the_device_when_its_question_comes(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     url = f"unix://{redis_server.socket}"
@@ -75,7 +75,7 @@ async def test_a_cold_chat_is_warm_when_its_question_comes(
         assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
 
 
-async def test_what_is_brought_is_what_the_next_prompt_begins_with(
+async def test_prefetched_prefix_is_the_prefix_of_the_next_prompt(
     api: RunningServer[FakeEngine], http: aiohttp.ClientSession
 ) -> None:
     engine = api.engine
@@ -104,7 +104,7 @@ async def test_what_is_brought_is_what_the_next_prompt_begins_with(
 
 
 @pytest.mark.parametrize("body", [{}, {"conversation_ids": "x"}, {"conversation_ids": ["x"] * 101}])
-async def test_a_wrong_question_where_chats_are_names_its_field(http: aiohttp.ClientSession, body: Any) -> None:
+async def test_invalid_places_request_is_refused_naming_the_field(http: aiohttp.ClientSession, body: Any) -> None:
     response = await http.post("/api/places", json=body)
     assert response.status == 400
     assert (await response.json())["error"]["param"] == "conversation_ids"

@@ -1,4 +1,4 @@
-"""The companion Redis: started, stopped, killed, orphaned."""
+"""The companion Redis process: started, stopped, killed and orphaned."""
 
 import logging
 import os
@@ -73,7 +73,7 @@ def answers(address: RedisAddress) -> bool:
 
 
 def gone(pid: int) -> bool:
-    """Whether the process ended; an orphan may stay a zombie for a while."""
+    """Tell whether the process has ended. An orphan may remain a zombie for a while, which counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -89,7 +89,7 @@ def setting(address: RedisAddress, name: str) -> str:
 
 
 @pytest.mark.parametrize("binary", BINARIES, ids=str)
-def test_its_data_outlives_a_stop(tmp_path: Path, binary: Path) -> None:
+def test_data_outlives_a_stop(tmp_path: Path, binary: Path) -> None:
     first = companion(tmp_path, binary)
     first.start()
     put(first.address, 1)
@@ -104,7 +104,7 @@ def test_its_data_outlives_a_stop(tmp_path: Path, binary: Path) -> None:
     second.stop()
 
 
-def test_it_is_private_and_bounded(tmp_path: Path, running: RedisCompanion) -> None:
+def test_companion_is_private_and_bounded_in_memory(tmp_path: Path, running: RedisCompanion) -> None:
     folder, socket = tmp_path / "redis", tmp_path / "redis" / "redis.sock"
     assert running.address == RedisAddress(unix_path=socket)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -118,13 +118,13 @@ def test_it_is_private_and_bounded(tmp_path: Path, running: RedisCompanion) -> N
     assert not inodes & listening, "it listens on TCP"
 
 
-def test_an_interrupt_from_the_terminal_does_not_reach_it(running: RedisCompanion) -> None:
+def test_companion_does_not_receive_terminal_interrupts(running: RedisCompanion) -> None:
     assert running.pid is not None
     assert os.getsid(running.pid) != os.getsid(0)
 
 
-def test_its_allocator_keeps_its_pages(tmp_path: Path, binary: Path) -> None:
-    """Redis writes its title over its environment, so a script in its place looks at it first."""
+def test_companions_allocator_keeps_its_pages(tmp_path: Path, binary: Path) -> None:
+    """Record the environment with a wrapper script, since Redis overwrites its environment with its process title."""
     script = tmp_path / "server"
     script.write_text(f'#!/bin/sh\nenv > {tmp_path}/environment\nexec {binary} "$@"\n')
     script.chmod(0o755)
@@ -136,14 +136,14 @@ def test_its_allocator_keeps_its_pages(tmp_path: Path, binary: Path) -> None:
     assert "MALLOC_MMAP_THRESHOLD_=1073741824" in environment
 
 
-def test_one_state_directory_has_one_companion(tmp_path: Path, binary: Path, running: RedisCompanion) -> None:
+def test_state_directory_has_at_most_one_companion(tmp_path: Path, binary: Path, running: RedisCompanion) -> None:
     with pytest.raises(StateDirInUseError, match=f"another Ebb is running with the state directory {tmp_path}"):
         companion(tmp_path, binary)
     put(running.address, 1)
     assert has(running.address, 1), "the first one is untouched"
 
 
-def test_one_that_dies_is_launched_again_at_the_same_address(running: RedisCompanion) -> None:
+def test_dead_companion_is_relaunched_at_the_same_address(running: RedisCompanion) -> None:
     for relaunches in (1, 2):
         dead = running.pid
         assert dead is not None
@@ -182,7 +182,10 @@ threading.Event().wait()
 
 
 class Parent:
-    """Another Ebb process: it has a companion that holds block 1."""
+    """Another Ebb process, with a companion that holds block 1.
+
+    thread: the thread that starts the companion, "main" or another one.
+    """
 
     def __init__(self, state_dir: Path, binary: Path, thread: str = "main") -> None:
         arguments = [sys.executable, "-c", PARENT, str(state_dir), str(binary), thread]
@@ -197,7 +200,7 @@ class Parent:
 
 @pytest.mark.parametrize("binary", BINARIES, ids=str)
 @pytest.mark.parametrize("thread", ["main", "another"])
-def test_kill_9_of_the_parent_loses_nothing_and_leaves_nothing(tmp_path: Path, binary: Path, thread: str) -> None:
+def test_kill_9_of_the_parent_loses_no_data_and_no_process_stays(tmp_path: Path, binary: Path, thread: str) -> None:
     parent = Parent(tmp_path, binary, thread)
     assert not gone(parent.companion_pid), "it outlives the thread that called start"
     parent.kill()
@@ -208,7 +211,7 @@ def test_kill_9_of_the_parent_loses_nothing_and_leaves_nothing(tmp_path: Path, b
     after.stop()
 
 
-def test_the_next_start_waits_for_one_that_still_saves(
+def test_next_start_waits_for_a_former_companion_that_saves(
     tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -227,7 +230,7 @@ def test_the_next_start_waits_for_one_that_still_saves(
     after.stop()
 
 
-def test_a_former_one_that_never_ends_is_killed(tmp_path: Path, binary: Path) -> None:
+def test_former_companion_that_never_ends_is_killed(tmp_path: Path, binary: Path) -> None:
     parent = Parent(tmp_path, binary)
     os.kill(parent.companion_pid, signal.SIGSTOP)
     parent.kill()
@@ -237,7 +240,7 @@ def test_a_former_one_that_never_ends_is_killed(tmp_path: Path, binary: Path) ->
     folder.close()
 
 
-def test_a_foreign_process_with_the_old_id_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_process_with_the_recorded_pid_is_left_alone(tmp_path: Path) -> None:
     foreign = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"], cwd=tmp_path)
     folder = CompanionFolder(tmp_path)
     folder.pid_file.write_text(str(foreign.pid))
@@ -249,14 +252,14 @@ def test_a_foreign_process_with_the_old_id_is_left_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "-1", "999999999"])
-def test_a_strange_pid_file_is_ignored(tmp_path: Path, content: str) -> None:
+def test_invalid_pid_file_is_ignored(tmp_path: Path, content: str) -> None:
     folder = CompanionFolder(tmp_path)
     folder.pid_file.write_text(content)
     folder.wait_for_former(timeout=30)
     folder.close()
 
 
-def test_a_long_path_gets_a_short_socket(tmp_path: Path, binary: Path) -> None:
+def test_long_state_directory_path_gets_a_short_socket(tmp_path: Path, binary: Path) -> None:
     state_dir = tmp_path / ("x" * 100)
     running = companion(state_dir, binary)
     running.start()
@@ -275,7 +278,7 @@ def test_a_long_path_gets_a_short_socket(tmp_path: Path, binary: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"REDIS0999garbage", b"", b"not a snapshot at all"])
-def test_a_snapshot_that_cannot_be_read_is_set_aside(
+def test_unreadable_snapshot_is_set_aside(
     tmp_path: Path, binary: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "redis").mkdir()
@@ -289,7 +292,7 @@ def test_a_snapshot_that_cannot_be_read_is_set_aside(
     assert f"kept as {aside}" in caplog.text
 
 
-def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path, binary: Path) -> None:
+def test_failed_start_raises_with_the_output_of_redis(tmp_path: Path, binary: Path) -> None:
     broken = RedisCompanion(tmp_path, binary=binary, max_memory=-5)
     with pytest.raises(CompanionError, match="Redis does not start: "):
         broken.start()
@@ -298,7 +301,7 @@ def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path,
     working.stop()
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, binary: Path) -> None:
+def test_folder_that_cannot_be_created_raises(tmp_path: Path, binary: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(CompanionError, match="cannot be used"):
         companion(tmp_path / "state", binary)
@@ -314,7 +317,7 @@ def test_unfinished_snapshots_are_removed(tmp_path: Path, binary: Path) -> None:
     running.stop()
 
 
-def test_a_launch_without_descriptors_is_tried_again(running: RedisCompanion, caplog: pytest.LogCaptureFixture) -> None:
+def test_launch_without_file_descriptors_is_retried(running: RedisCompanion, caplog: pytest.LogCaptureFixture) -> None:
     assert running.pid is not None
     with no_descriptors_left():
         os.kill(running.pid, signal.SIGKILL)
@@ -324,7 +327,7 @@ def test_a_launch_without_descriptors_is_tried_again(running: RedisCompanion, ca
 
 @contextmanager
 def no_descriptors_left() -> Iterator[None]:
-    """Use up the descriptors of this process."""
+    """Use up the file descriptors of this process until the block ends."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened = [os.open("/dev/null", os.O_RDONLY)]
     try:
@@ -339,7 +342,7 @@ def no_descriptors_left() -> Iterator[None]:
             os.close(descriptor)
 
 
-def test_one_whose_socket_was_removed_is_launched_again(running: RedisCompanion) -> None:
+def test_companion_without_its_socket_is_relaunched(running: RedisCompanion) -> None:
     put(running.address, 1)
     assert running.address.unix_path is not None
     running.address.unix_path.unlink()
@@ -347,7 +350,7 @@ def test_one_whose_socket_was_removed_is_launched_again(running: RedisCompanion)
     assert has(running.address, 1), "it saved its data before it was launched again"
 
 
-def test_a_stop_gives_up_on_a_frozen_one(
+def test_stop_kills_a_frozen_companion(
     tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(companion_folder, "STUCK_SECONDS", 0.1)
@@ -361,7 +364,7 @@ def test_a_stop_gives_up_on_a_frozen_one(
     assert "did not save its data, and is killed" in caplog.text
 
 
-def test_a_stop_gives_up_on_one_that_cannot_save(
+def test_stop_kills_a_companion_that_cannot_save(
     tmp_path: Path, binary: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(companion_folder, "STUCK_SECONDS", 0.2)
@@ -370,7 +373,7 @@ def test_a_stop_gives_up_on_one_that_cannot_save(
     unable.start()
     pid = unable.pid
     put(unable.address, 1)
-    # No file can take the place of a folder.
+    # A file cannot replace a folder, so the save fails.
     (tmp_path / "redis" / "dump.rdb" / "full").mkdir(parents=True)
     unable.stop()
     assert pid is not None
@@ -378,7 +381,7 @@ def test_a_stop_gives_up_on_one_that_cannot_save(
     assert "did not save its data, and is killed" in caplog.text
 
 
-def test_a_wait_for_a_save_lasts_while_the_snapshot_grows(tmp_path: Path) -> None:
+def test_wait_for_a_save_lasts_while_the_snapshot_grows(tmp_path: Path) -> None:
     folder = CompanionFolder(tmp_path)
     sizes = iter([100, 200, 200])
 

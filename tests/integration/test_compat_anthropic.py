@@ -1,4 +1,4 @@
-"""What Anthropic's own client gets from Ebb: one test for each row of docs/api.md."""
+"""Compatibility with Anthropic's own client: one test for each row of docs/api.md."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,7 +51,7 @@ async def test_cached(client: AsyncAnthropic, api: Api) -> None:
 
 @row("anthropic", "messages.create(messages=[..., answer, ...])", "an answer sent back stands there by the exact "
      "tokens that were produced: they are cached too")  # fmt: skip
-async def test_an_answer_that_is_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> None:
+async def test_answer_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> None:
     first = await client.messages.create(model="fake-1", max_tokens=100, messages=HI)
     history: Any = [*HI, {"role": "assistant", "content": first.content}, *HI]
     counted = await client.messages.count_tokens(model="fake-1", messages=history)

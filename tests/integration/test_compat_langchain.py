@@ -1,4 +1,4 @@
-"""What LangChain's models get from Ebb: one test for each row of docs/api.md."""
+"""Compatibility with LangChain's models: one test for each row of docs/api.md."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,7 +19,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 class Models:
-    """Makes models of one server. They share a connection pool, which they do not close themselves."""
+    """Factory of models of one server. The models share a connection pool, which the fixture closes."""
 
     def __init__(self, url: str, pool: openai.DefaultAsyncHttpxClient) -> None:
         self._fields: dict[str, Any] = {
@@ -71,7 +71,7 @@ async def test_cached(models: Models) -> None:
 
 @row("langchain-openai", "ChatOpenAI(...).ainvoke([..., answer, ...])", "an answer sent back stands there by the exact "
      "tokens that were produced: they are cached too")  # fmt: skip
-async def test_an_answer_that_is_sent_back_is_cached(models: Models, api: Api) -> None:
+async def test_answer_sent_back_is_cached(models: Models, api: Api) -> None:
     first = await models.chat().ainvoke([HumanMessage("hi")])
     second = await models.chat().ainvoke([HumanMessage("hi"), first, HumanMessage("and?")])
     before = api.engine.requests[0]
@@ -132,7 +132,7 @@ async def test_responses_stream(models: Models) -> None:
 
 @row("langchain-openai", "ChatOpenAI(use_previous_response_id=True).ainvoke([..., answer, ...])",
      "sends only what is new after the last answer; all before it is cached")  # fmt: skip
-async def test_responses_go_on_after_the_last_one(models: Models, api: Api) -> None:
+async def test_previous_response_id_sends_only_new_messages(models: Models, api: Api) -> None:
     model = models.chat(use_responses_api=True, use_previous_response_id=True)
     first = await model.ainvoke([HumanMessage("hi")])
     second = await model.ainvoke([HumanMessage("hi"), first, HumanMessage("and?")])

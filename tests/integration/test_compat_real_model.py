@@ -1,4 +1,4 @@
-"""Anthropic's client, several answers to OpenAI's, the tokenizer's routes: the real engine with the default model."""
+"""Clients on the real engine with the default model: Anthropic's, several answers to OpenAI's, and tokenization."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ async def real_api(model_path: Path, tmp_path: Path) -> AsyncIterator[Api]:
         yield server
 
 
-async def test_a_message_is_answered_counted_cached_and_stopped_by_a_sequence(real_api: Api) -> None:
+async def test_anthropic_message_is_counted_cached_and_stopped(real_api: Api) -> None:
     async with AsyncAnthropic(base_url=real_api.url, api_key="none", max_retries=0) as client:
         counted = await client.messages.count_tokens(model="smollm2", messages=QUESTION)
         fields: dict[str, Any] = {"model": "smollm2", "max_tokens": 24, "messages": QUESTION}
@@ -49,11 +49,11 @@ async def test_a_message_is_answered_counted_cached_and_stopped_by_a_sequence(re
         assert again.usage.input_tokens + again.usage.cache_read_input_tokens == counted.input_tokens
         history = [*QUESTION, {"role": "assistant", "content": first.content}, {"role": "user", "content": "And then?"}]
         next_turn = await client.messages.create(**{**fields, "messages": history})
-        # The KV of the last token of an answer is never computed.
+        # KV of an answer's last token is never computed.
         assert next_turn.usage.cache_read_input_tokens == counted.input_tokens + first.usage.output_tokens - 1
 
 
-async def test_several_answers_are_the_same_whole_and_streamed_and_the_first_is_the_only_one(real_api: Api) -> None:
+async def test_several_answers_are_equal_whole_and_streamed(real_api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{real_api.url}/v1", api_key="none", max_retries=0) as client:
         fields: Any = {"model": "smollm2", "messages": QUESTION, "seed": 4, "max_tokens": 12}
         several = await client.chat.completions.create(**fields, n=3)
@@ -76,7 +76,7 @@ async def test_several_answers_are_the_same_whole_and_streamed_and_the_first_is_
 
 
 async def answers_call_tools(client: AsyncOpenAI) -> None:
-    """Each of several streamed ones by itself."""
+    """Assert that each of several streamed answers makes a tool call of its own."""
     days = {
         "type": "object",
         "properties": {"days": {"enum": [1, 2, 3]}},
@@ -97,7 +97,7 @@ async def answers_call_tools(client: AsyncOpenAI) -> None:
         assert json.loads(call)["days"] in {1, 2, 3}
 
 
-async def test_text_becomes_ids_and_text_again(real_api: Api) -> None:
+async def test_tokenized_text_detokenizes_to_itself(real_api: Api) -> None:
     async with api_client(real_api.url) as http:
         for fields in ({"prompt": "Grüße, 世界 🌊<|im_end|>"}, {"messages": QUESTION}):
             tokenized = await (await http.post("/tokenize", json=fields)).json()

@@ -1,4 +1,4 @@
-"""What clients get of a model that thinks: real packages ask a tiny openPangu-Embedded folder that thinks aloud."""
+"""Compatibility of clients with a model that thinks: real packages and a tiny openPangu-Embedded model."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ async def claude(api: RunningServer[AsyncLLMEngine]) -> AsyncIterator[AsyncAnthr
 
 @row("openai", "responses.create(...)", "a `reasoning` item with the thoughts in its `content` before the message; "
      "sent back in `input` it is passed over; none with `reasoning={'effort': 'none'}`")  # fmt: skip
-async def test_a_response_has_its_thoughts_in_an_item(openai: AsyncOpenAI) -> None:
+async def test_response_has_its_reasoning_in_an_item(openai: AsyncOpenAI) -> None:
     response = await openai.responses.create(model=MODEL, input="Hi")
     reasoning, message = response.output
     assert reasoning.type == "reasoning"
@@ -91,7 +91,7 @@ TEXT_EVENTS = [
 
 @row("openai", "responses.create(stream=True)", "`response.reasoning_text.delta` and `.done` in an item of their own, "
      "then the message; any event can be gone on from")  # fmt: skip
-async def test_a_responses_stream_tells_thoughts_first(openai: AsyncOpenAI) -> None:
+async def test_response_stream_sends_reasoning_first(openai: AsyncOpenAI) -> None:
     async with await openai.responses.create(model=MODEL, input="Hi", stream=True, background=True) as stream:
         events = [event async for event in stream]
     kinds = [event.type for event in events]
@@ -120,7 +120,7 @@ async def test_a_responses_stream_tells_thoughts_first(openai: AsyncOpenAI) -> N
 
 
 def told(events: list[ResponseStreamEvent]) -> tuple[str, str]:
-    """Thoughts and text."""
+    """Join the reasoning deltas and the text deltas of a stream."""
     thoughts = [event.delta for event in events if event.type == "response.reasoning_text.delta"]
     texts = [event.delta for event in events if event.type == "response.output_text.delta"]
     return "".join(thoughts), "".join(texts)
@@ -128,7 +128,7 @@ def told(events: list[ResponseStreamEvent]) -> tuple[str, str]:
 
 @row("anthropic", "messages.create(thinking={'type': 'adaptive'})", "a block of `thinking` before the text, empty with "
      "`display: omitted`; so with `enabled`; none with `disabled` or without the field")  # fmt: skip
-async def test_a_message_has_its_thoughts_in_a_block(claude: AsyncAnthropic) -> None:
+async def test_message_has_its_thinking_in_a_block(claude: AsyncAnthropic) -> None:
     enabled: Any = {"type": "enabled", "budget_tokens": 1024}
     for thinking in (ADAPTIVE, enabled):
         answer = await claude.messages.create(model=MODEL, max_tokens=2048, messages=HI, thinking=thinking)
@@ -154,7 +154,7 @@ async def test_a_message_has_its_thoughts_in_a_block(claude: AsyncAnthropic) -> 
 
 @row("anthropic", "messages.create(messages=[..., answer, ...], thinking=...)", "thoughts that are sent back, whatever "
      "their `signature`, are no part of the prompt")  # fmt: skip
-async def test_thoughts_that_are_sent_back_are_no_part_of_the_prompt(claude: AsyncAnthropic) -> None:
+async def test_thinking_sent_back_is_left_out_of_the_prompt(claude: AsyncAnthropic) -> None:
     answer = await claude.messages.create(model=MODEL, max_tokens=99, messages=HI, thinking=ADAPTIVE)
     redacted = {"type": "redacted_thinking", "data": "xyz"}
     counts = set()
@@ -172,7 +172,7 @@ async def test_thoughts_that_are_sent_back_are_no_part_of_the_prompt(claude: Asy
 
 @row("anthropic", "messages.stream(thinking=...)", "`thinking_delta`, then `signature_delta`, then the text in a block "
      "of its own")  # fmt: skip
-async def test_a_message_stream_tells_thoughts_first(claude: AsyncAnthropic) -> None:
+async def test_message_stream_sends_thinking_first(claude: AsyncAnthropic) -> None:
     async with claude.messages.stream(model=MODEL, max_tokens=99, messages=HI, thinking=ADAPTIVE) as stream:
         events = [event async for event in stream]
         whole = await stream.get_final_message()

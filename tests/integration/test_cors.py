@@ -1,4 +1,4 @@
-"""Pages of other origins: kept away, or let in by name."""
+"""Pages of other origins: refused unless their origin is allowed by name."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,7 +18,7 @@ PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-He
 
 @pytest.fixture
 async def open_http(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of a server that lets the pages of ALLOWED in."""
+    """Client of a server that allows the origin ALLOWED."""
     async with (
         running_server(tmp_path, FakeEngine(), cors_origins=(ALLOWED,)) as server,
         api_client(server.url) as http,
@@ -30,7 +30,7 @@ def granted(response: aiohttp.ClientResponse) -> dict[str, str]:
     return {name: value for name, value in response.headers.items() if name.startswith("Access-Control-")}
 
 
-async def test_by_default_no_other_page_is_let_in(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_other_origins_are_refused_by_default(http: aiohttp.ClientSession, api: Api) -> None:
     preflight = await http.options("/v1/completions", headers={"Origin": FOREIGN, **PREFLIGHT})
     assert preflight.status == 405
     read = await http.get("/v1/models", headers={"Origin": FOREIGN})
@@ -38,10 +38,10 @@ async def test_by_default_no_other_page_is_let_in(http: aiohttp.ClientSession, a
 
 
 @pytest.mark.parametrize("headers", [{"Origin": FOREIGN}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}])
-async def test_a_page_that_cannot_read_answers_cannot_spend_the_model_either(
+async def test_foreign_page_cannot_start_a_generation(
     http: aiohttp.ClientSession, api: Api, headers: dict[str, str]
 ) -> None:
-    """A browser sends text/plain anywhere without asking first."""
+    """Post as text/plain, which a browser sends to any origin without a preflight."""
     for path in ("/v1/completions", "/v1/chat/completions"):
         plain = {"Content-Type": "text/plain", **headers}
         refused = await http.post(path, data=b'{"model": "fake-1", "prompt": "x"}', headers=plain)
@@ -53,8 +53,8 @@ async def test_a_page_that_cannot_read_answers_cannot_spend_the_model_either(
 @pytest.mark.parametrize(
     "headers", [{"Origin": FOREIGN}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
 )
-async def test_foreign_page_reads_nothing_below_the_api(http: aiohttp.ClientSession, headers: dict[str, str]) -> None:
-    """An image or a script tag sends such a request without asking."""
+async def test_foreign_page_cannot_read_the_api(http: aiohttp.ClientSession, headers: dict[str, str]) -> None:
+    """Send requests as an image or a script tag does, without a preflight."""
     for path in ("/api/conversations", "/api/login", "/api/search?q=x", "/v1/models", "/metrics", "/api/nothing"):
         refused = await http.get(path, headers=headers)
         assert (refused.status, (await refused.json())["error"]["code"]) == (403, "forbidden"), path
@@ -62,20 +62,20 @@ async def test_foreign_page_reads_nothing_below_the_api(http: aiohttp.ClientSess
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-async def test_own_page_and_typed_address_read_the_api(http: aiohttp.ClientSession, site: str) -> None:
+async def test_own_page_and_typed_address_can_read_the_api(http: aiohttp.ClientSession, site: str) -> None:
     assert (await http.get("/api/conversations", headers={"Sec-Fetch-Site": site})).status == 200
 
 
-async def test_links_from_elsewhere_lead_to_the_page(http: aiohttp.ClientSession) -> None:
+async def test_links_from_other_sites_open_the_page(http: aiohttp.ClientSession) -> None:
     for path in ("/", "/c/conv_1", "/health"):
         assert (await http.get(path, headers={"Sec-Fetch-Site": "cross-site"})).status == 200, path
 
 
-async def test_clients_that_are_no_browsers_are_not_asked_where_they_come_from(http: aiohttp.ClientSession) -> None:
+async def test_request_without_browser_headers_is_allowed(http: aiohttp.ClientSession) -> None:
     assert (await http.post("/v1/completions", json=COMPLETION)).status == 200
 
 
-async def test_an_origin_that_was_named_may_ask_and_read(open_http: aiohttp.ClientSession) -> None:
+async def test_allowed_origin_can_send_requests_and_read_responses(open_http: aiohttp.ClientSession) -> None:
     preflight = await open_http.options("/v1/completions", headers={"Origin": ALLOWED, **PREFLIGHT})
     assert preflight.status == 200
     assert preflight.headers["Access-Control-Allow-Origin"] == ALLOWED
@@ -96,7 +96,7 @@ async def test_an_origin_that_was_named_may_ask_and_read(open_http: aiohttp.Clie
 @pytest.mark.parametrize(
     "origin", [FOREIGN, "null", "http://chat.example", "https://chat.example:8443", "https://chat.example.evil.example"]
 )
-async def test_nobody_else_is_let_in_with_it(open_http: aiohttp.ClientSession, origin: str) -> None:
+async def test_origins_other_than_the_allowed_one_are_refused(open_http: aiohttp.ClientSession, origin: str) -> None:
     preflight = await open_http.options("/v1/completions", headers={"Origin": origin, **PREFLIGHT})
     assert preflight.status == 400
     post = await open_http.post("/v1/completions", json=COMPLETION, headers={"Origin": origin})
@@ -144,12 +144,12 @@ async def test_preflight_from_public_page_to_local_network_is_granted(open_http:
     assert (granted.status, granted.headers["Access-Control-Allow-Private-Network"]) == (200, "true")
 
 
-async def test_allowed_page_reads_version_tags_and_pauses(open_http: aiohttp.ClientSession) -> None:
+async def test_etag_and_retry_after_are_exposed_to_allowed_pages(open_http: aiohttp.ClientSession) -> None:
     answer = await open_http.get("/api/conversations", headers={"Origin": ALLOWED, "Sec-Fetch-Site": "cross-site"})
     assert answer.status == 200
     exposed = answer.headers["Access-Control-Expose-Headers"].lower().split(", ")
     assert {"etag", "retry-after", "x-request-id", "request-id"} <= set(exposed)
 
 
-async def test_an_origin_that_is_no_url_is_foreign_and_no_fault(http: aiohttp.ClientSession) -> None:
+async def test_malformed_origin_is_refused_without_a_fault(http: aiohttp.ClientSession) -> None:
     assert (await http.post("/v1/completions", json=COMPLETION, headers={"Origin": "http://["})).status == 403

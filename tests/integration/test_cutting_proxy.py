@@ -1,6 +1,6 @@
-"""A stream through a proxy that cuts every connection after 300 ms has the whole text, nothing twice.
+"""Streams through a proxy that cuts every connection after 300 ms: the text is complete, without repetition.
 
-The engine takes its time by a schedule of its own, so that an answer outlasts several connections.
+The engine emits tokens on a fixed schedule, so an answer outlasts several connections.
 """
 
 from collections.abc import AsyncIterator
@@ -34,12 +34,12 @@ async def proxy(server: RunningServer[ReplayEngine]) -> AsyncIterator[CuttingPro
 
 
 def whole(text: str) -> bool:
-    """Whether it has every word that the engine said, in its order: consecutive numbers."""
+    """Tell whether `text` holds every word of the engine in order. The words are consecutive numbers."""
     words = [int(word) for word in text.split()]
     return words == list(range(words[0], words[0] + TOKENS))
 
 
-async def test_a_run_is_read_to_its_end_by_its_last_event_id(
+async def test_run_resumed_by_last_event_id_is_complete(
     server: RunningServer[ReplayEngine], proxy: CuttingProxy
 ) -> None:
     reader = RunReader(lambda: proxy.url)
@@ -53,7 +53,7 @@ async def test_a_run_is_read_to_its_end_by_its_last_event_id(
     assert proxy.cuts >= 2
 
 
-async def test_a_response_is_read_to_its_end_by_openais_client(
+async def test_response_resumed_by_openais_client_is_complete(
     server: RunningServer[ReplayEngine], proxy: CuttingProxy
 ) -> None:
     async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none") as direct:

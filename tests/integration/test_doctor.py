@@ -1,4 +1,4 @@
-"""`ebb doctor` on this machine, as it is and with one thing missing at a time."""
+"""`ebb doctor` on this machine, both as is and with one thing missing at a time."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ from tests.integration.damaged import damaged_conversations, stored_conversation
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A folder with 30 bfloat16 parameters in two files."""
+    """Model folder with 30 bfloat16 parameters in two files."""
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
@@ -34,7 +34,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that something else has taken; it refuses connections."""
+    """Port that another socket is bound to, and that refuses connections."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         yield other.getsockname()[1]
@@ -45,7 +45,7 @@ def settings(tmp_path: Path, **flags: str) -> Settings:
     return load_settings(here | {name.replace("_", "-"): text for name, text in flags.items()}, environ={})
 
 
-def test_on_a_machine_that_has_everything_the_report_is_a_line_per_subject_and_ends_well(
+def test_complete_machine_gets_one_line_per_subject_and_passes(
     tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
@@ -69,10 +69,10 @@ def test_on_a_machine_that_has_everything_the_report_is_a_line_per_subject_and_e
     for subject in subjects:
         assert f" {subject} " in output
     assert "fail" not in output
-    assert not (tmp_path / "s").exists()  # it looks, it does not make
+    assert not (tmp_path / "s").exists()  # doctor creates nothing
 
 
-def test_a_failed_check_sets_the_exit_status_and_says_what_to_do(
+def test_failed_check_sets_exit_status_and_gives_advice(
     tmp_path: Path, model: Path, port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
@@ -82,7 +82,7 @@ def test_a_failed_check_sets_the_exit_status_and_says_what_to_do(
     assert "-> stop what listens there, or choose another --port" in output
 
 
-def test_the_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
+def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
     plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model, free=1 << 40)
     assert (plan.weights, plan.device_pool, plan.cpu_pool, plan.redis) == (
         60,
@@ -104,17 +104,17 @@ def test_the_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) ->
         ({"cpu_kv_memory": "1GiB", "no_prefix_cache": "true"}, 0, 0),
     ],
 )
-def test_a_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str], cpu_pool: int, redis: int) -> None:
+def test_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str], cpu_pool: int, redis: int) -> None:
     plan = plan_memory(settings(tmp_path, **flags), None, free=1 << 40)
     assert (plan.weights, plan.cpu_pool, plan.redis) == (0, cpu_pool, redis)
 
 
-def test_weights_are_counted_from_the_headers_in_the_dtype_that_they_are_loaded_as(model: Path) -> None:
+def test_weights_are_counted_in_the_dtype_they_are_loaded_in(model: Path) -> None:
     assert weight_bytes(model, "bfloat16") == 60
     assert weight_bytes(model, "float32") == 120
 
 
-def test_a_model_folder_without_weights_is_refused_by_name(tmp_path: Path) -> None:
+def test_model_folder_without_weights_fails(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelNotFoundError):
         weight_bytes(tmp_path, "bfloat16")
@@ -122,28 +122,28 @@ def test_a_model_folder_without_weights_is_refused_by_name(tmp_path: Path) -> No
     assert finding.level == "fail"
 
 
-def test_pools_that_do_not_fit_into_memory_fail_and_a_redis_that_may_not_warns(tmp_path: Path) -> None:
+def test_oversized_pools_fail_and_an_oversized_redis_warns(tmp_path: Path) -> None:
     assert checks.check_memory(settings(tmp_path, kv_memory="100TiB")).level == "fail"
     finding = checks.check_memory(settings(tmp_path, kv_memory="1MiB", redis_memory="100TiB"))
     assert finding.level == "warn"
     assert "100 TiB" in finding.text
 
 
-def test_a_model_that_is_not_here_is_announced_not_fetched(tmp_path: Path) -> None:
+def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
     finding = checks.check_model(settings(tmp_path))
     assert finding.level == "warn"
     assert "ebb pull" in finding.advice
     assert not (tmp_path / "cache").exists()
 
 
-def test_redis_by_url_is_asked_and_a_silent_one_is_a_warning(tmp_path: Path, port: int) -> None:
+def test_unreachable_redis_url_is_a_warning(tmp_path: Path, port: int) -> None:
     finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{tmp_path}/none.sock"))
     assert finding.level == "warn"
     assert "does not answer" in finding.text
     assert checks.check_redis(settings(tmp_path, redis_url="off")).level == "warn"
 
 
-def test_redis_by_url_that_answers_is_fine(tmp_path: Path) -> None:
+def test_reachable_redis_url_passes(tmp_path: Path) -> None:
     binary = shutil.which("redis-server")
     if binary is None:
         pytest.skip("needs redis-server")
@@ -160,22 +160,20 @@ def test_redis_by_url_that_answers_is_fine(tmp_path: Path) -> None:
     assert finding.level == "ok"
 
 
-def test_a_directory_that_cannot_be_written_fails(tmp_path: Path) -> None:
+def test_unwritable_state_directory_fails(tmp_path: Path) -> None:
     (tmp_path / "state").touch()
     finding = checks.check_state_dir(settings(tmp_path, state_dir=str(tmp_path / "state/deep")))
     assert finding.level == "fail"
     assert "another --state-dir" in finding.advice
 
 
-def test_no_compiler_and_no_redis_server_are_warnings_with_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_compiler_is_a_warning_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert checks.check_compiler(settings(tmp_path)).level == "warn"
     assert "install g++" in checks.check_compiler(settings(tmp_path)).advice
 
 
-def test_damaged_page_of_the_conversations_is_found(tmp_path: Path) -> None:
+def test_damaged_conversation_database_fails(tmp_path: Path) -> None:
     chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
     assert checks.check_conversations(chosen).text == "none yet"
     damaged_conversations(tmp_path / "state")
@@ -185,7 +183,7 @@ def test_damaged_page_of_the_conversations_is_found(tmp_path: Path) -> None:
     assert "ebb restore" in finding.advice
 
 
-def test_whole_conversations_pass_within_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intact_conversation_database_passes_within_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
     stored_conversations(tmp_path / "state")
     assert checks.check_conversations(chosen).level == "ok"

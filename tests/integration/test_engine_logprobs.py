@@ -1,4 +1,4 @@
-"""How likely tokens were: as the model has them, for answers and for prompts, natively and with torch."""
+"""Logprobs of answers and prompts, on the native step and on torch."""
 
 import math
 from collections.abc import AsyncIterator, Sequence
@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["bfloat16", "float32"])
 async def engine(request: pytest.FixtureRequest, model: Path) -> AsyncIterator[AsyncLLMEngine]:
-    """The native step, and torch."""
+    """Engine on the native step (bfloat16) and on torch (float32)."""
     config = EngineConfig(
         model_path=model,
         model_name="tiny",
@@ -47,7 +47,7 @@ async def engine(request: pytest.FixtureRequest, model: Path) -> AsyncIterator[A
 async def told(
     engine: AsyncLLMEngine, prompt: Sequence[int], params: SamplingParams
 ) -> tuple[list[int], list[TokenLogprobs], list[TokenLogprobs]]:
-    """Tokens of the answer, and logprobs of the answer and of the prompt."""
+    """Generate an answer, and return its tokens, its logprobs and the logprobs of the prompt."""
     async with engine.generate(prompt, params) as stream:
         outputs = [output async for output in stream]
     return (
@@ -57,7 +57,7 @@ async def told(
     )
 
 
-async def test_an_answer_told_again_as_a_prompt_is_as_likely(engine: AsyncLLMEngine) -> None:
+async def test_answer_has_the_same_logprobs_as_part_of_a_prompt(engine: AsyncLLMEngine) -> None:
     tokens, answer, nothing = await told(engine, PROMPT, replace(DRAWN, frequency_penalty=1.0, top_k=40))
     assert nothing == []
     assert [each.token_id for each in answer] == tokens
@@ -68,7 +68,7 @@ async def test_an_answer_told_again_as_a_prompt_is_as_likely(engine: AsyncLLMEng
         assert [token for token, _ in again.top] == [token for token, _ in before.top]
 
 
-async def test_they_are_those_of_transformers(engine: AsyncLLMEngine, model: Path) -> None:
+async def test_logprobs_match_transformers(engine: AsyncLLMEngine, model: Path) -> None:
     reference = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
     with torch.inference_mode():
         logits = reference(torch.tensor([PROMPT])).logits[0]
@@ -84,8 +84,8 @@ async def test_they_are_those_of_transformers(engine: AsyncLLMEngine, model: Pat
     assert sum(math.exp(logprob) for _, logprob in first.top) <= 1
 
 
-async def test_who_asks_for_the_prompts_takes_and_leaves_no_blocks(engine: AsyncLLMEngine) -> None:
-    """Else some of the prompt would not be computed, and nothing could be told of it."""
+async def test_request_for_prompt_logprobs_shares_no_blocks(engine: AsyncLLMEngine) -> None:
+    """Compute the whole prompt, since tokens restored from a block would have no logprobs."""
     asked = replace(DRAWN, prompt_logprobs=1, max_tokens=2)
     assert len((await told(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
     async with engine.generate(PROMPT, DRAWN) as stream:

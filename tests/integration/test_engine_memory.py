@@ -1,4 +1,4 @@
-"""The memory that an engine takes for KV when nobody says how much, and that it says so."""
+"""KV memory of an engine by default, and the log line that reports it."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from tests.tiny_models import make_tiny_model
 
 WINDOW = 4096
 TOKEN_BYTES = 2 * 2 * 2 * 16 * 4
-"""Layers, K and V, heads, head_dim, float32: of the tiny model."""
+"""KV bytes per token of the tiny model: layers, K and V, heads, head_dim, float32."""
 
 
 def config(model: Path, tiers: TierConfig | None, kv_memory: int = 0) -> EngineConfig:
     return EngineConfig(model, "tiny", tiers, b"secret", dtype="float32", kv_memory=kv_memory)
 
 
-def test_by_default_three_whole_windows_fit_on_the_device_and_the_log_says_of_how_much(tmp_path: Path) -> None:
+def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
     tiers = TierConfig(None, "off", 0, tmp_path)
     said: list[str] = []
@@ -34,7 +34,7 @@ def test_by_default_three_whole_windows_fit_on_the_device_and_the_log_says_of_ho
     assert line.endswith(" MiB that are free) for 12288 tokens in 192 blocks of 0.03 MiB")
 
 
-def test_the_doctor_plans_what_the_engine_takes(tmp_path: Path) -> None:
+def test_doctor_plans_the_memory_that_the_engine_takes(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
     settings = load_settings({"dtype": "float32", "redis-url": "off"}, environ={"HOME": str(tmp_path)})
     plan = plan_memory(settings, model, free=1 << 40)
@@ -43,7 +43,7 @@ def test_the_doctor_plans_what_the_engine_takes(tmp_path: Path) -> None:
     assert small.device_pool == int(((1 << 20) - small.weights) * 0.1)
 
 
-def test_a_pool_that_does_not_hold_a_block_is_refused_with_what_it_takes(tmp_path: Path) -> None:
+def test_pool_smaller_than_a_block_is_refused_with_its_minimum(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
     with pytest.raises(EngineError, match=r"hold one block of 0.0 MiB \(64 tokens\); give --kv-memory at least 1MiB"):
         LLM(config(model, None, kv_memory=1000))

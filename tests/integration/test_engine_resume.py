@@ -1,4 +1,4 @@
-"""The real engine goes on with an answer that another process began, from any of its tokens."""
+"""Resumption by the real engine of an answer that another process began, from any of its tokens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ PROMPT = [1000 + at * 17 % 20000 for at in range(BLOCK + 20)]
 
 
 def run(llm: LLM, params: SamplingParams, produced: Sequence[int] = ()) -> tuple[str, list[int], RequestOutput]:
-    """Text and tokens that follow `produced`, after the text that it says; and the last output."""
+    """Resume an answer after the tokens `produced`. Return its whole text, all of its tokens and the last output."""
     request = llm.engine.add_request(PROMPT, params, produced=produced)
     text, ids = llm.engine.text_before(request), list(produced)
     last = llm.engine.end_if_complete(request)
@@ -27,7 +27,7 @@ def run(llm: LLM, params: SamplingParams, produced: Sequence[int] = ()) -> tuple
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_from_each_of_its_tokens_it_ends_as_it_would_have(seed: int | None, model_path: Path, tmp_path: Path) -> None:
+def test_answer_resumed_at_any_token_ends_the_same(seed: int | None, model_path: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0 if seed is None else 0.9, seed=seed, max_tokens=TOKENS, ignore_eos=True)
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, ids, last = run(llm, params)
@@ -39,7 +39,7 @@ def test_from_each_of_its_tokens_it_ends_as_it_would_have(seed: int | None, mode
             assert end.usage.kv.tokens == len(PROMPT) + count
 
 
-def test_a_stop_string_is_met_also_where_it_began_in_another_process(model_path: Path, tmp_path: Path) -> None:
+def test_stop_string_across_the_resumption_is_found(model_path: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, _, _ = run(llm, params)
@@ -50,7 +50,7 @@ def test_a_stop_string_is_met_also_where_it_began_in_another_process(model_path:
             assert run(llm, stop, cut_ids[:count])[:2] == (cut_text, cut_ids)
 
 
-def test_an_answer_that_was_whole_ends_at_once_and_says_why(model_path: Path, tmp_path: Path) -> None:
+def test_complete_answer_ends_at_once_with_its_finish_reason(model_path: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
     with LLM(engine_config(model_path, tmp_path / "state")) as llm:
         text, ids, _ = run(llm, params)

@@ -1,4 +1,4 @@
-"""The real engine behind the real server: many streams, a dying Redis, a thousand lost connections."""
+"""The real engine behind the real server: many streams, a dying Redis, lost connections and defects."""
 
 import asyncio
 import json
@@ -62,7 +62,10 @@ def body(index: int, max_tokens: int, *, stream: bool = True) -> dict[str, objec
 async def streamed_text(
     session: aiohttp.ClientSession, index: int, max_tokens: int, begun: asyncio.Event | None = None
 ) -> tuple[str, str]:
-    """(all text, the finish reason) of one streamed answer that ended with [DONE]; `begun` is set at its first text."""
+    """Stream one answer, which must end with [DONE], and return its text and its finish reason.
+
+    begun: set at the first text.
+    """
     text, reason, done = "", "", False
     async with session.post("/v1/chat/completions", json=body(index, max_tokens)) as response:
         assert response.status == 200
@@ -83,11 +86,11 @@ async def streamed_text(
 
 
 async def idle(engine: AsyncLLMEngine) -> None:
-    """Wait until nothing is under way."""
+    """Wait until the engine is idle."""
     await asyncio.to_thread(until, lambda: engine.is_idle, timeout=60)
 
 
-async def test_32_streams_at_once_end_complete(server: RunningServer[AsyncLLMEngine]) -> None:
+async def test_32_concurrent_streams_end_complete(server: RunningServer[AsyncLLMEngine]) -> None:
     async with aiohttp.ClientSession(server.url) as session:
         answers = await asyncio.gather(*(streamed_text(session, index, 16) for index in range(32)))
         assert all(text and reason == "length" for text, reason in answers)
@@ -99,7 +102,7 @@ async def test_32_streams_at_once_end_complete(server: RunningServer[AsyncLLMEng
     assert server.engine.stats().blocks_used == 0
 
 
-async def test_killing_redis_under_load_costs_no_request(
+async def test_killing_redis_under_load_fails_no_request(
     server: RunningServer[AsyncLLMEngine], redis_server: RedisServer
 ) -> None:
     async with aiohttp.ClientSession(server.url) as session:
@@ -115,14 +118,14 @@ async def test_killing_redis_under_load_costs_no_request(
     server.engine.check()
 
 
-async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServer[AsyncLLMEngine], size: Size) -> None:
+async def test_lost_connections_free_every_block(server: RunningServer[AsyncLLMEngine], size: Size) -> None:
     engine = server.engine
     total = size.pick(small=50, full=1000)
 
     async def connect_and_vanish(session: aiohttp.ClientSession, index: int) -> None:
         async with session.post("/v1/chat/completions", json=body(index, 400)) as response:
             assert response.status == 200
-            # In every phase: before the first byte, after it, after a few events.
+            # Disconnect in every phase: before the first byte, after it and after a few events.
             for _ in range(index % 4):
                 await response.content.readline()
             response.close()
@@ -140,7 +143,7 @@ async def test_lost_connections_leave_the_pool_where_it_was(server: RunningServe
 
 
 class Panic(BaseException):
-    """A panic in native code, which is no Exception."""
+    """Panic in native code, which is not an Exception."""
 
 
 STREAMS = [("/v1/chat/completions", ChatShape), ("/v1/messages", MessageShape)]
@@ -155,13 +158,13 @@ async def test_defect_in_one_stream_harms_no_other(
     shape: type[ChatShape | MessageShape],
     bad_step: int,
 ) -> None:
-    """bad_step: the first one is read by the stream's task, later ones are written directly."""
+    """Fail one stream at `bad_step`: the stream's task reads the first step, and later ones are written directly."""
     intact, shapes, steps = shape.step, list[object](), list[str]()
 
     def step(self: Any, output: RequestOutput) -> bytes:
         if self not in shapes:
             shapes.append(self)
-        # The first stream of chat completions is the other one.
+        # For chat completions the first shape belongs to the other stream.
         if shapes.index(self) == (shape is ChatShape) and output.text:
             steps.append(output.text)
             if len(steps) > bad_step:
@@ -230,7 +233,7 @@ async def test_streams_survive_defect_in_scheduler(
     server.engine.check()
 
 
-async def test_engine_that_gives_up_ends_streams_as_stop_does(
+async def test_streams_end_with_restart_if_the_engine_gives_up(
     server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defect(_: Scheduler) -> None:

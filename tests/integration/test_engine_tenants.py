@@ -1,4 +1,4 @@
-"""What a tenant leaves in any tier is nobody else's: on the real model with real LMCache and a real Redis."""
+"""Isolation of tenants' KV in every tier, on the real model with real LMCache and Redis."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RedisServer]:
-    """Of this test alone."""
+    """Redis server of this test alone."""
     server = RedisServer(tmp_path)
     yield server
     server.kill()
@@ -34,21 +34,21 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def config(model_path: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
-    """With every tier."""
+    """Engine configuration with every tier."""
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{server.socket}")
     return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
 
 
 @pytest.fixture
 def llm(config: EngineConfig) -> Iterator[LLM]:
-    """One run of it."""
+    """Engine with every tier, which checks itself at the end."""
     with LLM(config) as llm:
         yield llm
         llm.engine.check()
 
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
-    """One token; what the request left lies in every tier afterwards."""
+    """Generate one token, wait until the blocks are stored in every tier, and return the receipt."""
     request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
     while llm.engine.has_unfinished_requests():
         llm.engine.step()
@@ -58,7 +58,7 @@ def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
 
 
 def settle(llm: LLM) -> None:
-    """Until nothing moves."""
+    """Step until no copy between tiers is pending."""
     store = llm.tiers.store
     assert store is not None
     while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
@@ -66,7 +66,7 @@ def settle(llm: LLM) -> None:
 
 
 def leave_only_in(llm: LLM, tier: str) -> None:
-    """Nothing above it is left."""
+    """Evict all blocks from the tiers above `tier`."""
     store = llm.tiers.store
     assert store is not None
     if tier != "device":
@@ -76,15 +76,13 @@ def leave_only_in(llm: LLM, tier: str) -> None:
 
 
 def redis_keys(server: RedisServer) -> set[bytes]:
-    """Of all blocks."""
+    """Read the keys of all blocks."""
     with server.client() as client:
         return set(client.scan_iter(b"ebb:kv:*"))
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_equal_prompts_of_two_tenants_share_nothing_wherever_the_blocks_lie(
-    llm: LLM, server: RedisServer, tier: str
-) -> None:
+def test_equal_prompts_of_two_tenants_share_no_blocks_in_a_tier(llm: LLM, server: RedisServer, tier: str) -> None:
     ask(llm, PROMPT, "one")
     of_one = redis_keys(server)
     leave_only_in(llm, tier)
@@ -96,7 +94,7 @@ def test_equal_prompts_of_two_tenants_share_nothing_wherever_the_blocks_lie(
     assert (getattr(again, tier), again.computed) == (len(PROMPT) - 1, 1)
 
 
-def test_equal_prompts_of_two_tenants_share_nothing_while_both_are_computed(llm: LLM) -> None:
+def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=1)
     prompt = [700 + at for at in range(10 * BLOCK + 17)]
     requests = [llm.engine.add_request(prompt, params, tenant=tenant) for tenant in ("one", "two", "one")]
@@ -109,7 +107,7 @@ def test_equal_prompts_of_two_tenants_share_nothing_while_both_are_computed(llm:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_what_a_deleted_tenant_left_is_found_by_nobody_wherever_it_lies(llm: LLM, tier: str) -> None:
+def test_deleted_tenants_blocks_are_not_found_in_any_tier(llm: LLM, tier: str) -> None:
     ask(llm, PROMPT, "one")
     ask(llm, PROMPT, "two")
     assert llm.engine.delete_tenant("one") == []
@@ -119,18 +117,18 @@ def test_what_a_deleted_tenant_left_is_found_by_nobody_wherever_it_lies(llm: LLM
     assert getattr(ask(llm, PROMPT, "two"), tier) == len(PROMPT) - 1
 
 
-def test_a_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> None:
+def test_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> None:
     with LLM(config) as llm:
         ask(llm, PROMPT, "one")
         ask(llm, PROMPT, "two")
         llm.engine.delete_tenant("one")
     with LLM(config) as llm:
-        # In this order: as long as nobody knows what computing costs, what may be in Redis is waited for.
+        # The order matters: until the cost of computing is known, a request waits for any blocks that Redis may hold.
         assert ask(llm, PROMPT, "two").redis == 5 * BLOCK
         assert ask(llm, PROMPT, "one").cached == 0
 
 
-async def test_the_requests_of_a_deleted_tenant_end_and_leave_nothing_behind(config: EngineConfig) -> None:
+async def test_deleting_a_tenant_aborts_only_its_requests(config: EngineConfig) -> None:
     engine = await asyncio.to_thread(build_engine, config, print)
     await engine.start()
     long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
@@ -153,15 +151,13 @@ PUBLIC = "You are a guide in a museum of clocks, and answer in the language of t
 
 
 def with_system(llm: LLM, config: EngineConfig, system: str, question: str) -> list[int]:
-    """A prompt as the chat template writes it."""
+    """Render a system prompt and a question with the chat template."""
     messages = [Message("system", system), Message("user", question)]
     return ChatFormat.load(config.model_path, llm.tokenizer).render(messages)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_two_tenants_share_the_blocks_of_a_public_prefix_and_nothing_more(
-    config: EngineConfig, server: RedisServer, tier: str
-) -> None:
+def test_tenants_share_only_the_blocks_of_a_public_prefix(config: EngineConfig, server: RedisServer, tier: str) -> None:
     question = "Which of them is the oldest, and who made it? " * 12
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, question)
@@ -177,7 +173,7 @@ def test_two_tenants_share_the_blocks_of_a_public_prefix_and_nothing_more(
         assert ask(llm, prompt, "two").device == len(prompt) - 1
 
 
-def test_what_begins_only_like_a_public_prefix_is_not_shared(config: EngineConfig) -> None:
+def test_prompt_that_diverges_in_the_public_prefix_is_not_shared(config: EngineConfig) -> None:
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC[: len(PUBLIC) * 2 // 3] + "Be brief.", "Which one is the oldest?")
         assert len(prompt) > 2 * BLOCK
@@ -186,7 +182,7 @@ def test_what_begins_only_like_a_public_prefix_is_not_shared(config: EngineConfi
         assert ask(llm, prompt, "two").cached == 0
 
 
-def test_a_deleted_tenant_leaves_the_public_prefix_to_the_others(config: EngineConfig) -> None:
+def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
         ask(llm, prompt, "one")
@@ -196,6 +192,6 @@ def test_a_deleted_tenant_leaves_the_public_prefix_to_the_others(config: EngineC
         assert BLOCK <= ask(llm, prompt, "one").device < len(prompt) - 1
 
 
-def test_a_public_prefix_that_fills_no_block_is_refused(config: EngineConfig) -> None:
+def test_public_prefix_shorter_than_a_block_is_refused(config: EngineConfig) -> None:
     with pytest.raises(EngineError, match=r"--public-prefix: \d+ tokens do not fill one block of 64"):
         LLM(replace(config, public_prompt="Be kind."))

@@ -1,4 +1,4 @@
-"""The idea of Ebb, on the real model with real LMCache and a real Redis: a prefix that comes back is the prefix."""
+"""KV restored from each tier on the real model, with real LMCache and Redis: answers equal recomputed ones."""
 
 from pathlib import Path
 
@@ -13,11 +13,10 @@ from tests.waiting import until
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_and_from_redis(
+def test_long_conversation_continues_the_same_from_every_tier(
     model_path: Path, tmp_path: Path, dtype: str, size: Size
 ) -> None:
-    # In float32 torch computes, many times slower than the native step. The last answers fill the block that they begin
-    # in.
+    # torch computes float32 many times slower than the native step. The last answer fills the block that it begins in.
     few = {"turns": 2, "user_tokens": 119, "answer_tokens": 6}
     talk, count = size.pick(small=(few, 8) if dtype == "float32" else ({"turns": 3}, 32), full=({"turns": 10}, 64))
     config = engine_config(
@@ -27,8 +26,8 @@ def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_an
         prompt = [*converse(llm, **talk), 5, 6, 7]
         full = (len(prompt) - 1) // BLOCK * BLOCK
         on_device = answer(llm, prompt, count)
-        # On the device even the partly filled block is still there: but for the last one, whose KV no step has needed,
-        # every token of the former turns.
+        # On the device even the partial block is still cached. Every token of the previous turns is found there, except
+        # the last one, whose KV no step has computed.
         assert (on_device.usage.kv.device, on_device.usage.kv.computed) == (len(prompt) - 4, 4)
 
         fill_device(llm, 1)
@@ -48,7 +47,7 @@ def test_a_long_conversation_goes_on_the_same_from_the_device_from_cpu_memory_an
     assert anew.token_ids == on_device.token_ids
 
 
-def test_what_came_from_redis_stays_in_cpu_memory(model_path: Path, tmp_path: Path) -> None:
+def test_blocks_loaded_from_redis_stay_in_cpu_memory(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=8)
     prompt = [200 + at for at in range(4 * BLOCK + 1)]
     with LLM(config) as llm:
@@ -59,7 +58,7 @@ def test_what_came_from_redis_stays_in_cpu_memory(model_path: Path, tmp_path: Pa
         assert answer(llm, prompt, 1).usage.kv.cpu == 4 * BLOCK
 
 
-def test_without_cpu_memory_blocks_still_go_to_redis_and_come_back(model_path: Path, tmp_path: Path) -> None:
+def test_redis_tier_works_without_cpu_memory(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=8, cpu_memory=0)
     prompt = [300 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
@@ -78,7 +77,7 @@ def _step_and_see(llm: LLM, blocks: int) -> bool:
     return stats.redis_stored_blocks >= blocks
 
 
-def test_without_redis_the_cpu_tier_works_alone(model_path: Path, tmp_path: Path) -> None:
+def test_cpu_tier_works_without_redis(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=8, redis_url="off")
     prompt = [400 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
@@ -89,14 +88,14 @@ def test_without_redis_the_cpu_tier_works_alone(model_path: Path, tmp_path: Path
         assert llm.tiers.redis_note == "off: --redis-url off"
 
 
-def test_with_reuse_off_everything_is_computed(model_path: Path, tmp_path: Path) -> None:
+def test_every_token_is_computed_without_prefix_cache(model_path: Path, tmp_path: Path) -> None:
     with LLM(engine_config(model_path, tmp_path / "state", prefix_cache=False)) as llm:
         prompt = list(range(100, 300))
         answer(llm, prompt, 1)
         assert answer(llm, prompt, 1).usage.kv.computed == 200
 
 
-def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path) -> None:
+def test_preempted_batch_equals_separate_requests(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=6, redis_url="off", cpu_memory=0)
     prompts = [[600 + index * 50 + at for at in range(110)] for index in range(3)]
     params = SamplingParams(temperature=0.0, max_tokens=24, ignore_eos=True)
@@ -108,7 +107,7 @@ def test_a_batch_with_preemptions_loses_nothing(model_path: Path, tmp_path: Path
     assert together == alone
 
 
-def test_a_check_is_counted_and_one_that_finds_a_leak_as_failed(model_path: Path, tmp_path: Path) -> None:
+def test_self_checks_are_counted_as_clean_or_failed(model_path: Path, tmp_path: Path) -> None:
     with LLM(engine_config(model_path, tmp_path / "state", redis_url="off")) as llm:
         llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 0}

@@ -1,4 +1,4 @@
-"""A deleted conversation leaves Redis, and nothing else does: the real engine behind the real server."""
+"""Erasure of a deleted conversation's blocks from Redis, with the real engine behind the real server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,20 +41,20 @@ async def http(server: RunningServer[AsyncLLMEngine]) -> AsyncIterator[aiohttp.C
 
 
 async def chat(http: aiohttp.ClientSession) -> str:
-    """The id of a new conversation."""
+    """Create a conversation and return its id."""
     made = await (await http.post("/api/conversations", json={"system_prompt": SYSTEM, "params": CALM})).json()
     return str(made["id"])
 
 
 async def ask(http: aiohttp.ClientSession, conversation_id: str, content: str) -> dict[str, Any]:
-    """The answer."""
+    """Send a message and return the answer."""
     response = await http.post(f"/api/conversations/{conversation_id}/messages", json={"content": content})
     message: dict[str, Any] = (await all_events(response))[-1].data["message"]
     return message
 
 
 async def settled(server: RunningServer[AsyncLLMEngine], redis_server: RedisServer) -> set[bytes]:
-    """The keys in Redis when nothing is on its way there."""
+    """Wait until no write to Redis is pending, and return the keys of the blocks in Redis."""
     await asyncio.to_thread(until, lambda: server.engine.is_idle and not _pending(server.engine), timeout=60)
     return in_redis(redis_server)
 
@@ -70,7 +70,7 @@ def in_redis(redis_server: RedisServer) -> set[bytes]:
         return set(client.scan_iter(b"ebb:kv:*"))
 
 
-async def test_of_a_deleted_conversation_only_what_others_have_too_stays(
+async def test_deletion_keeps_only_blocks_shared_with_other_chats(
     server: RunningServer[AsyncLLMEngine], http: aiohttp.ClientSession, redis_server: RedisServer
 ) -> None:
     other = await chat(http)
@@ -95,7 +95,7 @@ async def test_of_a_deleted_conversation_only_what_others_have_too_stays(
     assert (await ask(http, other, QUESTIONS[0]))["usage"]["kv"]["computed"] < 2 * BLOCK
 
 
-async def test_a_conversation_that_is_deleted_while_it_is_answered_leaves_nothing(
+async def test_conversation_deleted_during_a_run_leaves_no_blocks(
     server: RunningServer[AsyncLLMEngine], http: aiohttp.ClientSession, redis_server: RedisServer
 ) -> None:
     conversation = await chat(http)
@@ -110,7 +110,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_leaves_nothin
     assert (await ask(http, await chat(http), QUESTIONS[0]))["usage"]["kv"]["device"] == 0
 
 
-async def test_with_redis_away_a_conversation_is_deleted_at_once(
+async def test_conversation_is_deleted_at_once_while_redis_hangs(
     server: RunningServer[AsyncLLMEngine], http: aiohttp.ClientSession, redis_server: RedisServer
 ) -> None:
     conversation = await chat(http)

@@ -1,4 +1,4 @@
-"""Answers of the real model to schemas of many kinds: whole ones validate, others are beginnings of such."""
+"""Structured outputs of the real model: complete answers validate, and truncated ones are valid prefixes."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def llm(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def answers(llm: LLM, asked: list[SamplingParams]) -> list[tuple[str, list[int], FinishReason]]:
-    """Text, tokens and end of each, all in one batch."""
+    """Generate all answers in one batch, and return text, tokens and finish reason of each."""
     prompt = llm.tokenizer.encode_prompt(f"<|im_start|>user\n{QUESTION}<|im_end|>\n<|im_start|>assistant\n")
     order = [llm.engine.add_request(prompt, params).request_id for params in asked]
     texts = dict.fromkeys(order, "")
@@ -48,7 +48,7 @@ def form_of(schema: dict[str, Any]) -> AnswerForm:
     return AnswerForm("json", json.dumps(schema, ensure_ascii=False))
 
 
-def test_what_ends_by_itself_validates_and_all_else_is_a_beginning(llm: LLM, size: Size) -> None:
+def test_complete_answers_validate_and_others_are_prefixes(llm: LLM, size: Size) -> None:
     asked = schemas(size.pick(small=8, full=500))
     params = [
         SamplingParams(temperature=0.8, seed=seed, max_tokens=size.pick(small=30, full=120), form=form_of(schema))
@@ -91,7 +91,7 @@ def test_each_of_several_answers_has_the_form(llm: LLM) -> None:
     assert len(set(texts.values())) == 3
 
 
-def test_an_answer_goes_on_in_its_form_from_any_of_its_tokens(llm: LLM) -> None:
+def test_answer_resumed_at_any_token_keeps_its_form(llm: LLM) -> None:
     schema = {"type": "array", "items": {"type": "integer", "maximum": 99}, "minItems": 3, "maxItems": 6}
     params = SamplingParams(temperature=0.0, max_tokens=40, form=form_of(schema))
     [(_, ids, _)] = answers(llm, [params])
@@ -114,9 +114,7 @@ FORCING = (
 
 
 @pytest.mark.parametrize("form", FORCING, ids=[form.kind for form in FORCING])
-def test_tokens_depend_neither_on_when_a_mask_was_ready_nor_on_where_an_answer_goes_on(
-    llm: LLM, form: AnswerForm
-) -> None:
+def test_tokens_depend_on_neither_mask_timing_nor_resumption(llm: LLM, form: AnswerForm) -> None:
     whole = first_choices(llm, form, [], takes_forced=True)
     assert first_choices(llm, form, [], takes_forced=False) == whole
     for count in range(1, len(whole)):
@@ -124,7 +122,13 @@ def test_tokens_depend_neither_on_when_a_mask_was_ready_nor_on_where_an_answer_g
 
 
 def first_choices(llm: LLM, form: AnswerForm, before: list[int], *, takes_forced: bool) -> list[int]:
-    """Each time the lowest id that may come, which is mostly not how a tokenizer writes the text: a single letter."""
+    """Choose the lowest allowed id at each step, and return the ids up to the end of the answer.
+
+    The lowest id is usually a single letter, which is not how the tokenizer would encode the text.
+
+    before: ids that the answer begins with.
+    takes_forced: take the ids that the mask forces, instead of choosing them.
+    """
     mask = llm.engine.grammars.mask(SamplingParams(form=form), ())
     assert mask is not None
     ids, fresh = list(before), list(before)

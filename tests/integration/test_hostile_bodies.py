@@ -1,4 +1,4 @@
-"""Bodies that somebody may send who means no good: each is refused, by the name of the field where there is one."""
+"""Request bodies of a hostile client: each is refused, naming the field if there is one."""
 
 import io
 import json
@@ -21,28 +21,31 @@ DEEP = "[" * 10_000 + "]" * 10_000
 
 
 async def refusal(http: aiohttp.ClientSession, path: str, field: str, value: str) -> tuple[int, str]:
-    """The status, and what the client is told. value: JSON, or what is none."""
+    """Send a body with one field replaced, and return status and text of the response.
+
+    value: the field's raw text in the body, which need not be JSON.
+    """
     body = json.dumps({"model": "fake-1", **BODIES[path], field: "MARK"}).replace(MARK, value)
     response = await http.post(path, data=io.BytesIO(body.encode()))
     return response.status, await response.text()
 
 
 @pytest.mark.parametrize("path", BODIES)
-async def test_numbers_that_are_none_or_far_too_large_are_refused(http: aiohttp.ClientSession, path: str) -> None:
+async def test_invalid_and_huge_numbers_are_refused(http: aiohttp.ClientSession, path: str) -> None:
     limit = "max_output_tokens" if path == "/v1/responses" else "max_tokens"
     for field in (*NUMBERS, limit):
         for value in ("NaN", "-Infinity", "1e309", "1" + "0" * 400, '"1"', "true", "[]", DEEP):
             status, told = await refusal(http, path, field, value)
             assert status == 400, (field, value[:20], told)
             assert field in told or "not valid JSON" in told, (field, value[:20], told)
-    # Messages take any number of tokens: its clients send large ones, and the window ends the answer.
+    # /v1/messages accepts any large number: its clients send such limits, and the window ends the answer.
     for number in (-1, 0.5, 2**31 + 1, *([10**9] if path != "/v1/messages" else [])):
         status, told = await refusal(http, path, limit, json.dumps(number))
         assert (status, limit in told) == (400, True), (number, told)
 
 
 @pytest.mark.parametrize("path", BODIES)
-async def test_texts_that_are_none_are_refused(http: aiohttp.ClientSession, path: str) -> None:
+async def test_invalid_texts_are_refused(http: aiohttp.ClientSession, path: str) -> None:
     fields = [name for name in ("messages", "prompt", "input") if name in BODIES[path]]
     for field in ("model", *fields):
         for value in (

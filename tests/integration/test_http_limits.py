@@ -1,4 +1,4 @@
-"""What one connection may cost, tried over a real socket by clients that do not behave."""
+"""Limits on the cost of one connection, tested over a real socket by misbehaving clients."""
 
 import asyncio
 import gzip
@@ -39,7 +39,7 @@ class Answer:
 
 
 class Client:
-    """A socket, and what comes from it. Whatever takes longer than ten seconds fails the test."""
+    """Raw connection to the server. Each read times out after 20 s."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -56,7 +56,7 @@ class Client:
         return Answer(int(head[0].split()[1]), headers, body)
 
     async def closed(self) -> bytes:
-        """What comes until the server closes."""
+        """Read until the server closes the connection, and return the bytes."""
         async with asyncio.timeout(20):
             try:
                 return await self.reader.read()
@@ -81,14 +81,14 @@ async def client(api: Api) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the server is made; a fifth of a second instead of many."""
+    """Deadlines of 0.2 s. The fixture must run before the server is created."""
     for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
         monkeypatch.setattr(http_protocol, name, 0.2)
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
 
 
 async def trickle(client: Client, piece: bytes) -> None:
-    """Send without an end: a byte or line now and then, each before any deadline."""
+    """Send `piece` every 50 ms until cancelled, so that no pause reaches a deadline."""
     while True:
         client.send(piece)
         await asyncio.sleep(0.05)
@@ -104,12 +104,12 @@ async def trickling(client: Client, piece: bytes) -> AsyncIterator[None]:
 
 
 def is_from_ebb(answer: Answer) -> bool:
-    """Whether it has what every answer has."""
+    """Tell whether the response has the headers of every response of the application."""
     return answer.headers["x-request-id"].startswith("req_") and answer.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize("begin", [b"GET /", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-"])
-async def test_a_head_that_trickles_is_cut_off_with_408(short_deadlines: None, begin: bytes, client: Client) -> None:
+async def test_trickling_head_is_cut_off_with_408(short_deadlines: None, begin: bytes, client: Client) -> None:
     client.send(begin)
     async with trickling(client, b"1"):
         answer = await client.answer()
@@ -119,13 +119,13 @@ async def test_a_head_that_trickles_is_cut_off_with_408(short_deadlines: None, b
     assert is_from_ebb(answer)
 
 
-async def test_headers_that_trickle_line_by_line_are_cut_off_with_408(short_deadlines: None, client: Client) -> None:
+async def test_headers_trickling_by_line_are_cut_off_with_408(short_deadlines: None, client: Client) -> None:
     client.send(b"GET / HTTP/1.1\r\n" + HEAD)
     async with trickling(client, b"X-A: b\r\n"):
         assert (await client.answer()).status == 408
 
 
-async def test_a_body_that_trickles_is_cut_off_with_408_and_nothing_was_asked_of_the_engine(
+async def test_trickling_body_is_cut_off_before_reaching_the_engine(
     short_deadlines: None, client: Client, api: Api
 ) -> None:
     client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: 1000\r\n\r\n{")
@@ -137,13 +137,13 @@ async def test_a_body_that_trickles_is_cut_off_with_408_and_nothing_was_asked_of
     assert api.engine.requests == []
 
 
-async def test_a_body_in_chunks_that_trickles_is_cut_off_too(short_deadlines: None, client: Client) -> None:
+async def test_trickling_chunked_body_is_cut_off_with_408(short_deadlines: None, client: Client) -> None:
     client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
     async with trickling(client, b"1\r\n \r\n"):
         assert (await client.answer()).status == 408
 
 
-async def test_a_body_that_nobody_reads_does_not_hold_its_connection(short_deadlines: None, client: Client) -> None:
+async def test_unread_body_does_not_hold_its_connection(short_deadlines: None, client: Client) -> None:
     client.send(b"GET /health HTTP/1.1\r\n" + HEAD + b"Content-Length: 1000000\r\n\r\n")
     async with trickling(client, b"x"):
         assert (await client.answer()).status == 200
@@ -151,28 +151,24 @@ async def test_a_body_that_nobody_reads_does_not_hold_its_connection(short_deadl
 
 
 @pytest.mark.parametrize("begin", [b"", b"\r\n"])
-async def test_a_connection_that_asks_nothing_is_closed_without_an_answer(
+async def test_connection_without_a_request_is_closed_silently(
     short_deadlines: None, client: Client, begin: bytes
 ) -> None:
     client.send(begin)
     assert await client.closed() == b""
 
 
-async def test_an_idle_connection_is_kept_for_the_next_request_and_empty_lines_do_not_keep_it(
-    short_deadlines: None, client: Client
-) -> None:
+async def test_idle_connection_is_kept_but_not_by_empty_lines(short_deadlines: None, client: Client) -> None:
     request = b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n"
     for _ in range(2):
         client.send(request)
         assert (await client.answer()).status == 200
-        await asyncio.sleep(0.3)  # longer than a head may take: no head has begun
+        await asyncio.sleep(0.3)  # longer than the deadline of a head, but no head has begun
     async with trickling(client, b"\r\n"):
         assert await client.closed() == b""
 
 
-async def test_a_second_head_that_trickles_is_cut_off_as_the_first_would_be(
-    short_deadlines: None, client: Client
-) -> None:
+async def test_trickling_head_of_a_second_request_is_cut_off(short_deadlines: None, client: Client) -> None:
     client.send(b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n")
     assert (await client.answer()).status == 200
     client.send(b"GET /")
@@ -185,15 +181,15 @@ POST = b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\
 
 
 async def held_answer(api: Api, client: Client) -> None:
-    """Let an answer take longer than any deadline, then read it."""
+    """Hold an answer for longer than any deadline, then read it."""
     await api.engine.until_running(1)
     await asyncio.sleep(0.6)
     api.engine.allow(20)
     assert (await client.answer()).status == 200
 
 
-async def test_what_waits_behind_an_answer_is_not_late(short_deadlines: None, api: Api, client: Client) -> None:
-    """The server does not read meanwhile, so its client cannot be blamed."""
+async def test_request_queued_behind_an_answer_is_not_late(short_deadlines: None, api: Api, client: Client) -> None:
+    """Exempt a request from its deadline while the server is answering an earlier one and does not read."""
     api.engine.hold()
     client.send(POST + COMPLETION + POST)
     await held_answer(api, client)
@@ -201,14 +197,14 @@ async def test_what_waits_behind_an_answer_is_not_late(short_deadlines: None, ap
     await held_answer(api, client)
 
 
-async def test_a_whole_request_behind_another_has_no_deadline(short_deadlines: None, api: Api, client: Client) -> None:
+async def test_complete_pipelined_request_has_no_deadline(short_deadlines: None, api: Api, client: Client) -> None:
     api.engine.hold()
     client.send(POST + COMPLETION + POST + COMPLETION)
     await held_answer(api, client)
     await held_answer(api, client)
 
 
-async def test_a_late_head_does_not_end_the_answer_before_it(short_deadlines: None, api: Api, client: Client) -> None:
+async def test_late_head_does_not_end_the_previous_answer(short_deadlines: None, api: Api, client: Client) -> None:
     api.engine.hold()
     client.send(POST + COMPLETION + b"GET /")
     await held_answer(api, client)
@@ -216,7 +212,7 @@ async def test_a_late_head_does_not_end_the_answer_before_it(short_deadlines: No
 
 
 class InPieces(Response):
-    """A large answer, sent as files are: each MiB waits until the one before is taken."""
+    """Large response sent like a file: each MiB waits until the client has taken the previous one."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         super().__init__(bytes(64 << 20))
@@ -246,12 +242,12 @@ async def large_answer(folder: Path) -> AsyncIterator[tuple[Client, asyncio.Even
         yield client, ended
 
 
-async def test_client_that_takes_nothing_loses_its_connection(short_deadlines: None, tmp_path: Path) -> None:
+async def test_client_that_reads_nothing_is_disconnected(short_deadlines: None, tmp_path: Path) -> None:
     async with large_answer(tmp_path) as (_, ended), asyncio.timeout(20):
         await ended.wait()
 
 
-async def test_client_that_takes_little_by_little_gets_all(
+async def test_slow_reader_gets_the_whole_response(
     short_deadlines: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_protocol, "DRAIN_SECONDS", 20.0)
@@ -259,7 +255,7 @@ async def test_client_that_takes_little_by_little_gets_all(
         num_bytes = 0
         for _ in range(12):
             num_bytes += len(await client.reader.read(1 << 18))
-            # Twelve pauses together are longer than the time within which something must be taken.
+            # Twelve pauses exceed the time within which the client must read at least something.
             await asyncio.sleep(0.05)
         while num_bytes < 64 << 20:
             piece = await client.reader.read(1 << 20)
@@ -267,7 +263,7 @@ async def test_client_that_takes_little_by_little_gets_all(
             num_bytes += len(piece)
 
 
-def test_kernel_keeps_little_of_what_is_not_read() -> None:
+def test_kernel_buffers_little_unread_data() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as _:
         taken, _ = server.accept()
         with taken:
@@ -305,7 +301,7 @@ class _TransportOf:
         (b"GET /\xff HTTP/1.1\r\n" + HEAD, 400, "invalid_http"),
     ],
 )
-async def test_a_head_that_is_too_large_or_no_head_is_refused(
+async def test_oversized_or_malformed_head_is_refused(
     api: Api, client: Client, head: bytes, status: int, code: str
 ) -> None:
     client.send(head + b"\r\n")
@@ -317,14 +313,14 @@ async def test_a_head_that_is_too_large_or_no_head_is_refused(
         assert f'ebb_http_responses_total{{method="other",status="{status}"}} 1.0' in await metrics.text()
 
 
-async def test_a_head_as_large_as_it_may_be_is_served(client: Client) -> None:
+async def test_head_of_maximum_size_is_served(client: Client) -> None:
     value = b"b" * (MAX_HEADER_BYTES // (MAX_HEADERS - 1) - 32)
     headers = b"".join(b"X-%d: %b\r\n" % (number, value) for number in range(MAX_HEADERS - 1))
     client.send(b"GET /health?%b HTTP/1.1\r\n" % (b"q" * (MAX_URL_BYTES - 10)) + HEAD + headers + b"\r\n")
     assert (await client.answer()).status == 200
 
 
-async def test_trailers_and_chunk_extensions_are_bounded_like_headers(api: Api) -> None:
+async def test_trailers_and_chunk_extensions_are_bounded(api: Api) -> None:
     head = b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
     for rest in (b"0\r\n" + b"X-A: b\r\n" * MAX_HEADERS, b"0\r\nX-A: " + b"b" * (1 << 20), b"1;" + b"x" * (1 << 20)):
         async with connected(api) as client:
@@ -333,14 +329,14 @@ async def test_trailers_and_chunk_extensions_are_bounded_like_headers(api: Api) 
             await client.closed()
 
 
-async def test_after_a_body_that_is_no_http_the_engine_is_left_in_peace(api: Api, client: Client) -> None:
+async def test_malformed_body_does_not_reach_the_engine(api: Api, client: Client) -> None:
     client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
     answer = await client.answer()
     assert (answer.status, answer.error["code"]) == (400, "invalid_http")
     assert api.engine.requests == []
 
 
-async def test_nonsense_behind_a_request_does_not_end_up_inside_its_answer(api: Api, client: Client) -> None:
+async def test_garbage_after_a_request_stays_out_of_its_answer(api: Api, client: Client) -> None:
     body = b'{"model": "fake-1", "prompt": "x", "stream": true}'
     api.engine.hold()
     client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -355,14 +351,14 @@ async def test_nonsense_behind_a_request_does_not_end_up_inside_its_answer(api: 
 @pytest.mark.parametrize(
     ("depth", "code"), [(201, "invalid_json"), (60_000, "invalid_json"), (100_000, "body_too_complex")]
 )
-async def test_json_that_is_nested_too_deep_is_refused(api: Api, depth: int, code: str) -> None:
+async def test_deeply_nested_json_is_refused(api: Api, depth: int, code: str) -> None:
     body = b'{"model": ' + b"[" * depth + b"]" * depth + b"}"
     async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
         assert response.status == 400
         assert (await response.json())["error"]["code"] == code
 
 
-async def test_a_number_of_a_million_digits_is_refused_at_once(api: Api) -> None:
+async def test_number_with_a_million_digits_is_refused_at_once(api: Api) -> None:
     body = b'{"model": "fake-1", "prompt": "x", "seed": ' + b"9" * 1_000_000 + b"}"
     async with aiohttp.ClientSession(api.url) as http, http.post("/v1/completions", data=body) as response:
         assert response.status == 400
@@ -374,7 +370,7 @@ def compressed_completion(body: bytes, encoding: bytes = b"gzip") -> bytes:
 
 
 @pytest.mark.parametrize(("encoding", "compress"), [(b"gzip", gzip.compress), (b"deflate", zlib.compress)])
-async def test_a_compressed_body_is_read(client: Client, encoding: bytes, compress: Callable[[bytes], bytes]) -> None:
+async def test_compressed_body_is_accepted(client: Client, encoding: bytes, compress: Callable[[bytes], bytes]) -> None:
     body = compress(json.dumps({"model": "fake-1", "prompt": "x"}).encode())
     client.send(compressed_completion(body, encoding))
     assert (await client.answer()).status == 200
@@ -389,7 +385,7 @@ async def test_a_compressed_body_is_read(client: Client, encoding: bytes, compre
         (b"br", b"{}", 415, "use gzip or deflate"),
     ],
 )
-async def test_a_bad_compressed_body_is_refused_in_words(
+async def test_invalid_compressed_body_is_refused_with_the_reason(
     client: Client, encoding: bytes, body: bytes, status: int, words: str
 ) -> None:
     client.send(compressed_completion(body, encoding))

@@ -1,4 +1,4 @@
-"""Which torch the set-up takes, with the real pip and small indexes on disk."""
+"""The torch build that the set-up chooses, with the real pip and small indexes on disk."""
 
 import importlib.util
 import os
@@ -23,7 +23,7 @@ def install_torch() -> ModuleType:
 
 
 def make_index(folder: Path, version: str, *requirements: str) -> str:
-    """A package index with one torch wheel; returns its URL."""
+    """Create a package index with one torch wheel, and return its URL."""
     name = f"torch-{version}-py3-none-any.whl"
     place = folder / "torch"
     place.mkdir(parents=True)
@@ -50,7 +50,7 @@ def cuda_index(tmp_path: Path) -> str:
 
 @pytest.fixture
 def configured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """pip as on a machine where nothing but PIP_INDEX_URL is set, and that to nowhere."""
+    """Environment in which pip has no configuration except a PIP_INDEX_URL that refuses connections."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -58,14 +58,14 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_the_cpu_index_is_taken_and_no_other_asked(
+def test_cpu_index_is_used_without_asking_another(
     install_torch: ModuleType, configured: pytest.MonkeyPatch, cpu_index: str
 ) -> None:
     chosen = install_torch.choose(VERSION, cpu_index)
     assert chosen == f"torch @ {cpu_index}/torch/torch-{VERSION}%2Bcpu-py3-none-any.whl"
 
 
-def test_where_the_cpu_index_does_not_answer_the_configured_one_is_taken(
+def test_configured_index_is_used_if_the_cpu_index_is_down(
     install_torch: ModuleType, configured: pytest.MonkeyPatch, cpu_index: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configured.setenv("PIP_INDEX_URL", cpu_index)
@@ -76,7 +76,7 @@ def test_where_the_cpu_index_does_not_answer_the_configured_one_is_taken(
     assert "WARNING" not in output
 
 
-def test_a_cuda_build_is_taken_only_where_nothing_else_is_to_be_had_and_never_silently(
+def test_cuda_build_is_the_last_resort_and_comes_with_a_warning(
     install_torch: ModuleType, configured: pytest.MonkeyPatch, cuda_index: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configured.setenv("PIP_INDEX_URL", cuda_index)
@@ -86,7 +86,7 @@ def test_a_cuda_build_is_taken_only_where_nothing_else_is_to_be_had_and_never_si
     assert "TORCH_CPU_INDEX=URL" in output
 
 
-def test_a_cpu_build_in_an_extra_place_of_pip_is_preferred_to_the_cuda_build(
+def test_cpu_build_on_an_extra_index_precedes_the_cuda_build(
     install_torch: ModuleType, configured: pytest.MonkeyPatch, cuda_index: str, cpu_index: str
 ) -> None:
     configured.setenv("PIP_INDEX_URL", cuda_index)
@@ -94,9 +94,7 @@ def test_a_cpu_build_in_an_extra_place_of_pip_is_preferred_to_the_cuda_build(
     assert "%2Bcpu" in install_torch.choose(VERSION, "http://127.0.0.1:9/whl/cpu")
 
 
-def test_without_any_index_the_set_up_stops_and_says_what_to_look_at(
-    install_torch: ModuleType, configured: pytest.MonkeyPatch
-) -> None:
+def test_setup_stops_with_advice_if_no_index_answers(install_torch: ModuleType, configured: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="Is the package index reachable"):
         install_torch.choose(VERSION, "http://127.0.0.1:9/whl/cpu")
 
@@ -110,7 +108,7 @@ def test_without_any_index_the_set_up_stops_and_says_what_to_look_at(
         (["cuda-toolkit[cublas]==13.0"], True),
     ],
 )
-def test_a_cuda_build_is_known_by_what_it_depends_on(
+def test_cuda_build_is_recognised_by_its_requirements(
     install_torch: ModuleType, requirements: list[str], cuda: bool
 ) -> None:
     assert install_torch.needs_cuda(requirements) is cuda

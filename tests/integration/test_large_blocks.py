@@ -1,4 +1,4 @@
-"""A block that lies in several values of Redis is there whole, or not at all."""
+"""Blocks split over several Redis values: found whole or not at all."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def payload(number: int) -> bytes:
 
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
-    """Two blocks have been put."""
+    """Client of a Redis that holds blocks 1 and 2."""
     options = BlockClientOptions(max_write_bytes=1 << 20, num_values=VALUES, renew_every_seconds=0.0)
     client = RedisBlockClient(redis_server.address, SEAL, options)
     client.put([Block(key(number), memoryview(payload(number))) for number in (1, 2)], lambda _stored: None)
@@ -55,7 +55,7 @@ def load(client: RedisBlockClient, *numbers: int) -> list[bytes | None]:
     return [bytes(target.payload) if whole else None for target, whole in zip(targets, outcomes, strict=True)]
 
 
-def test_it_goes_out_in_parts_and_comes_back_whole(redis_server: RedisServer, client: RedisBlockClient) -> None:
+def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, client: RedisBlockClient) -> None:
     with redis_server.client() as redis:
         assert set(redis.keys()) == {*names(1), *names(2)}
         assert verify(redis, SECRET, lambda _read: None).num_whole == 2 * VALUES
@@ -63,7 +63,7 @@ def test_it_goes_out_in_parts_and_comes_back_whole(redis_server: RedisServer, cl
 
 
 @pytest.mark.parametrize("at", range(VALUES))
-def test_without_one_of_its_values_it_is_not_there_and_is_written_anew(
+def test_block_missing_one_value_is_a_miss_and_stored_again(
     redis_server: RedisServer, client: RedisBlockClient, at: int
 ) -> None:
     with redis_server.client() as redis:
@@ -75,7 +75,7 @@ def test_without_one_of_its_values_it_is_not_there_and_is_written_anew(
 
 
 @pytest.mark.parametrize(("source", "target"), [((2, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 0), (1, 1)), ((2, 0), (1, 0))])
-def test_a_value_in_the_place_of_another_one_is_rejected(
+def test_value_under_the_name_of_another_is_rejected(
     redis_server: RedisServer, client: RedisBlockClient, source: tuple[int, int], target: tuple[int, int]
 ) -> None:
     with redis_server.client() as redis:
@@ -86,9 +86,7 @@ def test_a_value_in_the_place_of_another_one_is_rejected(
     assert client.stats().rejected == {Reject.KEY: 1}
 
 
-def test_a_use_renews_all_of_it_and_erasure_removes_all_of_it(
-    redis_server: RedisServer, client: RedisBlockClient
-) -> None:
+def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisServer, client: RedisBlockClient) -> None:
     with redis_server.client() as redis:
         for name in names(1):
             redis.expire(name, 100)
@@ -98,9 +96,7 @@ def test_a_use_renews_all_of_it_and_erasure_removes_all_of_it(
         until(lambda: set(redis.keys()) == {*names(2)})
 
 
-def test_a_server_that_has_no_room_for_all_of_it_has_nothing_of_it_that_anybody_finds(
-    redis_server: RedisServer, client: RedisBlockClient
-) -> None:
+def test_block_that_fits_only_in_part_is_removed(redis_server: RedisServer, client: RedisBlockClient) -> None:
     with redis_server.client() as redis:
         room = redis.info("memory")["used_memory"] + NBYTES // 2
         redis.config_set("maxmemory-policy", "noeviction")
@@ -113,7 +109,7 @@ def test_a_server_that_has_no_room_for_all_of_it_has_nothing_of_it_that_anybody_
         assert found.wait(1) == [[False]]
 
 
-def test_the_tiers_keep_blocks_of_five_megabytes(redis_server: RedisServer) -> None:
+def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer) -> None:
     nbytes = 5 << 20
     store = open_store(
         block_nbytes=nbytes,

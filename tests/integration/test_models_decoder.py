@@ -1,4 +1,4 @@
-"""The decoder against transformers: the real model, and tiny random ones for what the real one does not have."""
+"""The decoder compared with transformers, on the real model and on tiny random ones with features that it lacks."""
 
 import json
 from pathlib import Path
@@ -70,29 +70,27 @@ def ours(model_path: Path) -> CausalLM:
     return load_model(model_path, torch.float32, CPU)
 
 
-def test_float32_logits_of_the_real_model_are_those_of_transformers(
-    ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]]
-) -> None:
+def test_float32_logits_match_transformers(ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]]) -> None:
     for ids in prompts[:4]:
         torch.testing.assert_close(all_logits(ours, ids), their_logits(theirs, ids), rtol=1e-4, atol=1e-3)
 
 
-def test_float32_greedy_tokens_of_twenty_prompts_are_those_of_transformers(
+def test_float32_greedy_tokens_equal_those_of_transformers(
     ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
 ) -> None:
     longest = max(map(len, prompts))
     padded = torch.tensor([[2] * (longest - len(ids)) + ids for ids in prompts])
     mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompts])
-    generate = cast("Any", theirs).generate  # its stub asks for a protocol that its own models do not satisfy
+    generate = cast("Any", theirs).generate  # the stub requires a protocol that transformers' own models do not satisfy
     batch = generate(padded, attention_mask=mask, do_sample=False, max_new_tokens=size.pick(small=8, full=24))
     assert len(prompts) == 20
     for ids, row in zip(prompts, batch[:, longest:].tolist(), strict=True):
         answer = row[: row.index(2) + 1] if 2 in row else row
-        # Feeding their tokens and finding each of them on top is the same as generating them, by induction.
+        # By induction, if each of their tokens has the highest logit, our greedy decoding generates the same tokens.
         assert all_logits(ours, ids + answer[:-1])[len(ids) - 1 :].argmax(-1).tolist() == answer
 
 
-def test_bfloat16_logits_of_the_real_model_are_as_close_to_exact_as_those_of_transformers(
+def test_bfloat16_logits_are_as_accurate_as_transformers(
     model_path: Path, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
 ) -> None:
     ours = load_model(model_path, torch.bfloat16, CPU)
@@ -106,7 +104,7 @@ def test_bfloat16_logits_of_the_real_model_are_as_close_to_exact_as_those_of_tra
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_logits_are_float32_whatever_the_weights_are(tmp_path: Path, dtype: torch.dtype) -> None:
+def test_logits_are_float32_for_any_weight_dtype(tmp_path: Path, dtype: torch.dtype) -> None:
     model = load_model(make_tiny_model(tmp_path), dtype, CPU)
     assert model.dtype == dtype
     assert all_logits(model, [5, 6, 7]).dtype == torch.float32
@@ -114,7 +112,7 @@ def test_logits_are_float32_whatever_the_weights_are(tmp_path: Path, dtype: torc
 
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("tied", [False, True])
-def test_a_pangu_model_with_biases_is_a_llama_with_attention_bias(tmp_path: Path, kv_heads: int, tied: bool) -> None:
+def test_pangu_with_biases_equals_llama_with_attention_bias(tmp_path: Path, kv_heads: int, tied: bool) -> None:
     folder = make_tiny_model(
         tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True, kv_heads=kv_heads, tied=tied, seed=3
     )
@@ -127,7 +125,7 @@ def test_a_pangu_model_with_biases_is_a_llama_with_attention_bias(tmp_path: Path
     torch.testing.assert_close(all_logits(ours, ids), their_logits(theirs, ids), rtol=1e-5, atol=1e-5)
 
 
-def test_openpangu_has_its_biases_even_where_the_configuration_does_not_say_so(tmp_path: Path) -> None:
+def test_openpangu_has_biases_if_the_config_omits_the_flag(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True)
     before = all_logits(load_model(folder, torch.float32, CPU), [5, 6, 7])
     raw = json.loads((folder / "config.json").read_text())
@@ -136,7 +134,7 @@ def test_openpangu_has_its_biases_even_where_the_configuration_does_not_say_so(t
     assert torch.equal(all_logits(load_model(folder, torch.float32, CPU), [5, 6, 7]), before)
 
 
-def test_llama_3_rope_scaling_is_that_of_transformers(tmp_path: Path) -> None:
+def test_llama_3_rope_scaling_matches_transformers(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path)
     raw = json.loads((folder / "config.json").read_text())
     del raw["rope_theta"]
@@ -155,7 +153,7 @@ def test_llama_3_rope_scaling_is_that_of_transformers(tmp_path: Path) -> None:
     torch.testing.assert_close(ours, their_logits(theirs, ids), rtol=1e-4, atol=1e-4)
 
 
-def test_a_row_does_not_depend_on_the_rows_after_it(tmp_path: Path) -> None:
+def test_row_does_not_depend_on_later_rows(tmp_path: Path) -> None:
     model = load_model(make_tiny_model(tmp_path), torch.float32, CPU)
     ids = list(range(10, 40))
     torch.testing.assert_close(all_logits(model, ids[:20]), all_logits(model, ids)[:20], rtol=1e-5, atol=1e-5)

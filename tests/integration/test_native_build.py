@@ -1,4 +1,4 @@
-"""Compiling the kernels: once per sources, flags, compiler and CPU; every failure is one sentence."""
+"""Compilation of the kernels: once per sources, flags, compiler and CPU, with every failure in one message."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ PORTABLE = choose_instruction_set("portable")
 
 
 class Compiler:
-    """A command on PATH that writes a file as a compiler does, and remembers how often."""
+    """Fake compiler on PATH that writes an output file and logs each run."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "c++"
@@ -42,7 +42,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiler:
     return Compiler(folder)
 
 
-def test_a_second_start_takes_what_the_first_compiled(compiler: Compiler, tmp_path: Path) -> None:
+def test_second_start_reuses_the_compiled_kernels(compiler: Compiler, tmp_path: Path) -> None:
     told: list[str] = []
     first = build_kernels(PORTABLE, tmp_path / "cache", told.append)
     assert told == ["compiling the CPU kernels for portable with c++: once, some seconds"]
@@ -51,32 +51,32 @@ def test_a_second_start_takes_what_the_first_compiled(compiler: Compiler, tmp_pa
     assert (compiler.runs, len(told)) == (1, 1)
 
 
-def test_another_compiler_or_instruction_set_is_another_build(compiler: Compiler, tmp_path: Path) -> None:
+def test_each_compiler_and_instruction_set_has_its_own_build(compiler: Compiler, tmp_path: Path) -> None:
     builds = {build_kernels(each, tmp_path, lambda _: None).path for each in INSTRUCTION_SETS}
     compiler.write("version 2")
     builds |= {build_kernels(each, tmp_path, lambda _: None).path for each in INSTRUCTION_SETS}
     assert len(builds) == compiler.runs == 2 * len(INSTRUCTION_SETS)
 
 
-def test_a_compiler_that_fails_leaves_nothing_behind_and_is_quoted(compiler: Compiler, tmp_path: Path) -> None:
+def test_failed_compilation_is_quoted_and_leaves_nothing(compiler: Compiler, tmp_path: Path) -> None:
     compiler.write("old", compiling="echo \"c++: error: unrecognized option '-std=c++20'\" >&2; exit 1")
     with pytest.raises(KernelBuildError, match=r"cannot compile the CPU kernels: .*unrecognized option '-std=c\+\+20'"):
         build_kernels(PORTABLE, tmp_path / "cache", lambda _: None)
     assert list((tmp_path / "cache" / "kernels").iterdir()) == []
 
 
-def test_without_a_compiler_the_names_that_were_tried_are_told(tmp_path: Path) -> None:
+def test_missing_compiler_is_reported_with_the_names_tried(tmp_path: Path) -> None:
     with pytest.raises(KernelBuildError, match="no C\\+\\+ compiler on PATH \\(looked for no-such-c\\+\\+\\)"):
         build_kernels(PORTABLE, tmp_path, lambda _: None, compilers=("no-such-c++",))
 
 
-def test_a_cache_that_cannot_be_written_is_told(compiler: Compiler, tmp_path: Path) -> None:
+def test_unwritable_cache_is_reported(compiler: Compiler, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(KernelBuildError, match="cannot be stored in"):
         build_kernels(PORTABLE, tmp_path / "file", lambda _: None)
 
 
-def test_compiled_kernels_are_for_their_owner_alone(compiler: Compiler, tmp_path: Path) -> None:
+def test_compiled_kernels_are_private_to_their_owner(compiler: Compiler, tmp_path: Path) -> None:
     path = build_kernels(PORTABLE, tmp_path / "cache", lambda _: None).path
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -93,13 +93,13 @@ def test_compiled_kernels_are_for_their_owner_alone(compiler: Compiler, tmp_path
         ((*AVX512, "avx512_bf16", "avx512_vbmi"), ["avx512_bf16", "avx512", "avx2", "portable"]),
     ],
 )
-def test_a_cpu_runs_what_it_has_all_instructions_for(capabilities: tuple[str, ...], usable: list[str]) -> None:
+def test_instruction_set_is_usable_if_the_cpu_has_all_of_it(capabilities: tuple[str, ...], usable: list[str]) -> None:
     has = dict.fromkeys(capabilities, True)
     assert [each.name for each in usable_instruction_sets(has)] == usable
     assert choose_instruction_set("auto", has).name == usable[0]
     assert choose_instruction_set("portable", has).name == "portable"
 
 
-def test_an_instruction_set_that_the_cpu_lacks_is_refused() -> None:
+def test_instruction_set_missing_from_the_cpu_is_refused() -> None:
     with pytest.raises(EngineError, match="cannot run kernels for 'avx2'; it can run portable"):
         choose_instruction_set("avx2", {})

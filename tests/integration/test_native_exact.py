@@ -1,4 +1,4 @@
-"""The same tokens give the same logits, bit for bit, however a step was put together."""
+"""Batch invariance of the native step: equal tokens give bitwise equal logits for any composition of a step."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,12 @@ BATCHES = (2, 3, 4, 5, 7, 8, 13, 25, 32)
 
 
 class Expected:
-    """Prompts with some tokens after each, and the logits of those rows when each prompt was computed alone."""
+    """Prompts with DECODED tokens after each, and the logits of these rows when each prompt is computed alone.
+
+    sequences: token ids of each prompt and its decoded tokens.
+    rows: per prompt [DECODED + 1, vocab], the float32 logits as int32 bit patterns.
+    compared: the number of rows compared so far.
+    """
 
     def __init__(self, rig: NativeRig, prompts: Sequence[Sequence[int]]) -> None:
         self.rig = rig
@@ -39,7 +44,7 @@ class Expected:
             rig.end(stream)
 
     def check(self, index: int, stream: Stream, logits: torch.Tensor) -> None:
-        """`logits` [vocab] of the stream's last computed token; rows inside the prompt are not compared."""
+        """Compare `logits` [vocab] of the stream's last computed token. Rows inside the prompt are not compared."""
         row = stream.done - len(self.prompts[index])
         if row >= 0:
             differing = int((logits.view(torch.int32) != self.rows[index][row]).sum())
@@ -56,7 +61,10 @@ class Expected:
 
 
 def random_prompts(count: int, longest: int, vocab: int) -> list[list[int]]:
-    """Lengths from 1, spread evenly on a logarithmic scale, and some beside the borders of pages and splits."""
+    """Make prompts of 1 to `longest` tokens, evenly spread on a logarithmic scale.
+
+    Some lengths are next to the boundaries of pages and splits.
+    """
     generator = torch.Generator().manual_seed(7)
     lengths = (longest ** torch.rand(count, generator=generator)).int().tolist()
     edges = [length for length in (longest, 257, 256, 64, 65, 1) if length <= longest]
@@ -65,7 +73,7 @@ def random_prompts(count: int, longest: int, vocab: int) -> list[list[int]]:
 
 
 def check_all(expected: Expected, *, chunks: Sequence[int], batches: Sequence[int]) -> None:
-    """`batches`: sizes, the largest last; so many streams run together when others come and go."""
+    """Run every check. batches: sizes, the largest last, which is also the number of streams of the mixed batches."""
     check_chunks(expected, chunks)
     check_moved_blocks(expected)
     for threads in (1, 2):
@@ -80,7 +88,7 @@ def check_chunks(expected: Expected, chunks: Sequence[int]) -> None:
 
 
 def check_moved_blocks(expected: Expected) -> None:
-    """What a tier gives back, what is left after a preemption: whole blocks under other ids, the rest anew."""
+    """Compare after whole blocks have moved to other ids, as after a restore or a preemption; recompute the rest."""
     for index, tokens in enumerate(expected.sequences):
         stream = expected.rig.start(tokens)
         expected.rig.advance([(stream, len(expected.prompts[index]))], threads=1)
@@ -89,7 +97,7 @@ def check_moved_blocks(expected: Expected) -> None:
 
 
 def check_mixed_batches(expected: Expected, threads: Threads, *, streams: int) -> None:
-    """Chunks of any size beside decoding rows, streams that come and go, in random order."""
+    """Mix chunks of any size with decoding rows in random order, while streams start and end."""
     rig = expected.rig
     waiting = rig.shuffled(at_least(streams, len(expected.prompts)))
     running: list[tuple[int, Stream]] = []
@@ -114,7 +122,7 @@ def check_mixed_batches(expected: Expected, threads: Threads, *, streams: int) -
 
 
 def check_decoding_together(expected: Expected, threads: Threads, batches: Sequence[int]) -> None:
-    """Batches that only decode."""
+    """Compare batches that only decode."""
     rig = expected.rig
     for together in batches:
         indices = rig.shuffled(at_least(together, len(expected.prompts)))[:together]
@@ -130,7 +138,7 @@ def check_decoding_together(expected: Expected, threads: Threads, batches: Seque
 
 
 def at_least(count: int, prompts: int) -> list[int]:
-    """The index of every prompt, and of some again, each a stream of its own."""
+    """List the index of every prompt, repeated up to `count` indices. Each index is a separate stream."""
     return [index % prompts for index in range(max(count, prompts))]
 
 
@@ -144,7 +152,7 @@ def at_least(count: int, prompts: int) -> list[int]:
     ],
     ids=["64 wide", "64 wide, int8", "128 wide"],
 )
-def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
+def test_logits_of_a_tiny_model_are_batch_invariant(
     tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], weights: str, instruction_set: str, size: Size
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
@@ -157,7 +165,7 @@ def test_no_bit_of_a_tiny_models_logits_depends_on_its_company(
 
 
 @pytest.mark.parametrize("weights", ["bfloat16", "int8"])
-def test_no_bit_of_the_real_models_logits_depends_on_its_company(
+def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size
 ) -> None:
     longest = size.pick(small=80, full=LONGEST)

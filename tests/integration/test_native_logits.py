@@ -1,4 +1,4 @@
-"""The native step computes what the torch model computes."""
+"""Logits of the native step, compared with those of the torch model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ SHAPES = {
 
 
 def dense_logits(model: CausalLM, tokens: Sequence[int], chunk: int) -> torch.Tensor:
-    """Of the last row of every chunk."""
+    """Compute the logits of the last row of every chunk of `chunk` tokens."""
     with torch.inference_mode():
         hidden = model.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
         return model.compute_logits(hidden[chunk - 1 :: chunk])
@@ -49,7 +49,7 @@ def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
+def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], instruction_set: str
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
@@ -62,14 +62,14 @@ def test_logits_are_closer_to_float32_than_those_of_torch_in_bfloat16(
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
-def test_int8_weights_are_groups_of_32_with_a_float16_scale_and_nothing_else_changes(
+def test_int8_logits_match_weights_quantized_in_groups_of_32(
     tmp_path: Path, kernels: KernelsFor, instruction_set: str, tied: bool
 ) -> None:
     folder = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1, tied=tied)
     oracle = load_oracle(folder)
     for name, slot in oracle.slots().items():
         if slot.dim() == 2 and (tied or "embed" not in name):
-            # Tiny groups, groups of nothing, and one weight much larger than the rest of its group.
+            # A group of tiny weights, a group of zeros, and one weight much larger than the rest of its group.
             slot[0, :32] *= 1e-6
             slot[1, 32:64] = 0
             slot[2, 70] = 0.5
@@ -87,7 +87,7 @@ def write_back(model: PanguForCausalLM, folder: Path) -> None:
     save_file({name: slot.contiguous() for name, slot in model.slots().items()}, folder / "model.safetensors")
 
 
-def test_scaled_rotary_positions_are_those_of_the_torch_model(tmp_path: Path, kernels: KernelsFor) -> None:
+def test_scaled_rotary_positions_match_the_torch_model(tmp_path: Path, kernels: KernelsFor) -> None:
     folder = make_tiny_model(tmp_path / "tiny", hidden=128, heads=2, kv_heads=1)
     config = (folder / "config.json").read_text()
     scaling = (
@@ -109,13 +109,13 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def real_logits(model_path: Path) -> tuple[list[int], torch.Tensor]:
-    """A text and the exact logits of every second row."""
+    """Token ids of a text, and the float32 logits of every second row."""
     tokens = Tokenizer.load(model_path).encode(TEXT, special=False)
     return tokens, dense_logits(load_oracle(model_path), tokens, 2)
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-def test_the_real_model_agrees_with_float32(
+def test_real_model_agrees_with_float32(
     model_path: Path,
     kernels: KernelsFor,
     real_logits: tuple[list[int], torch.Tensor],
@@ -129,7 +129,7 @@ def test_the_real_model_agrees_with_float32(
     assert float(lost.max()) < 0.1, "another token than float32 was chosen where it was no tie"
 
 
-def test_int8_weights_of_the_real_model_lose_little(
+def test_int8_weights_of_the_real_model_lose_little_accuracy(
     model_path: Path, kernels: KernelsFor, real_logits: tuple[list[int], torch.Tensor]
 ) -> None:
     tokens, exact = real_logits

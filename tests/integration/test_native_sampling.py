@@ -1,4 +1,4 @@
-"""The native step chooses the tokens that the sampler of the torch model chooses from the same logits."""
+"""Sampling of the native step: the same tokens as the torch sampler for the same logits."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words | None = None) -> list[ScheduledRequest]:
-    """One token each, of sequences that differ, at positions and seeds that differ."""
+    """Make one request of one token per seed. Sequences, positions and seeds all differ."""
     made = []
     for seed in seeds:
         with_seed = replace(params, seed=(seed << 40) + 17 * seed, choice=seed % 3)
@@ -62,14 +62,14 @@ def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words |
 
 
 def seen(rows: list[SamplingRow]) -> list[tuple[list[int], list[int]]]:
-    """What the penalties of each row know."""
+    """Collect ids and counts of the tokens that the penalties of each row have seen."""
     known = [row.adjustments.seen for row in rows if row.adjustments is not None]
     return [(each.ids.tolist(), each.counts.tolist()) for each in known if each is not None]
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
-def test_a_row_gets_the_token_that_torch_would_draw(
+def test_row_gets_the_token_that_torch_samples(
     folder: Path, kernels: KernelsFor, size: Size, params: SamplingParams, instruction_set: str
 ) -> None:
     count = size.pick(small=40, full=400)
@@ -87,9 +87,7 @@ def test_a_row_gets_the_token_that_torch_would_draw(
 
 
 @pytest.mark.parametrize("way", ["arg max", "all tokens", "top_k", "top_p", "before the end is allowed"])
-def test_a_mask_leaves_the_tokens_that_torch_would_choose(
-    folder: Path, kernels: KernelsFor, size: Size, way: str
-) -> None:
+def test_masked_row_gets_the_token_that_torch_samples(folder: Path, kernels: KernelsFor, size: Size, way: str) -> None:
     count = size.pick(small=40, full=400)
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=count + 1)
     allowed = [7, 31, 32, 100, 1777, 2498, 2499]
@@ -102,14 +100,14 @@ def test_a_mask_leaves_the_tokens_that_torch_would_choose(
     assert len(set(computed.tokens)) > 2
 
 
-def test_what_a_mask_does_not_reach_may_not_come(folder: Path, kernels: KernelsFor) -> None:
+def test_ids_beyond_the_end_of_a_mask_are_not_sampled(folder: Path, kernels: KernelsFor) -> None:
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
     short = words_of_ids([3], 64)
     scheduled = requests(rig, WAYS["arg max"], range(1), short) + requests(rig, WAYS["all tokens"], range(1, 2), short)
     assert rig.runners[2].compute(scheduled).tokens == [3, 3]
 
 
-def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, kernels: KernelsFor) -> None:
+def test_sampled_token_depends_on_neither_batch_nor_threads(folder: Path, kernels: KernelsFor) -> None:
     ways = list(WAYS.values())
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=3 * len(ways))
 
@@ -121,7 +119,7 @@ def test_a_rows_token_depends_neither_on_the_batch_nor_on_threads(folder: Path, 
     assert [rig.runners[2].compute([request]).tokens[0] for request in scheduled()] == together
 
 
-def test_logits_are_handed_out_as_the_model_has_them(folder: Path, kernels: KernelsFor) -> None:
+def test_returned_logits_are_those_before_barring_stop_tokens(folder: Path, kernels: KernelsFor) -> None:
     rig = NativeRig(kernels(INSTRUCTION_SETS[0]), folder, num_blocks=2)
     free, barred = requests(rig, WAYS["arg max"], range(1)), requests(rig, WAYS["before the end is allowed"], range(1))
     expected = rig.runners[2].compute(free, [0]).logits

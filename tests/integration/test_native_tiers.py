@@ -1,6 +1,7 @@
-"""In the whole engine, with the native step, no bit of a logit depends on where a request's prefix came from.
+"""Bitwise exactness of the whole engine with the native step.
 
-Nor on what else was asked, on the size of chunks, on preemption, on a restart, or on the number of threads.
+No bit of a logit depends on the tier that a request's prefix came from, on other requests, on the chunk size, on
+preemption, on a restart or on the number of threads.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ NARROWER = [each.name for each in usable_instruction_sets()[1:]]
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> LogitsRecorder:
-    """Records what every engine of this test computes."""
+    """Logits recorder that is patched into every engine of the test."""
     recorder = LogitsRecorder()
     monkeypatch.setattr(worker, "NativeRunner", recorder.runner)
     return recorder
@@ -38,16 +39,16 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> LogitsRecorder:
 
 @dataclass(frozen=True)
 class Exactness:
-    """The ways in which engines of one configuration come to the same answers."""
+    """Comparison of engines with one configuration that compute the same answers in different ways."""
 
     recorder: LogitsRecorder
     config: EngineConfig
     prompts: Sequence[Sequence[int]]
 
     def check_in_one_run(self) -> list[Answer]:
-        """Again from the device, from CPU memory, and in batches whose prefixes come from both.
+        """Compare answers restored from the device, from CPU memory, and in batches with prefixes from both.
 
-        Returns the answers to each prompt alone, everything computed anew.
+        Returns the answers to each prompt alone, computed without reuse.
         """
         with LLM(self.config) as llm:
             expected, from_device = list[Answer](), list[Answer]()
@@ -71,7 +72,7 @@ class Exactness:
         return expected
 
     def check_after_a_restart(self, expected: Sequence[Answer]) -> None:
-        """What was in memory is gone: from Redis; and answers that go on where they were cut off."""
+        """Compare answers restored from Redis after a restart, and answers resumed after a cut."""
         with LLM(self.config) as llm:
             from_redis = [self._ask(llm, prompt) for prompt in self.prompts]
             assert [answer.kv.redis for answer in from_redis] == [restorable(prompt) for prompt in self.prompts]
@@ -83,7 +84,7 @@ class Exactness:
             llm.engine.check()
 
     def check_chunks(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> None:
-        """In batches, everything computed anew, in chunks of what the streams leave of `chunk` tokens a step."""
+        """Compare batches computed without reuse, in steps of at most `chunk` tokens."""
         self.recorder.threads = threads
         with LLM(self._without_reuse(blocks, chunk=chunk)) as llm:
             answers = self._ask_in_batches(llm)
@@ -91,7 +92,7 @@ class Exactness:
         check_same(answers, expected)
 
     def check_preempted(self, expected: Sequence[Answer], *, blocks: int) -> None:
-        """Each beside an earlier request that soon needs a block of it; all of it is then computed again."""
+        """Compare requests that an earlier request preempts, and that are then recomputed from the start."""
         answers = []
         with LLM(self._without_reuse(blocks)) as llm:
             for prompt in self.prompts:
@@ -102,7 +103,7 @@ class Exactness:
         check_same(answers, expected)
 
     def _without_reuse(self, blocks: int, *, chunk: int = 512) -> EngineConfig:
-        """With chunks as large as they may be, beside running streams too."""
+        """Configure an engine without reuse, whose chunks stay as large as possible alongside running streams."""
         return replace(
             self.config,
             tiers=None,
@@ -120,7 +121,7 @@ class Exactness:
         return [answer for batch in batches for answer in ask_together(llm, self.recorder, batch, ANSWER)]
 
     def _fill_device(self, llm: LLM) -> None:
-        """Compute other prompts until nothing else is left on the device."""
+        """Compute unrelated prompts until they have evicted every other block from the device."""
         total = llm.engine.stats().blocks_total
         blocks = min(8, total // 2)
         for salt in range(-(-total // blocks)):
@@ -128,11 +129,14 @@ class Exactness:
 
 
 def restorable(prompt: Sequence[int], *, tail: bool = False) -> int:
-    """Tokens of a prompt that has been answered which come from below: whole blocks, and with `tail` what its answer
-    left of a partly filled one. The last token of a prompt is always computed."""
+    """Count the tokens of an answered prompt that lower tiers can restore.
+
+    Full blocks can be restored, and with `tail` the partial block that the answer left. The last token of a prompt is
+    always computed.
+    """
     whole = len(prompt) // BLOCK * BLOCK
     beyond = len(prompt) - 1 - whole
-    # The KV of the answer's last token was never needed.
+    # KV of the answer's last token is never computed.
     is_full = len(prompt) + ANSWER - 1 >= whole + BLOCK
     if tail and not is_full and beyond >= BLOCK // 8:
         return whole + beyond
@@ -140,7 +144,7 @@ def restorable(prompt: Sequence[int], *, tail: bool = False) -> int:
 
 
 def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
-    """No token and no logit may differ."""
+    """Assert that no token and no logit differs."""
     for index, (answer, alone) in enumerate(zip(answers, expected, strict=True)):
         assert answer.token_ids == alone.token_ids, f"prompt {index}"
         differing = [at for at in range(ANSWER) if answer.logits[at] != alone.logits[at]]
@@ -153,9 +157,9 @@ def block_nbytes(folder: Path) -> int:
 
 
 def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
-    """Random ids; lengths evenly on a logarithmic scale, and some beside the borders of blocks.
+    """Make prompts of random ids, with lengths evenly spread on a logarithmic scale and some next to block boundaries.
 
-    Each begins with another token, so that none finds anything of another.
+    Each begins with a different token, so that no two share a block.
     """
     generator = torch.Generator().manual_seed(11)
     shortest = 8
@@ -170,7 +174,7 @@ def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
 
 
 def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int) -> None:
-    """`blocks` hold the longest request and two more."""
+    """Run every check. blocks: the blocks of the longest request, plus two."""
     exactness.recorder.threads = 1
     expected = exactness.check_in_one_run()
     exactness.check_preempted(expected, blocks=blocks)
@@ -181,7 +185,7 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
 
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
-def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
+def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
     config = EngineConfig(
@@ -203,7 +207,7 @@ def test_no_logit_of_the_real_model_depends_on_what_happened_to_its_request(
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 @pytest.mark.parametrize("instruction_set", NARROWER)
-def test_with_narrower_instructions_it_is_the_same(
+def test_logits_are_exact_with_narrower_instruction_sets(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
 ) -> None:
     model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1)

@@ -1,4 +1,4 @@
-"""The worker with the native step inside, and when it takes the torch model instead."""
+"""The worker with the native step, and the cases in which it falls back to the torch model."""
 
 import logging
 from collections.abc import Iterator
@@ -63,21 +63,19 @@ def changed(config: EngineConfig, **changes: object) -> EngineConfig:
 
 @pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("chunk", [1, 7, 64, 100, 399])
-def test_the_cut_of_the_prompt_does_not_change_the_tokens(
-    driver: WorkerDriver, chunk: int, params: SamplingParams
-) -> None:
+def test_chunk_size_does_not_change_the_tokens(driver: WorkerDriver, chunk: int, params: SamplingParams) -> None:
     assert driver.generate(PROMPT, 12, params=params, chunk=chunk) == driver.generate(PROMPT, 12, params=params)
 
 
 @pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_a_preempted_request_goes_on_with_the_same_tokens(driver: WorkerDriver, params: SamplingParams) -> None:
+def test_preempted_request_resumes_with_the_same_tokens(driver: WorkerDriver, params: SamplingParams) -> None:
     whole = driver.generate(PROMPT, 20, params=params)
     head = driver.generate(PROMPT, 8, params=params)
     tail = driver.generate((*PROMPT, *head), 12, params=params, blocks=range(30, 50), chunk=60, prompt_len=len(PROMPT))
     assert head + tail == whole
 
 
-def test_greedy_and_drawn_rows_of_one_step_get_what_they_get_alone(driver: WorkerDriver) -> None:
+def test_greedy_and_sampled_rows_of_a_step_equal_lone_requests(driver: WorkerDriver) -> None:
     params = {"a": GREEDY, "b": DRAWN, "c": SamplingParams(top_k=50, seed=5), "d": GREEDY}
     prompts = {"a": PROMPT[:40], "b": PROMPT[5:300], "c": PROMPT[90:91], "d": PROMPT}
     new = [
@@ -92,7 +90,7 @@ def test_greedy_and_drawn_rows_of_one_step_get_what_they_get_alone(driver: Worke
 
 @pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
 @pytest.mark.parametrize("passes", [1, 3])
-def test_steps_submitted_before_their_predecessors_result_use_its_sample(
+def test_step_queued_before_its_predecessor_ends_uses_its_sample(
     driver: WorkerDriver, passes: int, params: SamplingParams
 ) -> None:
     expected = driver.generate(PROMPT, 13, params=params)
@@ -106,8 +104,8 @@ def test_steps_submitted_before_their_predecessors_result_use_its_sample(
     assert tokens == expected
 
 
-def test_block_moves_keep_their_place_among_steps_that_are_submitted_at_once(driver: WorkerDriver) -> None:
-    """Block 0 goes out while later steps are queued that write over it, and comes back elsewhere behind them."""
+def test_block_copies_keep_their_order_among_queued_steps(driver: WorkerDriver) -> None:
+    """Store block 0 while queued steps overwrite it, then load it into another block."""
     expected = driver.generate(PROMPT, 2, blocks=range(8))
     other = NewRequestData("other", PROMPT[100:300], 200, (0, 30, 31, 32), 0, GREEDY)
     again = NewRequestData("again", PROMPT, len(PROMPT), (40, *range(1, 8)), 384, GREEDY)
@@ -126,14 +124,14 @@ def test_block_moves_keep_their_place_among_steps_that_are_submitted_at_once(dri
     assert not torch.equal(kv[40], kv[0])
 
 
-def test_a_move_that_is_not_possible_fails_alone(driver: WorkerDriver) -> None:
+def test_impossible_copy_fails_alone(driver: WorkerDriver) -> None:
     jobs = [TransferJob(1, Direction.STORE, 9999, 0), TransferJob(2, Direction.STORE, 0, 0)]
     results = {each.job_id: each.error for each in driver.run(driver.plan(stores=jobs)).transfers}
     assert results.pop(2) is None
     assert "block 9999 is outside" in str(results[1])
 
 
-def test_the_steps_behind_one_that_failed_fail_with_it_and_the_others_go_on(driver: WorkerDriver) -> None:
+def test_failed_step_fails_only_the_steps_that_depend_on_it(driver: WorkerDriver) -> None:
     expected = driver.generate(PROMPT, 2)
     bad = NewRequestData("bad", (5, 259, 7), 3, (20,), 0, GREEDY)
     steps = [
@@ -150,7 +148,7 @@ def test_the_steps_behind_one_that_failed_fail_with_it_and_the_others_go_on(driv
     assert [future.result(timeout=60).sampled_token_ids["r"] for future in futures[2:]] == [(t,) for t in expected]
 
 
-def test_no_stop_token_is_sampled_before_min_tokens(driver: WorkerDriver) -> None:
+def test_stop_token_is_not_sampled_before_min_tokens(driver: WorkerDriver) -> None:
     likeliest = driver.generate(PROMPT, 1)[0]
     barred = SamplingParams(temperature=0.0, stop_token_ids=(likeliest,), min_tokens=4)
     assert likeliest not in driver.generate(PROMPT, 4, params=barred)
@@ -159,7 +157,7 @@ def test_no_stop_token_is_sampled_before_min_tokens(driver: WorkerDriver) -> Non
     ]
 
 
-def test_an_id_outside_the_vocabulary_is_refused_and_the_next_step_is_none_the_worse(driver: WorkerDriver) -> None:
+def test_unknown_token_id_is_refused_without_harm_to_later_steps(driver: WorkerDriver) -> None:
     expected = driver.generate(PROMPT, 3)
     with pytest.raises(EngineError, match="a token id is not in the vocabulary"):
         driver.generate((5, 259, 7), 1)
@@ -167,11 +165,11 @@ def test_an_id_outside_the_vocabulary_is_refused_and_the_next_step_is_none_the_w
     assert driver.generate(PROMPT, 3) == expected
 
 
-def test_torch_keeps_one_thread_beside_the_native_step(driver: WorkerDriver) -> None:
+def test_torch_keeps_one_thread_alongside_the_native_step(driver: WorkerDriver) -> None:
     assert driver.executor.call(torch.get_num_threads) == 1
 
 
-def test_the_numerics_id_names_the_build_and_nothing_of_torch(model: Path, config: EngineConfig) -> None:
+def test_numerics_id_names_the_native_build_or_torch(model: Path, config: EngineConfig) -> None:
     names = set()
     for instruction_set in ("auto", "portable", "torch"):
         worker = Worker(changed(config, cpu_kernels=instruction_set))
@@ -196,7 +194,7 @@ def pack_and_name(config: EngineConfig) -> str:
         ({"cache_dir": None}, "there is no cache directory to keep compiled kernels in"),
     ],
 )
-def test_what_the_native_step_cannot_do_the_torch_model_does_and_the_log_says_why(
+def test_fallback_to_torch_is_logged_with_its_reason(
     model: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture, changes: dict[str, object], reason: str
 ) -> None:
     driver = WorkerDriver(model, config=changed(config, **changes))
@@ -206,7 +204,7 @@ def test_what_the_native_step_cannot_do_the_torch_model_does_and_the_log_says_wh
     driver.executor.close()
 
 
-def test_a_model_whose_heads_have_another_size_is_left_to_torch(
+def test_model_with_unsupported_head_dim_falls_back_to_torch(
     tmp_path: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = make_tiny_model(tmp_path / "narrow", hidden=64, heads=4, kv_heads=2)
@@ -216,13 +214,13 @@ def test_a_model_whose_heads_have_another_size_is_left_to_torch(
     worker.close()
 
 
-def test_the_log_says_that_the_native_step_computes(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:
+def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     pack_and_name(changed(config, cpu_kernels="portable"))
     assert "the native step computes: portable, bfloat16 weights, 1 threads" in caplog.text
 
 
-def test_int8_weights_serve_and_their_kv_is_not_that_of_bfloat16(model: Path, config: EngineConfig) -> None:
+def test_int8_weights_have_a_numerics_id_of_their_own(model: Path, config: EngineConfig) -> None:
     driver = WorkerDriver(model, config=changed(config, quantization="int8"))
     assert driver.worker.numerics_id().endswith(";int8")
     assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)
@@ -237,14 +235,12 @@ def test_int8_weights_serve_and_their_kv_is_not_that_of_bfloat16(model: Path, co
         ({"quantization": "int8", "cpu_kernels": "torch"}, "not possible here: the torch model was chosen"),
     ],
 )
-def test_int8_weights_are_never_quietly_left_out(
-    config: EngineConfig, changes: dict[str, object], complaint: str
-) -> None:
+def test_impossible_int8_weights_are_refused(config: EngineConfig, changes: dict[str, object], complaint: str) -> None:
     with pytest.raises(EngineError, match=complaint):
         pack_for_native(changed(config, **changes), load_bfloat16(config.model_path), print, threads=1)
 
 
-def test_a_setting_that_this_cpu_cannot_run_is_refused(config: EngineConfig) -> None:
+def test_instruction_set_missing_from_the_cpu_is_refused(config: EngineConfig) -> None:
     with pytest.raises(EngineError, match="cannot run kernels for 'avx1024'"):
         pack_for_native(changed(config, cpu_kernels="avx1024"), load_bfloat16(config.model_path), print, threads=1)
 
@@ -253,7 +249,7 @@ def packed(kernels: Kernels, model: Path) -> PackedModel:
     return PackedModel(kernels, PanguConfig.from_json(ModelFolder(model).config()), load_bfloat16(model), threads=1)
 
 
-def test_packing_gives_the_matrices_of_the_torch_model_back(model: Path, kernels: KernelsFor) -> None:
+def test_packing_frees_the_matrices_of_the_torch_model(model: Path, kernels: KernelsFor) -> None:
     network = load_bfloat16(model)
     matrices = [slot for name, slot in network.slots().items() if slot.dim() == 2 and "embed" not in name]
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) > 0
@@ -261,7 +257,7 @@ def test_packing_gives_the_matrices_of_the_torch_model_back(model: Path, kernels
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) == 0
 
 
-def test_a_runner_that_is_dropped_ends_its_threads(model: Path, kernels: KernelsFor) -> None:
+def test_dropped_runner_ends_its_threads(model: Path, kernels: KernelsFor) -> None:
     def threads() -> set[str]:
         return {task.name for task in Path("/proc/self/task").iterdir()}
 
@@ -275,7 +271,7 @@ def test_a_runner_that_is_dropped_ends_its_threads(model: Path, kernels: Kernels
     until(lambda: not started & threads())
 
 
-def test_two_threads_wait_for_two_steps(kernels: KernelsFor, model: Path) -> None:
+def test_two_threads_can_wait_for_two_steps(kernels: KernelsFor, model: Path) -> None:
     rig = NativeRig(kernels("auto"), model, num_blocks=40)
     runner = rig.runners[1]
     for _ in range(20):
@@ -284,7 +280,7 @@ def test_two_threads_wait_for_two_steps(kernels: KernelsFor, model: Path) -> Non
             runner.start([ScheduledRequest(str(i), s.tokens, 0, s.blocks, (ROW,)) for i, s in enumerate(part)])
             for part in (streams[:3], streams[3:])
         ]
-        # Each thread begins to wait while the first step is computed.
+        # Each thread starts to wait while the first step is still being computed.
         waiting = [Thread(target=runner.wait, args=(step,), daemon=True) for step in (long, short)]
         for thread in waiting:
             thread.start()

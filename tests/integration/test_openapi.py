@@ -1,4 +1,4 @@
-"""GET /openapi.json says what the routes take, no more and no less."""
+"""GET /openapi.json describes exactly the fields that the routes accept."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ UNKNOWN = "no_such_field"
 
 
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """By "METHOD /path"."""
+    """Return the operations of the document by "METHOD /path"."""
     return {
         f"{method.upper()} {path}": described
         for path, methods in document["paths"].items()
@@ -28,7 +28,7 @@ async def document_of(http: aiohttp.ClientSession) -> dict[str, Any]:
     return found
 
 
-async def test_a_body_is_described_where_and_only_where_one_is_checked(http: aiohttp.ClientSession) -> None:
+async def test_body_is_described_exactly_where_it_is_validated(http: aiohttp.ClientSession) -> None:
     made = await (await http.post("/api/conversations", json={})).json()
     for name, described in operations(await document_of(http)).items():
         method, _, path = name.partition(" ")
@@ -42,14 +42,14 @@ async def test_a_body_is_described_where_and_only_where_one_is_checked(http: aio
         assert refused == bool(schema), name
 
 
-async def test_every_row_of_the_table_is_of_a_route_that_exists(http: aiohttp.ClientSession) -> None:
+async def test_every_described_operation_has_a_route(http: aiohttp.ClientSession) -> None:
     document = await document_of(http)
     assert OPERATIONS.keys() <= operations(document).keys()
     assert "GET /v1/models/{name}" in operations(document)
     assert all(described["summary"] for described in operations(document).values())
 
 
-async def test_fields_without_effect_and_fields_that_may_ask_for_nothing_are_described(
+async def test_ignored_and_restricted_fields_are_described(
     http: aiohttp.ClientSession,
 ) -> None:
     fields = (await document_of(http))["components"]["schemas"]["ChatCompletionRequest"]["properties"]
@@ -58,7 +58,7 @@ async def test_fields_without_effect_and_fields_that_may_ask_for_nothing_are_des
     assert "messages" in fields
 
 
-async def test_every_reference_leads_somewhere(http: aiohttp.ClientSession) -> None:
+async def test_every_reference_resolves(http: aiohttp.ClientSession) -> None:
     document = await document_of(http)
 
     def references(value: Any) -> set[str]:
@@ -71,7 +71,7 @@ async def test_every_reference_leads_somewhere(http: aiohttp.ClientSession) -> N
     assert references(document) <= names
 
 
-async def test_an_answer_that_is_not_as_described_is_noticed() -> None:
+async def test_response_that_breaks_its_schema_is_detected() -> None:
     operation = operation_of("GET", "/api/draft")
     assert operation is not None
     assert answer_schema(operation, 200) == {"$ref": "#/components/schemas/Draft"}

@@ -1,4 +1,4 @@
-"""`ebb profile` on a tiny model: the trace that it writes, and the table that it prints."""
+"""`ebb profile` on a tiny model: the trace file and the printed table."""
 
 import gc
 import json
@@ -17,7 +17,7 @@ STEPS = 40
 
 @pytest.fixture(autouse=True)
 def _process_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The command is made to have a process of its own."""
+    """Isolation of the process state that the command changes, since it normally runs in a separate process."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.chdir(tmp_path)
@@ -37,7 +37,7 @@ def spans(events: list[dict[str, Any]], track: str) -> list[dict[str, Any]]:
     return [event for event in events if event["ph"] != "M" and threads[event["tid"]] == track]
 
 
-def test_a_profile_writes_a_trace_of_the_steps_and_prints_where_their_time_went(
+def test_profile_writes_a_trace_and_prints_the_time_by_phase(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert profile(tmp_path) == 0
@@ -54,17 +54,17 @@ def test_a_profile_writes_a_trace_of_the_steps_and_prints_where_their_time_went(
     assert len(passes) >= STEPS
     assert max(event["args"]["requests"] for event in passes) == 3
     assert all(before["ts"] + before["dur"] <= after["ts"] for before, after in pairwise(passes))
-    # Also a step that moves nothing but blocks is prepared; only one that computes has something to finish.
+    # A step that only copies blocks is prepared too. Only a step that computes has results.
     assert len(spans(events, "worker: prepares steps")) >= len(spans(events, "worker: results")) == len(passes)
     assert {event["name"] for event in spans(events, "scheduler")} == {"schedule", "update"}
     assert {event["name"] for event in spans(events, "output processing")} == {"outputs"}
     assert {event["name"] for event in spans(events, "event loop")} == {"wake-up"}
-    # Turns of conversations that go on: what filled went down to the CPU tier.
+    # The streams are turns of conversations, so full blocks are stored in the CPU tier.
     assert "store" in {event["name"] for event in spans(events, "tiers: copies")}
     assert all(event["ts"] >= 0 for event in events if event["ph"] != "M")
 
 
-def test_a_running_server_and_its_state_are_left_alone(tmp_path: Path) -> None:
+def test_profile_leaves_the_server_state_directory_untouched(tmp_path: Path) -> None:
     assert profile(tmp_path, "--redis-url", "off", "--output", "other.json") == 0
     assert (tmp_path / "other.json").is_file()
     state = tmp_path / ".local" / "state" / "ebb"
@@ -81,7 +81,7 @@ def test_a_running_server_and_its_state_are_left_alone(tmp_path: Path) -> None:
         (("--model", "nowhere"), 1, "there is no model 'nowhere'"),
     ],
 )
-def test_a_mistake_is_named_before_anything_is_recorded(
+def test_invalid_argument_is_reported_before_recording(
     tmp_path: Path, flags: tuple[str, ...], status: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:

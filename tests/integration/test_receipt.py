@@ -1,4 +1,4 @@
-"""The receipt tells what happened, on the real model: each number of it can be checked against another."""
+"""Receipts of requests on the real model, with each number checked against another."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ PROMPT = [1000 + (at * 7919) % 20000 for at in range(6 * BLOCK + 1)]
 
 
 def check_phases(usage: Usage) -> None:
-    """The phases add up to the time to the first token."""
+    """Assert that the phases add up to the time to the first token."""
     phases = usage.kv.phases
     assert phases.first_token == pytest.approx(usage.ttft_ms)
     assert min(phases.queue, phases.lookup, phases.load) >= 0
     assert phases.prefill > 0
 
 
-def test_bytes_verified_blocks_and_phases_follow_the_tokens_through_all_tiers(model_path: Path, tmp_path: Path) -> None:
+def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=8)
     with LLM(config) as llm:
         first = answer(llm, PROMPT, 2).usage
@@ -52,7 +52,7 @@ def test_bytes_verified_blocks_and_phases_follow_the_tokens_through_all_tiers(mo
         check_phases(usage)
 
 
-def test_who_follows_another_waits_in_the_queue_and_loads_nothing(model_path: Path, tmp_path: Path) -> None:
+def test_follower_of_a_prefix_waits_in_the_queue_without_loads(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
     params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
     with LLM(config) as llm:
@@ -64,7 +64,7 @@ def test_who_follows_another_waits_in_the_queue_and_loads_nothing(model_path: Pa
     check_phases(follower)
 
 
-def test_phases_of_preempted_requests_add_up_too(model_path: Path, tmp_path: Path) -> None:
+def test_phases_of_preempted_requests_add_up(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=6, redis_url="off", cpu_memory=0)
     prompts = [[600 + index * 50 + at for at in range(90)] for index in range(3)]
     with LLM(config) as llm:

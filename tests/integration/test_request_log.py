@@ -1,4 +1,4 @@
-"""The lines of the log that requests leave, as a server writes them."""
+"""Request log lines, as a server writes them."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 
 class Lines(logging.Handler):
-    """Keeps what is written, as it is written."""
+    """Log handler that keeps the JSON lines in `kept`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,9 +41,7 @@ async def lines() -> AsyncIterator[Lines]:
     logger.setLevel(logging.NOTSET)
 
 
-async def test_a_request_has_one_line_with_its_pattern_and_not_its_path(
-    lines: Lines, http: aiohttp.ClientSession
-) -> None:
+async def test_request_logs_one_line_with_its_route_pattern(lines: Lines, http: aiohttp.ClientSession) -> None:
     await http.get("/api/conversations/conv_secret?q=secret", headers={"X-Request-Id": "mine"})
     await http.get("/secret/path")
     await http.get("/ready")
@@ -55,7 +53,7 @@ async def test_a_request_has_one_line_with_its_pattern_and_not_its_path(
     assert "secret" not in json.dumps(lines.kept)
 
 
-async def test_a_run_has_a_line_of_its_own_that_names_the_request_which_began_it(
+async def test_run_logs_a_line_that_names_its_request(
     lines: Lines, http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
 ) -> None:
     conversation = await (await http.post("/api/conversations", json={})).json()
@@ -68,7 +66,7 @@ async def test_a_run_has_a_line_of_its_own_that_names_the_request_which_began_it
     assert "secret" not in json.dumps(lines.kept)
 
 
-async def test_what_people_ask_is_in_the_log_if_a_setting_says_so(lines: Lines, tmp_path: Path) -> None:
+async def test_prompts_are_logged_only_if_enabled(lines: Lines, tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), log_messages=True) as server,
         api_client(server.url) as http,

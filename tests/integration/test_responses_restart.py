@@ -1,4 +1,4 @@
-"""Responses after the server was another process, driven by OpenAI's own client."""
+"""Responses after a restart of the server process, driven by OpenAI's own client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from tests.integration.test_api_server_life import WHOLE_ANSWER, serving
 
 @asynccontextmanager
 async def client_of(state_dir: Path) -> AsyncIterator[AsyncOpenAI]:
-    """A client of a server process of its own, which is killed in the end."""
+    """Start a server process, yield a client of that server, and kill the process at the end."""
     async with serving(state_dir) as (server, _), AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none") as client:
         yield client
 
@@ -21,7 +21,7 @@ def text_in(events: list[ResponseStreamEvent]) -> str:
     return "".join(event.delta for event in events if event.type == "response.output_text.delta")
 
 
-async def test_a_response_is_gone_on_from_after_the_server_was_killed(tmp_path: Path) -> None:
+async def test_response_is_continued_after_the_server_was_killed(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         first = await client.responses.create(model="fake-1", input="one", instructions="Rhyme.", metadata={"a": "b"})
     async with client_of(tmp_path) as client:
@@ -36,7 +36,7 @@ async def test_a_response_is_gone_on_from_after_the_server_was_killed(tmp_path: 
         assert second.usage.input_tokens > first.usage.total_tokens
 
 
-async def test_the_events_of_a_former_server_can_be_followed_from_any_place(tmp_path: Path) -> None:
+async def test_events_of_a_former_server_resume_at_any_number(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         stream = await client.responses.create(model="fake-1", input="one", background=True, stream=True)
         events = [event async for event in stream]

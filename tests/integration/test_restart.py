@@ -1,4 +1,4 @@
-"""kill -9 of the server in a long conversation, and what a person finds afterwards."""
+"""Recovery of conversations and answers after kill -9 of the server."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
 
 
 async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -> dict[str, Any]:
-    """Send a message; returns the finished answer."""
+    """Send a message and return the finished answer."""
     route = f"/api/conversations/{conversation}/messages"
     async with session.post(route, json={"content": content, "params": PARAMS}) as response:
         assert response.status == 200, await response.text()
@@ -34,14 +34,12 @@ async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -
 
 
 def session_of(server: EbbServer) -> aiohttp.ClientSession:
-    """Paths count from the server's root."""
+    """Open a client session of the server. Request paths are relative to the server's root."""
     return aiohttp.ClientSession(server.client.base_url)
 
 
-async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
-    model_path: Path, tmp_path: Path, size: Size
-) -> None:
-    del model_path  # It must be there before the server looks for it.
+async def test_conversation_is_restored_from_redis_after_kill_9(model_path: Path, tmp_path: Path, size: Size) -> None:
+    del model_path  # The fixture converts the model before the server looks for it.
     turns = size.pick(small=4, full=10)
     async with EbbServer(ServerSettings("restart", FLAGS), tmp_path / "state") as server:
         async with session_of(server) as session:
@@ -65,9 +63,7 @@ async def test_after_kill_9_the_conversation_goes_on_with_its_blocks_from_redis(
     assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
 
 
-async def test_an_answer_that_was_cut_by_kill_9_goes_on_to_the_text_that_it_would_have_had(
-    model_path: Path, tmp_path: Path, size: Size
-) -> None:
+async def test_answer_cut_by_kill_9_resumes_to_the_same_text(model_path: Path, tmp_path: Path, size: Size) -> None:
     del model_path
     tokens = size.pick(small=200, full=400)
     params = {"temperature": 0.8, "seed": 5, "max_tokens": tokens, "ignore_eos": True}

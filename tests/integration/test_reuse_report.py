@@ -1,4 +1,4 @@
-"""Why a prefix was not reused: each cause made on purpose, on the real model with real tiers, and asked over HTTP."""
+"""Reports of why a prefix was not reused: each cause is provoked on the real model and tiers and read over HTTP."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ EDITED = f"{STORY} Now tell me about trains, briefly."
 
 
 async def converse(http: aiohttp.ClientSession, **fields: Any) -> str:
-    """The id of a new conversation with short answers."""
+    """Create a conversation with short answers and return its id."""
     made = await http.post("/api/conversations", json={"params": {"max_tokens": 4, "temperature": 0}, **fields})
     conversation_id = (await made.json())["id"]
     assert isinstance(conversation_id, str)
@@ -33,13 +33,13 @@ async def converse(http: aiohttp.ClientSession, **fields: Any) -> str:
 
 
 async def say(http: aiohttp.ClientSession, conversation_id: str, content: str, **fields: Any) -> dict[str, Any]:
-    """The answer's message."""
+    """Send a message and return the answer."""
     path = f"/api/conversations/{conversation_id}/messages"
     return await answered(await http.post(path, json={"content": content, **fields}))
 
 
 async def retry(http: aiohttp.ClientSession, message: dict[str, Any]) -> dict[str, Any]:
-    """Another answer to the same question."""
+    """Generate another answer to the same question."""
     return await answered(await http.post(f"/api/messages/{message['id']}/retry", json={}))
 
 
@@ -51,7 +51,7 @@ async def answered(response: aiohttp.ClientResponse) -> dict[str, Any]:
 
 
 async def why(http: aiohttp.ClientSession, message: dict[str, Any]) -> dict[str, Any]:
-    """The report of its run, which agrees with the receipt in any case."""
+    """Return the reuse report of an answer's run, which must agree with the receipt."""
     response = await http.get(f"/api/runs/{message['run_id']}/kv")
     assert response.status == 200, await response.text()
     report: dict[str, Any] = await response.json()
@@ -62,8 +62,11 @@ async def why(http: aiohttp.ClientSession, message: dict[str, Any]) -> dict[str,
 
 
 async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = None) -> None:
-    """Nothing is on the device or in CPU memory any more. token_seconds: what the engine believes that computing costs;
-    None: it does not know, and is as patient with Redis as it ever is, however busy this machine."""
+    """Evict every block from the device and from CPU memory.
+
+    token_seconds: the engine's estimate of the time to compute a token. None stands for no estimate: the engine then
+    waits for Redis as long as it ever does, however busy the machine is.
+    """
     await settled(engine)
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
@@ -74,7 +77,7 @@ async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = N
     scheduler.tiering.prefill = cost
 
 
-async def test_what_nobody_asked_before_was_never_seen(model_path: Path, tmp_path: Path) -> None:
+async def test_new_prompt_is_reported_as_never_seen(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http)
@@ -87,9 +90,7 @@ async def test_what_nobody_asked_before_was_never_seen(model_path: Path, tmp_pat
         assert (await http.get("/api/runs/run_nobody/kv")).status == 404
 
 
-async def test_an_edited_question_parts_from_the_former_one_at_the_token_that_was_changed(
-    model_path: Path, tmp_path: Path
-) -> None:
+async def test_edited_question_diverges_at_the_changed_token(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http)
@@ -106,7 +107,7 @@ async def test_an_edited_question_parts_from_the_former_one_at_the_token_that_wa
     assert parting["at"] == report["reusable_tokens"] == report["reused_until"]
 
 
-async def test_another_conversation_is_compared_with_too_but_not_written_down(model_path: Path, tmp_path: Path) -> None:
+async def test_divergence_from_another_chat_is_not_stored(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         await say(http, await converse(http), QUESTION)
@@ -119,7 +120,7 @@ async def test_another_conversation_is_compared_with_too_but_not_written_down(mo
     assert {**later, "diverges": None} == {**report, "diverges": None}
 
 
-async def test_a_changed_system_prompt_is_named_as_the_cause(model_path: Path, tmp_path: Path) -> None:
+async def test_changed_system_prompt_is_the_reported_cause(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http, system_prompt="You are a kind sailor.")
@@ -133,9 +134,7 @@ async def test_a_changed_system_prompt_is_named_as_the_cause(model_path: Path, t
         assert after["cause"] == "never_seen", "the turn before had the same one"
 
 
-async def test_what_left_the_device_and_the_cpu_tier_is_told_as_evicted_from_both(
-    model_path: Path, tmp_path: Path
-) -> None:
+async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
@@ -147,7 +146,7 @@ async def test_what_left_the_device_and_the_cpu_tier_is_told_as_evicted_from_bot
         assert again["cause"] == "complete"
 
 
-async def test_without_tiers_it_is_evicted_from_the_device(model_path: Path, tmp_path: Path) -> None:
+async def test_blocks_without_tiers_are_evicted_from_the_device(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off", cpu_memory=0)
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
@@ -156,14 +155,14 @@ async def test_without_tiers_it_is_evicted_from_the_device(model_path: Path, tmp
     assert (report["cause"], report["gone_from"]) == ("evicted", ["device"])
 
 
-async def test_without_a_prefix_cache_the_setting_is_named(model_path: Path, tmp_path: Path) -> None:
+async def test_disabled_prefix_cache_is_the_reported_cause(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", prefix_cache=False)
     async with serving(config, tmp_path) as (http, _):
         report = await why(http, await say(http, await converse(http), QUESTION))
     assert (report["cause"], report["receipt"]["computed"]) == ("off", report["prompt_tokens"])
 
 
-async def test_what_redis_lost_is_told_as_gone_from_all_tiers_and_still_so_after_a_restart(
+async def test_blocks_lost_by_redis_are_evicted_also_after_a_restart(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
@@ -181,14 +180,14 @@ async def test_what_redis_lost_is_told_as_gone_from_all_tiers_and_still_so_after
         client.flushall()
     async with serving(config, tmp_path) as (http, _):
         assert await why(http, again) == report
-        # The engine remembers nothing; the conversation does.
+        # The new engine has no record of the prefix, but the stored conversation does.
         later = await why(http, await retry(http, answer))
     assert later["cause"] == "evicted"
     assert later["reusable_tokens"] == later["prompt_tokens"] - 1
     assert "redis" in later["gone_from"]
 
 
-async def test_a_poisoned_value_is_told_as_rejected_and_why(
+async def test_damaged_value_is_reported_as_rejected(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
@@ -204,7 +203,7 @@ async def test_a_poisoned_value_is_told_as_rejected_and_why(
     assert report["receipt"]["blocks_verified"] == 0
 
 
-async def test_a_redis_that_is_gone_is_told_as_an_open_breaker(
+async def test_dead_redis_is_reported_as_an_open_breaker(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
@@ -221,14 +220,12 @@ async def test_a_redis_that_is_gone_is_told_as_an_open_breaker(
 
 @pytest.fixture
 def link(redis_server: RedisServer, tmp_path: Path) -> Iterator[SlowLink]:
-    """Leads to the server from `tmp_path / "link"`."""
+    """Link to the server at the socket `tmp_path / "link"`."""
     with SlowLink(tmp_path / "link", redis_server.socket) as link:
         yield link
 
 
-async def test_a_redis_that_is_too_far_is_told_as_not_worth_loading(
-    model_path: Path, tmp_path: Path, link: SlowLink
-) -> None:
+async def test_slow_redis_is_reported_as_not_worth_loading(model_path: Path, tmp_path: Path, link: SlowLink) -> None:
     link.set(0.0, FAST)
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{tmp_path / 'link'}")
     async with serving(config, tmp_path) as (http, engine):

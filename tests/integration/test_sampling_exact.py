@@ -1,4 +1,4 @@
-"""Whatever the settings, a request gets the same tokens alone, in a batch that is preempted, and from any token on."""
+"""Sampling with any settings: equal tokens alone, in a preempted batch, and resumed at any token."""
 
 import asyncio
 import itertools
@@ -40,7 +40,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
         kv_memory=BLOCKS * BLOCK_NBYTES,
         prefix_cache=False,
         cache_dir=default_cache_dir(),
-        # Who is preempted would depend on how long steps take.
+        # With speculation, the choice of the preempted request would depend on step times.
         speculation=False,
     )
     engine = build_engine(config, lambda _: None)
@@ -63,7 +63,7 @@ async def tokens_of(
 
 
 async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams, count: int) -> list[list[int]]:
-    """Several to one prompt."""
+    """Generate `count` answers to one prompt."""
     first = engine.generate(*asked(number, params))
     streams = [first, *(engine.fork(first.request_id, choice) for choice in range(1, count))]
 
@@ -74,12 +74,12 @@ async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams
 
 
 def pairs(token_ids: Sequence[int], engine: AsyncLLMEngine) -> set[str]:
-    """What stands beside each other."""
+    """Collect the pairs of adjacent characters."""
     text = b"".join(map(engine.tokenizer.token_bytes, token_ids)).decode()
     return {first + second for first, second in itertools.pairwise(text)}
 
 
-async def test_tokens_are_the_same_alone_in_a_crowd_and_after_a_preemption(engine: AsyncLLMEngine) -> None:
+async def test_tokens_are_the_same_alone_and_in_a_preempted_batch(engine: AsyncLLMEngine) -> None:
     alone = [await tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
     assert engine.stats().preemptions == 0
     crowd = [tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
@@ -88,7 +88,7 @@ async def test_tokens_are_the_same_alone_in_a_crowd_and_after_a_preemption(engin
     engine.check()
 
 
-async def test_answers_to_one_prompt_are_the_same_alone_in_a_crowd_and_after_a_preemption(
+async def test_several_answers_are_the_same_in_a_preempted_batch(
     engine: AsyncLLMEngine,
 ) -> None:
     names = ("drawn", "penalties, drawn", "biases")
@@ -105,13 +105,13 @@ async def test_answers_to_one_prompt_are_the_same_alone_in_a_crowd_and_after_a_p
 
 
 @pytest.mark.parametrize("name", ["penalties", "penalties, drawn", "allowed", "another choice"])
-async def test_an_answer_goes_on_from_any_of_its_tokens(engine: AsyncLLMEngine, name: str) -> None:
+async def test_answer_resumed_at_any_token_is_the_same(engine: AsyncLLMEngine, name: str) -> None:
     whole = await tokens_of(engine, 3, SETTINGS[name])
     for count in (1, 20, len(whole) - 1):
         assert await tokens_of(engine, 3, SETTINGS[name], whole[:count]) == whole
 
 
-async def test_settings_do_what_they_say(engine: AsyncLLMEngine) -> None:
+async def test_settings_have_their_documented_effect(engine: AsyncLLMEngine) -> None:
     greedy = await tokens_of(engine, 1, SETTINGS["greedy"])
     varied = await tokens_of(engine, 1, replace(SETTINGS["greedy"], frequency_penalty=2.0))
     assert len(set(varied)) > len(set(greedy))

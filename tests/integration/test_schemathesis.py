@@ -1,4 +1,4 @@
-"""schemathesis makes requests of the server's own description; none is a fault of the server."""
+"""Fuzzing with schemathesis, which generates requests from the server's OpenAPI document."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.sizes import Size
 CHAT = r"^/v1/chat/completions$"
 
 
-async def test_nothing_that_the_description_allows_is_a_fault_of_the_server(tmp_path: Path, size: Size) -> None:
+async def test_no_generated_request_causes_a_server_fault(tmp_path: Path, size: Size) -> None:
     paths = size.pick(small=CHAT, full="")
     found = await fuzz_with_schemathesis(size.pick(small=1, full=100), 1, tmp_path, paths)
     assert found.requests > 100, (tmp_path / "schemathesis" / "schemathesis.log").read_text()

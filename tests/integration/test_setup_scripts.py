@@ -1,4 +1,4 @@
-"""The scripts behind `make`: what they say on a machine that lacks something."""
+"""The scripts behind `make`, on machines that lack a tool, root or a suitable Python."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A PATH with a shell and nothing else that matters; tests add to it."""
+    """Folder that is the whole PATH. Only `sh` and `ls` are in the folder; tests add programs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("sh", "ls"):
@@ -34,13 +34,13 @@ def run(programs: Path, script: str, *arguments: str, cwd: Path | None = None, c
     return result.returncode, result.stdout + result.stderr
 
 
-def test_test_tools_that_are_there_are_left_alone(programs: Path) -> None:
+def test_installed_test_tools_are_left_alone(programs: Path) -> None:
     add(programs, "chromium")
     add(programs, "valkey-server")
     assert run(programs, "get-test-tools", ci=True) == (0, "")
 
 
-def test_without_apt_the_missing_tools_are_named_and_only_ci_stops(programs: Path) -> None:
+def test_missing_tools_without_apt_stop_only_ci(programs: Path) -> None:
     add(programs, "chromium")
     status, output = run(programs, "get-test-tools")
     assert status == 0
@@ -51,7 +51,7 @@ def test_without_apt_the_missing_tools_are_named_and_only_ci_stops(programs: Pat
     assert "Install by hand" in output
 
 
-def test_without_root_nothing_is_installed(programs: Path) -> None:
+def test_nothing_is_installed_without_root(programs: Path) -> None:
     add(programs, "apt-get", "echo apt-get was called; exit 1")
     add(programs, "id", "echo 1000")
     add(programs, "sudo", "exit 1")
@@ -62,7 +62,7 @@ def test_without_root_nothing_is_installed(programs: Path) -> None:
     assert "was called" not in output
 
 
-def test_root_gets_what_is_missing_from_apt_and_no_redis_service_is_started(programs: Path, tmp_path: Path) -> None:
+def test_root_installs_missing_tools_without_starting_services(programs: Path, tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     add(programs, "apt-get", f'echo "$RUNLEVEL $@" >> {calls}')
     add(programs, "id", "echo 0")
@@ -75,7 +75,7 @@ def test_root_gets_what_is_missing_from_apt_and_no_redis_service_is_started(prog
     assert install == "1 -q install -y --no-install-recommends chromium redis-server"
 
 
-def test_an_apt_that_fails_is_told_and_only_ci_stops(programs: Path) -> None:
+def test_failing_apt_stops_only_ci(programs: Path) -> None:
     add(programs, "apt-get", "echo no network >&2; exit 100")
     add(programs, "id", "echo 0")
     assert run(programs, "get-test-tools")[0] == 0
@@ -95,13 +95,13 @@ def test_an_apt_that_fails_is_told_and_only_ci_stops(programs: Path) -> None:
     ],
 )
 @pytest.mark.skipif(any(Path("/dev").glob("davinci[0-9]*")), reason="there is an NPU here")
-def test_the_device_is_the_one_whose_tool_sees_it(programs: Path, tools: dict[str, str], device: str) -> None:
+def test_device_is_the_one_whose_tool_succeeds(programs: Path, tools: dict[str, str], device: str) -> None:
     for name, script in tools.items():
         add(programs, name, script)
     assert run(programs, "find-device") == (0, f"{device}\n")
 
 
-def test_the_first_python_that_ebb_runs_on_makes_the_environment(programs: Path, tmp_path: Path) -> None:
+def test_first_supported_python_creates_the_environment(programs: Path, tmp_path: Path) -> None:
     add(programs, "python3", "exit 1")  # another version
     add(programs, "python3.11", f'[ "$1" = --version ] && echo Python 3.11.9; echo "$@" >> {tmp_path}/calls')
     status, output = run(programs, "make-venv", cwd=tmp_path)
@@ -109,7 +109,7 @@ def test_the_first_python_that_ebb_runs_on_makes_the_environment(programs: Path,
     assert (tmp_path / "calls").read_text().splitlines()[-1] == "-m venv .venv"
 
 
-def test_without_a_python_that_ebb_runs_on_the_way_out_is_shown(programs: Path) -> None:
+def test_missing_python_is_reported_with_advice(programs: Path) -> None:
     add(programs, "python3", "exit 1")
     status, output = run(programs, "make-venv")
     assert status == 1
@@ -117,13 +117,13 @@ def test_without_a_python_that_ebb_runs_on_the_way_out_is_shown(programs: Path) 
     assert "make serve PYTHON=/path/to/python3.12" in output
 
 
-def test_a_python_without_venv_names_the_package_to_install(programs: Path) -> None:
+def test_python_without_venv_names_the_package_to_install(programs: Path) -> None:
     add(programs, "python3", '[ "$1" = -m ] && exit 1; exit 0')
     status, output = run(programs, "make-venv")
     assert status == 1
     assert "python3-venv" in output
 
 
-def test_scripts_can_be_run(tmp_path: Path) -> None:
+def test_scripts_are_executable(tmp_path: Path) -> None:
     for script in ("npm", "find-device", "get-test-tools", "make-venv"):
         assert os.access(SCRIPTS / script, os.X_OK)

@@ -1,4 +1,4 @@
-"""A Redis behind a slow network costs time at most, on the real model: what is decided changes no answer."""
+"""Redis behind a slow network, on the real model: load decisions cost time at most and change no answer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ COUNT = 16
 
 
 def short(salt: int) -> list[int]:
-    """A prompt that no other test has asked."""
+    """Make a prompt of three blocks that no other test uses."""
     return [30000 + (salt * 31 + at * 104729) % 10000 for at in range(3 * BLOCK)]
 
 
 @dataclass(frozen=True)
 class Computed:
-    """`PROMPT` was answered by one who computed everything and left it in `redis`."""
+    """Answer to `PROMPT` of an engine that computed every block and stored the blocks in `redis`."""
 
     redis: RedisServer
     token_ids: tuple[int, ...]
@@ -44,18 +44,18 @@ def computed(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def link(computed: Computed, tmp_path: Path) -> Iterator[SlowLink]:
-    """Leads to the server from `tmp_path / "link"`, as fast as it can."""
+    """Link to the server at the socket `tmp_path / "link"`, at full speed."""
     with SlowLink(tmp_path / "link", computed.redis.socket) as link:
         link.set(0.0, FAST)
         yield link
 
 
 def open_llm(model_path: Path, tmp_path: Path) -> LLM:
-    """Another one, which knows nothing yet, at this end of the link."""
+    """Open a new engine without any cached block, which reaches Redis over the link."""
     return LLM(engine_config(model_path, tmp_path / "state", blocks=100, redis_url=f"unix://{tmp_path / 'link'}"))
 
 
-def test_what_a_far_redis_has_is_loaded_although_nobody_knew_of_it(
+def test_new_engine_loads_blocks_from_a_distant_redis(
     model_path: Path, tmp_path: Path, computed: Computed, link: SlowLink
 ) -> None:
     link.set(0.1, FAST)
@@ -69,7 +69,7 @@ def test_what_a_far_redis_has_is_loaded_although_nobody_knew_of_it(
         llm.engine.check()
 
 
-def test_two_requests_fetch_their_common_beginning_once(
+def test_two_requests_load_their_common_prefix_once(
     model_path: Path, tmp_path: Path, computed: Computed, link: SlowLink
 ) -> None:
     link.set(0.02, FAST)
@@ -83,7 +83,7 @@ def test_two_requests_fetch_their_common_beginning_once(
         llm.engine.check()
 
 
-def test_a_link_of_a_megabyte_a_second_is_given_up_and_then_left_alone(
+def test_link_of_1_mb_per_second_is_abandoned(
     model_path: Path, tmp_path: Path, computed: Computed, link: SlowLink
 ) -> None:
     with open_llm(model_path, tmp_path) as llm:
@@ -96,7 +96,7 @@ def test_a_link_of_a_megabyte_a_second_is_given_up_and_then_left_alone(
             llm.engine.core.scheduler.blocks.pool.forget_free()
         assert completion.usage.kv.redis == 0
         link.set(0.0, FAST)
-        # What is still under way comes in; nothing keeps a lock.
+        # Loads under way end late, and no lock is left.
         until(lambda: _step_and_see_no_late(llm))
         llm.engine.check()
 

@@ -1,4 +1,4 @@
-"""Real engines with drafts, right ones and wrong ones: the same tokens, from the same bits, and the same blocks."""
+"""Speculation on real engines with right and wrong drafts: tokens, logits and blocks are the same as without."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ WAYS = {
 
 @dataclass
 class Remembered:
-    """A Proposer that knows the answers, and gets every fourth place wrong."""
+    """Proposer that knows the answers, and gets every fourth position wrong."""
 
     texts: Sequence[Sequence[int]]
 
@@ -52,7 +52,7 @@ class Remembered:
 
 @pytest.fixture(autouse=True)
 def free_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a step takes on this machine, what can be drafted is."""
+    """Zero draft costs, so that every possible draft is proposed regardless of step times."""
     monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
     monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
 
@@ -69,7 +69,7 @@ def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> 
 
 
 def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
-    """All prompts in all ways, at once, each step scheduled before the one before it has ended, where that may be."""
+    """Answer all prompts with all settings at once. Where possible, schedule each step before its predecessor ends."""
     asked = [
         llm.engine.add_request(prompt, replace(params, max_tokens=COUNT, ignore_eos=True))
         for prompt in PROMPTS
@@ -95,7 +95,7 @@ def texts(answers: Sequence[Sequence[int]], num_ways: int) -> list[list[int]]:
 def test_tokens_are_the_same_with_and_without_drafts(
     kernels: str, blocks: int, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where streams are stopped for lack of blocks, and prompts come in chunks beside them."""
+    """Cover preemption for lack of blocks, and chunks of prompts alongside decoding streams."""
     dtype = "float32" if kernels == "torch" else "bfloat16"
     more: dict[str, Any] = {"cpu_kernels": kernels, "dtype": dtype, "max_num_batched_tokens": 96}
     blocks *= 2 if dtype == "float32" else 1
@@ -112,9 +112,7 @@ def test_tokens_are_the_same_with_and_without_drafts(
     assert stats.accepted_tokens > 200
 
 
-def test_a_draft_is_chosen_from_the_same_bits_and_leaves_the_same_blocks(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drafts_leave_logits_and_blocks_unchanged(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = LogitsRecorder()
     monkeypatch.setattr(worker, "NativeRunner", recorder.runner)
     config = config_of(model, tmp_path)
@@ -130,13 +128,13 @@ def test_a_draft_is_chosen_from_the_same_bits_and_leaves_the_same_blocks(
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(told, 1)))
     drafted, behind_drafted = ask(config)
     assert [answer.logits for answer in drafted] == [answer.logits for answer in plain]
-    # The answers' own KV is found again, whole, and what is computed from it is the same to the bit.
+    # The KV of the answers is found complete, and logits computed from that KV are bitwise equal.
     assert [answer.logits for answer in behind_drafted] == [answer.logits for answer in behind_plain]
     assert [answer.kv.cached for answer in behind_drafted] == [answer.kv.cached for answer in behind_plain]
     assert all(answer.kv.cached > len(prompt) for answer, prompt in zip(behind_drafted, PROMPTS, strict=True))
 
 
-def test_ranks_agree_on_what_stands(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_agree_on_accepted_tokens(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = make_tiny_model(tmp_path / "model", seed=3)
     ways = [WAYS["greedy"], WAYS["few"]]
     more: dict[str, Any] = {"dtype": "float32", "cpu_kernels": "torch"}
@@ -148,7 +146,7 @@ def test_ranks_agree_on_what_stands(model: Path, tmp_path: Path, monkeypatch: py
         assert 50 < llm.engine.stats().accepted_tokens < llm.engine.stats().drafted_tokens
 
 
-def test_a_stop_string_inside_a_draft_ends_the_answer_there(
+def test_stop_string_inside_a_draft_ends_the_answer(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = SamplingParams(seed=2, max_tokens=COUNT, ignore_eos=True)
@@ -164,8 +162,8 @@ def test_a_stop_string_inside_a_draft_ends_the_answer_there(
     assert (drafted.text, drafted.token_ids, drafted.finish_reason) == (plain.text, plain.token_ids, "stop")
 
 
-def test_text_that_repeats_itself_is_guessed_from_itself(model: Path, tmp_path: Path) -> None:
-    """The small model says the same letter for ever, once it is told to say nothing else."""
+def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> None:
+    """Allow a single token, so that the model repeats the same letter."""
     params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True, allowed_token_ids=(70,))
     with LLM(config_of(model, tmp_path)) as llm:
         assert llm.generate([PROMPTS[0]], params)[0].token_ids == (70,) * COUNT

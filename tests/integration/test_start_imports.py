@@ -1,4 +1,4 @@
-"""The start of a server is fast because what is slow to import comes late, or beside something else."""
+"""Start-up time of a server: slow imports are deferred or run alongside other work."""
 
 import subprocess
 import sys
@@ -9,15 +9,15 @@ import pytest
 @pytest.mark.parametrize(
     ("modules", "heavy"),
     [
-        # Redis loads its snapshot while torch is imported, so what starts Redis must do without torch.
+        # Redis loads its snapshot while torch is imported, so the modules that start Redis must not import torch.
         ("engine.build, models.resolve", ("torch", "lmcache", "transformers", "gguf")),
-        # The supervising process of `ebb serve` forks from these, and keeps them in memory for as long as it serves.
+        # The supervisor of `ebb serve` forks from these modules, and keeps them in memory while serving.
         ("app.cli, app.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "sqlite3")),
-        # The page is served before the engine is made.
+        # The page is served before the engine is built.
         ("app.server, app.startup", ("torch", "lmcache", "transformers", "numpy")),
     ],
 )
-def test_what_comes_first_imports_nothing_heavy(modules: str, heavy: tuple[str, ...]) -> None:
+def test_early_modules_import_nothing_heavy(modules: str, heavy: tuple[str, ...]) -> None:
     code = f"import sys, {modules}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

@@ -1,7 +1,7 @@
-"""Chats through OpenAI's client, which sends all of them each time, on a real engine: nothing is computed twice.
+"""Chats of OpenAI's client, which sends the whole history each time, on a real engine: nothing is computed twice.
 
-The model is a small random one, whose answers are bytes. Most of them are no characters, so that no answer is tokenised
-to what was produced.
+The model is a small random one that answers with bytes. Most bytes are not valid characters, so tokenizing an answer's
+text never gives the generated tokens.
 """
 
 import asyncio
@@ -24,7 +24,10 @@ FIELDS: dict[str, Any] = {"model": "smollm2", "temperature": 1, "max_tokens": 10
 
 @asynccontextmanager
 async def server_in(folder: Path) -> AsyncIterator[tuple[AsyncOpenAI, aiohttp.ClientSession]]:
-    """Two clients of a server that was there before, if it is the second one in this folder."""
+    """Start a server on the state in `folder`, and yield an OpenAI client and an HTTP client.
+
+    A second server in the same folder stands for a restart.
+    """
     model = make_tiny_model(folder / "model", hidden=128, heads=2, kv_heads=1)
     config = engine_config(model, folder / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
@@ -38,7 +41,11 @@ async def server_in(folder: Path) -> AsyncIterator[tuple[AsyncOpenAI, aiohttp.Cl
 
 @dataclass
 class Chat:
-    """known: tokens that its turns have computed. missed: of those in full blocks, how many were computed again."""
+    """Conversation whose history the client keeps.
+
+    known: tokens whose KV previous turns have computed.
+    missed: tokens in full blocks that were computed again.
+    """
 
     fields: dict[str, Any]
     messages: list[Any] = field(default_factory=list)
@@ -46,7 +53,7 @@ class Chat:
     missed: int = 0
 
     async def turn(self, client: AsyncOpenAI, question: str) -> None:
-        """Every other one as a stream."""
+        """Send a question, every other time as a stream, and count the recomputed tokens."""
         self.messages.append({"role": "user", "content": question})
         fields: dict[str, Any] = {**FIELDS, "seed": len(self.messages), **self.fields}
         if len(self.messages) % 4 == 1:
@@ -59,18 +66,17 @@ class Chat:
             text, usage = answer.choices[0].message.content, answer.usage
         self.missed += max(0, self.known // BLOCK * BLOCK - usage.prompt_tokens_details.cached_tokens)
         self.messages.append({"role": "assistant", "content": text})
-        # The KV of the last token of an answer is never computed. The last tokens of one that a stop string cut are
-        # not in the text.
+        # KV of an answer's last token is never computed. After a stop string, the text lacks the answer's last tokens.
         self.known = usage.prompt_tokens + (0 if "stop" in self.fields else usage.completion_tokens - 1)
 
     async def ids(self, http: aiohttp.ClientSession) -> list[int]:
-        """Of its prompt if it went on now."""
+        """Tokenize the history as the prompt of a next turn."""
         async with http.post("/tokenize", json={"messages": self.messages}) as response:
             ids: list[int] = (await response.json())["tokens"]
             return ids
 
 
-async def test_nothing_is_computed_twice_and_a_restart_changes_nothing(tmp_path: Path) -> None:
+async def test_nothing_is_recomputed_and_ids_survive_a_restart(tmp_path: Path) -> None:
     whole, cut = Chat({"extra_body": {"ignore_eos": True}}), Chat({"stop": ["e"], "extra_body": {"min_tokens": 60}})
     async with server_in(tmp_path) as (client, http):
         for question in ("Répondez 🙂: what is 世界?", "Write a function in C.", "Go on."):

@@ -1,4 +1,4 @@
-"""What the store of conversations has acknowledged is kept, whatever happens to its process."""
+"""Durability of acknowledged writes of the conversation store when its process is killed."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ asyncio.run(main())
 """
 
 
-async def test_everything_acknowledged_is_there_after_kill_9(tmp_path: Path) -> None:
+async def test_acknowledged_conversations_survive_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", WRITER, str(path), stdout=asyncio.subprocess.PIPE, limit=1 << 20

@@ -1,4 +1,4 @@
-"""The client of the Redis tier without LMCache: its bounds, its threads, an old server."""
+"""The block client of the Redis tier, without LMCache: bounds, threads and old servers."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def block(number: int, nbytes: int = BLOCK) -> Block:
 
 
 class Results:
-    """Collects what callbacks hand over."""
+    """Callback that collects results."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -48,7 +48,7 @@ def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
     client.close()
 
 
-def test_blocks_go_out_and_come_back(client: RedisBlockClient) -> None:
+def test_stored_blocks_are_found_and_loaded(client: RedisBlockClient) -> None:
     stored, found, loaded = Results(), Results(), Results()
     client.put([block(1), block(2)], stored)
     assert stored.wait(1) == [True]
@@ -61,7 +61,7 @@ def test_blocks_go_out_and_come_back(client: RedisBlockClient) -> None:
     assert targets[2].payload == block(2).payload
 
 
-def test_empty_operations_end_too(client: RedisBlockClient) -> None:
+def test_empty_operations_complete(client: RedisBlockClient) -> None:
     results = Results()
     client.put([], results)
     client.find([], results)
@@ -69,13 +69,15 @@ def test_empty_operations_end_too(client: RedisBlockClient) -> None:
     assert sorted(map(str, results.wait(3))) == ["True", "[]", "[]"]
 
 
-def test_more_writes_than_may_wait_are_shed_and_counted(redis_server: RedisServer, client: RedisBlockClient) -> None:
+def test_writes_beyond_the_queue_limit_are_shed_and_counted(
+    redis_server: RedisServer, client: RedisBlockClient
+) -> None:
     redis_server.freeze()
     results = Results()
     for number in range(20):
         client.put([block(number)], results)
     shed = client.stats().shed
-    # Four may wait, and each of the two workers may have taken one before that.
+    # Four writes may wait, and each of the two workers may have taken one before.
     assert 14 <= shed <= 16
     assert results.wait(20) == [False] * 20, "the others fail when Redis does not answer"
     stats = client.stats()
@@ -83,7 +85,7 @@ def test_more_writes_than_may_wait_are_shed_and_counted(redis_server: RedisServe
     redis_server.thaw()
 
 
-def test_closing_ends_every_operation_that_is_under_way(redis_server: RedisServer) -> None:
+def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None:
     options = BlockClientOptions(max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
     client = RedisBlockClient(redis_server.address, SEAL, options)
     redis_server.freeze()
@@ -101,8 +103,8 @@ def test_closing_ends_every_operation_that_is_under_way(redis_server: RedisServe
     redis_server.thaw()
 
 
-def test_a_server_without_getex_still_renews_the_time_to_live(tmp_path: Path) -> None:
-    """As Redis before 6.2: the command is unknown, so the value is read and its time renewed by two commands."""
+def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
+    """Emulate Redis before 6.2, which lacks GETEX: two commands read the value and renew its time to live."""
     server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
     client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK * 4))
     try:
@@ -119,7 +121,7 @@ def test_a_server_without_getex_still_renews_the_time_to_live(tmp_path: Path) ->
         server.kill()
 
 
-def test_the_breaker_closes_by_itself_when_the_server_is_back(redis_server: RedisServer) -> None:
+def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> None:
     client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
     for _ in range(3):
         redis_server.kill()
@@ -132,7 +134,7 @@ def test_the_breaker_closes_by_itself_when_the_server_is_back(redis_server: Redi
     client.close()
 
 
-def test_no_thread_is_left_after_the_end(redis_server: RedisServer) -> None:
+def test_close_ends_every_thread(redis_server: RedisServer) -> None:
     before = set(threading.enumerate())
     client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK))
     assert set(threading.enumerate()) - before
@@ -140,7 +142,7 @@ def test_no_thread_is_left_after_the_end(redis_server: RedisServer) -> None:
     assert not {thread for thread in threading.enumerate() if thread.name.startswith("redis-")} - before
 
 
-def test_an_address_where_nothing_is_costs_a_start_no_time(tmp_path: Path) -> None:
+def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
     client = RedisBlockClient(
         RedisAddress(unix_path=tmp_path / "none"), SEAL, BlockClientOptions(max_write_bytes=BLOCK)
     )
@@ -151,7 +153,7 @@ def test_an_address_where_nothing_is_costs_a_start_no_time(tmp_path: Path) -> No
     client.close()
 
 
-def test_what_is_used_above_is_not_the_oldest_in_redis_and_what_is_gone_is_not_believed_to_be_there(
+def test_renew_extends_time_to_live_and_forgets_lost_blocks(
     redis_server: RedisServer,
 ) -> None:
     options = BlockClientOptions(max_write_bytes=100 * BLOCK, renew_every_seconds=0.0)
@@ -175,7 +177,7 @@ def test_what_is_used_above_is_not_the_oldest_in_redis_and_what_is_gone_is_not_b
         client.close()
 
 
-def test_redis_is_not_told_of_every_use(redis_server: RedisServer) -> None:
+def test_renewals_within_the_interval_are_skipped(redis_server: RedisServer) -> None:
     client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=100 * BLOCK))
     try:
         client.put([block(1)], lambda _stored: None)

@@ -1,4 +1,4 @@
-"""The CPU tier alone: LMCache's host memory behind the store's interface."""
+"""The CPU tier alone: LMCache's host memory behind the interface of the store."""
 
 from itertools import pairwise
 from resource import RUSAGE_THREAD, getrusage
@@ -16,21 +16,21 @@ def rig(rigs: Rigs) -> Rig:
     return rigs.open(None)
 
 
-def test_what_was_committed_comes_back_bit_for_bit(rig: Rig) -> None:
+def test_committed_blocks_are_loaded_bit_for_bit(rig: Rig) -> None:
     assert rig.put(keys(range(20))) == keys(range(20))
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.counts(keys(range(8, 16))) == (8, 0)
     assert rig.counts(keys(range(16, 20))) == (4, 0)
 
 
-def test_a_prefetch_finds_the_longest_run_from_the_front(rig: Rig) -> None:
+def test_prefetch_finds_the_longest_prefix(rig: Rig) -> None:
     rig.put([key(0), key(1), key(3)])
     assert rig.counts(keys(range(5))) == (2, 0)
     assert rig.counts(keys(range(2, 5))) == (0, 0)
     assert rig.counts([]) == (0, 0)
 
 
-def test_a_block_is_visible_only_once_it_is_committed(rig: Rig) -> None:
+def test_block_is_visible_only_once_committed(rig: Rig) -> None:
     slots = rig.store.reserve([key(1)])
     assert not rig.store.contains(key(1))
     assert rig.counts([key(1)]) == (0, 0)
@@ -40,14 +40,14 @@ def test_a_block_is_visible_only_once_it_is_committed(rig: Rig) -> None:
     assert rig.counts([key(1)]) == (1, 0)
 
 
-def test_reserve_leaves_out_what_is_stored_or_being_written(rig: Rig) -> None:
+def test_reserve_skips_blocks_stored_or_being_written(rig: Rig) -> None:
     rig.put([key(1)])
     assert [slot.key for slot in rig.store.reserve(keys(range(3)))] == [key(0), key(2)]
     assert rig.store.reserve(keys(range(3))) == []
     rig.store.discard([key(0), key(2)])
 
 
-def test_a_discarded_slot_is_never_seen_and_its_room_is_free_again(rig: Rig) -> None:
+def test_discarded_slot_is_invisible_and_free_again(rig: Rig) -> None:
     before = rig.store.stats().cpu_used_bytes
     rig.store.reserve(keys(range(8)))
     assert rig.store.stats().cpu_used_bytes == before + 8 * BLOCK
@@ -56,7 +56,7 @@ def test_a_discarded_slot_is_never_seen_and_its_room_is_free_again(rig: Rig) -> 
     assert rig.counts(keys(range(8))) == (0, 0)
 
 
-def test_slots_do_not_overlap_and_lie_inside_the_pool(rig: Rig) -> None:
+def test_slots_are_disjoint_and_inside_the_pool(rig: Rig) -> None:
     offsets = sorted(slot.offset for slot in rig.store.reserve(keys(range(100))))
     assert all(right - left >= BLOCK for left, right in pairwise(offsets))
     assert offsets[0] >= 0
@@ -64,7 +64,7 @@ def test_slots_do_not_overlap_and_lie_inside_the_pool(rig: Rig) -> None:
     rig.store.discard(keys(range(100)))
 
 
-def test_a_full_pool_refuses_what_is_more_than_all_of_it_and_makes_room_at_once_for_the_rest(rig: Rig) -> None:
+def test_full_pool_evicts_only_as_much_as_needed(rig: Rig) -> None:
     many = keys(range(1000))
     taken = rig.put(many)
     assert 200 < len(taken) < 1000
@@ -75,7 +75,7 @@ def test_a_full_pool_refuses_what_is_more_than_all_of_it_and_makes_room_at_once_
     assert rig.counts(taken[8:16]) == (8, 0), "no more left than had to"
 
 
-def test_what_was_used_last_survives_the_eviction_its_beginning_longest(rig: Rig) -> None:
+def test_recently_used_chain_is_evicted_last_and_from_its_end(rig: Rig) -> None:
     first = keys(range(8))
     for name in keys(range(150)):
         rig.put([name])
@@ -92,7 +92,7 @@ def test_what_was_used_last_survives_the_eviction_its_beginning_longest(rig: Rig
     assert stats.cpu_evicted_blocks == 620 - stats.cpu_used_bytes // BLOCK
 
 
-def test_a_block_that_is_being_read_is_not_evicted(rig: Rig) -> None:
+def test_block_being_read_is_not_evicted(rig: Rig) -> None:
     rig.put(keys(range(8)))
     held = rig.wait(rig.store.prefetch(keys(range(8)), redis=True))
     for name in keys(range(8, 600)):
@@ -102,7 +102,7 @@ def test_a_block_that_is_being_read_is_not_evicted(rig: Rig) -> None:
     rig.store.release(keys(range(8)))
 
 
-def test_what_was_cleared_makes_room_and_what_is_read_meanwhile_can_go_later(rig: Rig) -> None:
+def test_clear_keeps_blocks_being_read_until_released(rig: Rig) -> None:
     rig.put(keys(range(8)))
     rig.wait(rig.store.prefetch(keys(range(4)), redis=True))
     assert not rig.store.clear_cpu()
@@ -113,7 +113,7 @@ def test_what_was_cleared_makes_room_and_what_is_read_meanwhile_can_go_later(rig
     assert not any(rig.store.contains(name) for name in keys(range(8)))
 
 
-def test_many_readers_of_one_block_each_have_their_own_lock(rig: Rig) -> None:
+def test_each_reader_of_a_block_has_its_own_lock(rig: Rig) -> None:
     rig.put([key(1)])
     handles = [rig.store.prefetch([key(1)], redis=False) for _ in range(3)]
     for handle in handles:
@@ -124,7 +124,7 @@ def test_many_readers_of_one_block_each_have_their_own_lock(rig: Rig) -> None:
     rig.store.release([key(1)])
 
 
-def test_nothing_is_given_back_twice(rig: Rig) -> None:
+def test_double_release_is_refused(rig: Rig) -> None:
     rig.put([key(1)])
     with pytest.raises(ValueError, match="not reserved"):
         rig.store.commit([key(1)])
@@ -135,7 +135,7 @@ def test_nothing_is_given_back_twice(rig: Rig) -> None:
         rig.store.release([key(1)])
 
 
-def test_a_result_is_given_once(rig: Rig) -> None:
+def test_prefetch_result_is_handed_out_once(rig: Rig) -> None:
     rig.put([key(1)])
     handle = rig.store.prefetch([key(1)], redis=True)
     assert len(rig.wait(handle).slots) == 1
@@ -143,7 +143,7 @@ def test_a_result_is_given_once(rig: Rig) -> None:
     rig.store.release([key(1)])
 
 
-def test_abandoned_slots_locks_and_prefetches_are_taken_back(rig: Rig) -> None:
+def test_abandon_reclaims_slots_locks_and_prefetches(rig: Rig) -> None:
     rig.put(keys(range(4)))
     taken = rig.store.prefetch(keys(range(3)), redis=False)
     for _ in range(2):
@@ -158,7 +158,7 @@ def test_abandoned_slots_locks_and_prefetches_are_taken_back(rig: Rig) -> None:
     assert rig.put(keys(range(4, 8))) == keys(range(4, 8))
 
 
-def test_check_names_what_has_no_owner(rig: Rig) -> None:
+def test_check_names_resources_without_an_owner(rig: Rig) -> None:
     rig.store.reserve([key(1)])
     with pytest.raises(AssertionError, match="1 slots are reserved"):
         rig.store.check()
@@ -169,13 +169,13 @@ def test_check_names_what_has_no_owner(rig: Rig) -> None:
     rig.wait(handle)
 
 
-def test_a_window_has_a_bound(rig: Rig) -> None:
+def test_prefetch_window_is_bounded(rig: Rig) -> None:
     most = rig.store.max_window
     with pytest.raises(ValueError, match=f"at most {most} keys"):
         rig.store.prefetch(keys(range(most + 1)), redis=False)
 
 
-def test_without_redis_there_is_nothing_to_flush(rig: Rig) -> None:
+def test_flush_without_redis_returns_at_once(rig: Rig) -> None:
     rig.put(keys(range(8)))
     assert rig.store.flush(0.0)
     stats = rig.store.stats()
@@ -183,14 +183,14 @@ def test_without_redis_there_is_nothing_to_flush(rig: Rig) -> None:
     assert (stats.cpu_used_bytes, stats.cpu_capacity_bytes) == (8 * BLOCK, POOL)
 
 
-def test_a_pool_of_two_blocks_works(rigs: Rigs) -> None:
+def test_pool_of_two_blocks_works(rigs: Rigs) -> None:
     rig = rigs.open(None, cpu_bytes=2 * BLOCK)
     assert rig.put(keys(range(3))) == keys(range(2))
     assert rig.counts(keys(range(3))) == (2, 0)
 
 
-def test_the_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
-    """The first write to a page costs more than the copy: it must not happen while somebody waits."""
+def test_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
+    """Fault pages in at the start: the first write to a page costs more than the copy, and would delay a request."""
 
     pool = rigs.open(None, cpu_bytes=256 << 20).store.pool
     some = bytes(1 << 20)
@@ -201,6 +201,6 @@ def test_the_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
     assert getrusage(RUSAGE_THREAD).ru_minflt - before < 16
 
 
-def test_no_tier_at_all_is_refused() -> None:
+def test_store_without_any_tier_is_refused() -> None:
     with pytest.raises(ValueError, match="both off"):
         open_store(block_nbytes=BLOCK, cpu_bytes=0, redis_address=None, seal=SEAL, keep_in_cpu=False, eviction="lru")

@@ -1,4 +1,4 @@
-"""Blocks that are erased from host memory and Redis, whatever is being done with them."""
+"""Erasure of blocks from host memory and Redis, also while the blocks are being read or written."""
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.redis.block_commands import redis_key
@@ -19,11 +19,11 @@ def names(wanted: list[BlockKey]) -> set[bytes]:
 
 
 def erase(rig: Rig, wanted: list[BlockKey]) -> None:
-    """As the tier manager does: until nothing is busy any more."""
+    """Retry the erasure until no block is busy, as the tier manager does."""
     until(lambda: not rig.store.erase(wanted))
 
 
-def test_erased_blocks_are_gone_from_both_tiers_and_the_others_stay(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_erase_removes_only_its_blocks_from_both_tiers(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put(keys(range(8)))
     assert rig.store.flush(10)
@@ -36,7 +36,7 @@ def test_erased_blocks_are_gone_from_both_tiers_and_the_others_stay(redis_server
     rig.store.check()
 
 
-def test_what_is_only_in_redis_is_erased_too(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_erase_removes_blocks_that_are_only_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put(keys(range(4)))
     assert rig.store.flush(10)
@@ -45,7 +45,7 @@ def test_what_is_only_in_redis_is_erased_too(redis_server: RedisServer, rigs: Ri
     until(lambda: in_redis(redis_server) == names(keys(range(2))))
 
 
-def test_a_block_that_is_read_stays_whole_until_it_was_read(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_block_being_read_is_erased_after_its_release(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put(keys(range(2)))
     assert rig.store.flush(10)
@@ -59,9 +59,7 @@ def test_a_block_that_is_read_stays_whole_until_it_was_read(redis_server: RedisS
     rig.store.check()
 
 
-def test_a_block_that_is_being_filled_is_not_erased_but_may_be_given_back(
-    redis_server: RedisServer, rigs: Rigs
-) -> None:
+def test_reserved_block_is_busy_until_discarded(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.store.reserve([key(0)])
     assert rig.store.erase([key(0)]) == [key(0)]
@@ -70,7 +68,7 @@ def test_a_block_that_is_being_filled_is_not_erased_but_may_be_given_back(
     rig.store.check()
 
 
-def test_a_write_that_is_under_way_does_not_bring_an_erased_block_back(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_write_under_way_does_not_restore_an_erased_block(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     redis_server.freeze()
     rig.put(keys(range(16)))
@@ -85,7 +83,7 @@ def test_a_write_that_is_under_way_does_not_bring_an_erased_block_back(redis_ser
     assert rig.store.stats().redis_failed_blocks == 0
 
 
-def test_an_erased_block_may_be_written_again(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_erased_block_can_be_stored_again(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put([key(0)])
     assert rig.store.flush(10)
@@ -96,14 +94,14 @@ def test_an_erased_block_may_be_written_again(redis_server: RedisServer, rigs: R
     assert in_redis(redis_server) == names([key(0)])
 
 
-def test_without_redis_host_memory_is_erased(rigs: Rigs) -> None:
+def test_erase_without_redis_clears_host_memory(rigs: Rigs) -> None:
     rig = rigs.open(None)
     rig.put(keys(range(2)))
     assert rig.store.erase([key(1)]) == []
     assert (rig.store.contains(key(0)), rig.store.contains(key(1))) == (True, False)
 
 
-def test_a_redis_that_is_away_is_not_waited_for(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_erase_does_not_wait_for_a_frozen_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put([key(0)])
     assert rig.store.flush(10)
@@ -112,7 +110,7 @@ def test_a_redis_that_is_away_is_not_waited_for(redis_server: RedisServer, rigs:
     assert not rig.store.contains(key(0))
 
 
-def test_what_is_erased_before_its_write_began_is_not_waited_for(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_flush_does_not_wait_for_erased_blocks(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     for number in range(40):
         rig.put([key(number)])

@@ -1,4 +1,4 @@
-"""Whatever happens to Redis costs time, never a wrong byte, a lock or the CPU tier."""
+"""Redis faults: they cost time, but never a wrong byte, a leaked lock or the CPU tier."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
-# An operation under way when Redis falls silent may take its whole timeout; every later one must not.
+# Operations under way when Redis stops answering may take their whole timeout. Later ones must not.
 ONE_TIMEOUT = 3.0
 AT_ONCE = 0.2
 
@@ -35,7 +35,7 @@ def until_down(rig: Rig) -> None:
 
 @pytest.fixture
 def rig(redis_server: RedisServer, rigs: Rigs) -> Rig:
-    """A store with blocks 0 to 7 on the CPU and in Redis, and 8 to 15 in Redis alone."""
+    """Store with blocks 0 to 7 in CPU memory and in Redis, and blocks 8 to 15 in Redis alone."""
     other = rigs.open(redis_server.address)
     other.put(keys(range(8, 16)))
     assert other.store.flush(10)
@@ -46,7 +46,7 @@ def rig(redis_server: RedisServer, rigs: Rigs) -> Rig:
     return rig
 
 
-def test_redis_is_killed_and_comes_back_empty(redis_server: RedisServer, rig: Rig) -> None:
+def test_tier_recovers_after_redis_restarts_empty(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.kill()
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
@@ -66,7 +66,7 @@ def test_redis_is_killed_and_comes_back_empty(redis_server: RedisServer, rig: Ri
         assert client.keys() == [redis_key(key(101))]
 
 
-def test_what_redis_did_not_get_is_written_when_it_is_back(redis_server: RedisServer, rig: Rig) -> None:
+def test_failed_writes_are_repeated_when_redis_is_back(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.kill()
     rig.put(keys(range(100, 120)))
     until_down(rig)
@@ -82,8 +82,8 @@ def test_what_redis_did_not_get_is_written_when_it_is_back(redis_server: RedisSe
         assert rig.counts([name]) == (1, 0), "and it stayed where it was"
 
 
-def test_a_restart_between_two_operations_costs_nothing(redis_server: RedisServer, rig: Rig) -> None:
-    """The old connections are dead, but the server is there: a new connection is tried before giving up."""
+def test_redis_restart_between_operations_loses_no_write(redis_server: RedisServer, rig: Rig) -> None:
+    """Retry on a new connection before giving up, since the server is back and only the old connections are dead."""
     redis_server.kill()
     redis_server.start()
     until_up(rig)
@@ -91,7 +91,7 @@ def test_a_restart_between_two_operations_costs_nothing(redis_server: RedisServe
     assert rig.store.flush(10)
 
 
-def test_redis_is_frozen_and_thawed(redis_server: RedisServer, rig: Rig) -> None:
+def test_frozen_redis_delays_only_operations_under_way(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
     assert seconds(lambda: rig.fetch(keys(range(8)))) < AT_ONCE, "what lies on the CPU never waits for Redis"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < ONE_TIMEOUT
@@ -107,7 +107,7 @@ def test_redis_is_frozen_and_thawed(redis_server: RedisServer, rig: Rig) -> None
     assert rig.counts(keys(range(8, 16))) == (0, 8)
 
 
-def test_a_freeze_is_noticed_without_any_traffic(redis_server: RedisServer, rig: Rig) -> None:
+def test_freeze_is_detected_without_traffic(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
     until_down(rig)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
@@ -115,7 +115,7 @@ def test_a_freeze_is_noticed_without_any_traffic(redis_server: RedisServer, rig:
     until_up(rig)
 
 
-def test_many_prefetches_during_a_freeze_all_end_and_hold_nothing(redis_server: RedisServer, rig: Rig) -> None:
+def test_prefetches_during_a_freeze_end_and_leave_no_lock(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
     handles = [rig.store.prefetch(keys(range(4, 12)), redis=True) for _ in range(20)]
     for handle in handles:
@@ -125,7 +125,7 @@ def test_many_prefetches_during_a_freeze_all_end_and_hold_nothing(redis_server: 
     redis_server.thaw()
 
 
-def test_redis_is_down_at_the_start_and_comes_later(tmp_path: Path, rigs: Rigs) -> None:
+def test_redis_that_starts_later_is_used(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path)
     server.kill()
     rig = rigs.open(server.address)
@@ -141,7 +141,7 @@ def test_redis_is_down_at_the_start_and_comes_later(tmp_path: Path, rigs: Rigs) 
         server.kill()
 
 
-def test_flush_says_when_blocks_did_not_reach_redis(redis_server: RedisServer, rig: Rig) -> None:
+def test_flush_reports_blocks_that_did_not_reach_redis(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
     rig.put(keys(range(20, 28)))
     assert not rig.store.flush(0.05), "still on their way"
@@ -152,17 +152,17 @@ def test_flush_says_when_blocks_did_not_reach_redis(redis_server: RedisServer, r
     redis_server.thaw()
 
 
-def test_a_store_closes_at_once_though_redis_is_frozen(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_store_closes_promptly_while_redis_is_frozen(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     redis_server.freeze()
     rig.put(keys(range(20, 28)))
     rigs.opened.remove(rig.store)
-    # LMCache itself takes up to two seconds to end its threads.
+    # LMCache takes up to two seconds to end its threads.
     assert seconds(rig.store.close) < 4.0
     redis_server.thaw()
 
 
-def test_a_redis_that_is_full_refuses_blocks_and_nothing_else_happens(tmp_path: Path, rigs: Rigs) -> None:
+def test_full_redis_only_refuses_blocks(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path, "--maxmemory", "4mb", "--maxmemory-policy", "noeviction")
     try:
         rig = rigs.open(server.address)
@@ -177,7 +177,7 @@ def test_a_redis_that_is_full_refuses_blocks_and_nothing_else_happens(tmp_path: 
         server.kill()
 
 
-def test_a_redis_that_evicts_costs_hits_only(tmp_path: Path, rigs: Rigs) -> None:
+def test_evicting_redis_costs_only_hits(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path, "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-lru")
     try:
         rig = rigs.open(server.address)
@@ -216,7 +216,7 @@ def flipped(value: bytes, at: int) -> bytes:
         pytest.param(lambda value: b"x", id="a small foreign value"),
     ],
 )
-def test_a_poisoned_value_is_counted_and_ends_the_run(
+def test_damaged_value_is_counted_and_ends_the_hit(
     redis_server: RedisServer, rig: Rig, change: Callable[[bytes], bytes]
 ) -> None:
     poison(redis_server, key(10), change)
@@ -229,7 +229,7 @@ def test_a_poisoned_value_is_counted_and_ends_the_run(
     assert rig.counts(keys(range(8, 16))) == (8, 0), "computed again, it is good again"
 
 
-def test_the_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
+def test_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
     with redis_server.client() as client:
         client.copy(redis_key(key(9)).decode(), redis_key(key(8)).decode(), replace=True)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
@@ -243,7 +243,7 @@ def test_the_value_of_another_block_is_rejected(redis_server: RedisServer, rig: 
         pytest.param(BlockSeal(SECRET, b"another model..."), id="another model"),
     ],
 )
-def test_what_another_server_wrote_is_rejected_and_written_anew(
+def test_block_of_another_server_is_rejected_and_rewritten(
     redis_server: RedisServer, rig: Rig, rigs: Rigs, seal: BlockSeal
 ) -> None:
     other = rigs.open(redis_server.address, seal=seal)
@@ -254,9 +254,7 @@ def test_what_another_server_wrote_is_rejected_and_written_anew(
     assert rig.counts([key(8)]) == (0, 0)
 
 
-def test_a_damaged_value_that_was_seen_but_never_read_is_written_anew(
-    redis_server: RedisServer, rig: Rig, rigs: Rigs
-) -> None:
+def test_damaged_value_that_was_never_read_is_rewritten(redis_server: RedisServer, rig: Rig, rigs: Rigs) -> None:
     with redis_server.client() as client:
         client.delete(redis_key(key(8)))
         client.setrange(redis_key(key(9)), 5000, b"damaged")
@@ -267,7 +265,7 @@ def test_a_damaged_value_that_was_seen_but_never_read_is_written_anew(
     assert rigs.open(redis_server.address).counts([key(8), key(9)]) == (0, 2)
 
 
-def test_a_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
+def test_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
     with redis_server.client() as client:
         client.delete(redis_key(key(8)))
         client.rpush(redis_key(key(8)), "a", "b")
@@ -277,14 +275,14 @@ def test_a_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) 
     assert len(rig.fetch(keys(range(9, 16))).slots) == 7
 
 
-def test_a_flush_of_the_server_is_a_miss(redis_server: RedisServer, rig: Rig) -> None:
+def test_flushed_redis_server_is_a_miss(redis_server: RedisServer, rig: Rig) -> None:
     with redis_server.client() as client:
         client.flushall()
     assert rig.counts(keys(range(8, 16))) == (0, 0)
     assert rig.counts(keys(range(8))) == (8, 0)
 
 
-def test_connections_cut_again_and_again_cost_no_wrong_byte(redis_server: RedisServer, rig: Rig) -> None:
+def test_repeatedly_cut_connections_corrupt_no_block(redis_server: RedisServer, rig: Rig) -> None:
     deadline = time.monotonic() + 1.0
     number = 1000
     with redis_server.client() as client:

@@ -1,4 +1,4 @@
-"""The Redis tier behind the store, with a Redis in good health."""
+"""The Redis tier behind the store, with a healthy Redis."""
 
 import os
 import subprocess
@@ -20,14 +20,14 @@ pytest_plugins = ["tests.store_fixtures"]
 
 
 def filled(rigs: Rigs, address: RedisAddress, numbers: range) -> None:
-    """A store that lived before: it wrote blocks, and ended."""
+    """Store the blocks in Redis with a store that is closed afterwards."""
     rig = rigs.open(address)
     assert rig.put(keys(numbers)) == keys(numbers)
     assert rig.store.flush(10)
     rigs.close(rig)
 
 
-def test_a_new_store_finds_every_block_in_redis_bit_for_bit(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_new_store_loads_every_block_from_redis_bit_for_bit(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(20))
     rig = rigs.open(redis_server.address)
     assert rig.counts(keys(range(8)), redis=False) == (0, 0)
@@ -52,7 +52,7 @@ def test_another_process_finds_every_block(redis_server: RedisServer, rigs: Rigs
     assert rigs.open(redis_server.address).counts(keys(range(8))) == (0, 8)
 
 
-def test_what_came_from_redis_stays_in_the_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_blocks_loaded_from_redis_stay_in_the_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
     assert rig.counts(keys(range(8))) == (0, 8)
@@ -60,21 +60,21 @@ def test_what_came_from_redis_stays_in_the_cpu_tier(redis_server: RedisServer, r
     assert rig.store.contains(key(7))
 
 
-def test_a_run_may_begin_on_the_cpu_and_go_on_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_hit_may_begin_on_the_cpu_and_continue_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
     rig.fetch(keys(range(3)))
     assert rig.counts(keys(range(8))) == (3, 5)
 
 
-def test_a_run_ends_at_the_first_block_that_nobody_has(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_hit_ends_at_the_first_missing_block(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(4))
     with redis_server.client() as client:
         client.delete(redis_key(key(2)))
     assert rigs.open(redis_server.address).counts(keys(range(4))) == (0, 2)
 
 
-def test_a_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     with redis_server.client() as client:
         for number in range(50):
@@ -95,7 +95,7 @@ def test_flush_waits_for_every_block(redis_server: RedisServer, rigs: Rigs) -> N
         assert client.dbsize() == 100
 
 
-def test_a_staging_pool_keeps_nothing(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_staging_pool_keeps_no_blocks(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     assert rig.store.pool.nbytes == 64 << 20
     rig.put(keys(range(8)))
@@ -105,7 +105,7 @@ def test_a_staging_pool_keeps_nothing(redis_server: RedisServer, rigs: Rigs) -> 
         assert rig.counts(keys(range(8))) == (0, 8)
 
 
-def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_staging_pool_stores_more_than_its_size(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     todo = keys(range(2000))
     assert len(todo) * BLOCK > rig.store.pool.nbytes
@@ -120,9 +120,7 @@ def test_a_staging_pool_passes_on_more_than_it_holds(redis_server: RedisServer, 
         assert client.dbsize() == 2000
 
 
-def test_a_staging_pool_outlives_an_outage_in_which_more_than_it_holds_is_written(
-    redis_server: RedisServer, rigs: Rigs
-) -> None:
+def test_staging_pool_recovers_after_writes_during_an_outage(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     redis_server.kill()
     todo = keys(range(1500))
@@ -141,18 +139,18 @@ def test_a_staging_pool_outlives_an_outage_in_which_more_than_it_holds_is_writte
     assert sum(rig.counts(keys(range(2000, 2008)))) == 8
 
 
-def test_what_the_cpu_tier_evicted_comes_back_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_blocks_evicted_from_the_cpu_are_loaded_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     for at, name in enumerate(keys(range(320))):
         rig.put([name])
         if at % 16 == 15:
-            # What waits for Redis beyond half of the pool is shed: that is another test's subject.
+            # Writes that fill more than half of the pool are shed, which another test covers.
             assert rig.store.flush(10)
     assert not rig.store.contains(key(0))
     assert rig.counts(keys(range(8))) == (0, 8), "and there was room for it"
 
 
-def test_a_tier_of_two_blocks_passes_on_what_does_not_fit(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_cpu_tier_of_two_blocks_stores_every_block_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=2 * BLOCK)
     todo = keys(range(12))
 
@@ -168,7 +166,7 @@ def test_a_tier_of_two_blocks_passes_on_what_does_not_fit(redis_server: RedisSer
         assert rig.counts([name]) in ((1, 0), (0, 1))
 
 
-def test_concurrent_prefetches_of_the_same_and_of_other_blocks(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_concurrent_prefetches_get_their_own_windows(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(64))
     rig = rigs.open(redis_server.address)
     windows = [keys(range(start, start + 8)) for start in range(0, 64, 8)] * 3
@@ -181,8 +179,8 @@ def test_concurrent_prefetches_of_the_same_and_of_other_blocks(redis_server: Red
         rig.store.release(window)
 
 
-def test_many_prefetches_of_one_window_all_get_it_whole(redis_server: RedisServer, rigs: Rigs) -> None:
-    """The first one's blocks arrive while the others are between their look-up and their load."""
+def test_many_prefetches_of_one_window_get_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
+    """Let the blocks of the first prefetch arrive while the others are between look-up and load."""
     filled(rigs, redis_server.address, range(96))
     rig = rigs.open(redis_server.address)
     for start in range(0, 96, 8):
@@ -192,7 +190,7 @@ def test_many_prefetches_of_one_window_all_get_it_whole(redis_server: RedisServe
             rig.store.release(window)
 
 
-def test_a_result_that_nobody_wants_any_more_is_given_back_late(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_unclaimed_result_fails_the_check_until_released(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
     handle = rig.store.prefetch(keys(range(8)), redis=True)
@@ -202,7 +200,7 @@ def test_a_result_that_nobody_wants_any_more_is_given_back_late(redis_server: Re
     rig.store.check()
 
 
-def test_a_block_lives_seven_days_from_its_last_use(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_block_expires_seven_days_after_its_last_use(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(1))
     with redis_server.client() as client:
         assert REDIS_TTL_SECONDS - 60 < client.ttl(redis_key(key(0))) <= REDIS_TTL_SECONDS
@@ -211,7 +209,7 @@ def test_a_block_lives_seven_days_from_its_last_use(redis_server: RedisServer, r
         assert client.ttl(redis_key(key(0))) > REDIS_TTL_SECONDS - 60
 
 
-def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) -> None:
+def test_statistics_report_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
     try:
         rig = rigs.open(server.address)
@@ -227,7 +225,7 @@ def test_statistics_show_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) ->
         server.kill()
 
 
-def test_the_settings_of_a_server_are_left_alone(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_settings_of_the_server_are_left_alone(redis_server: RedisServer, rigs: Rigs) -> None:
     with redis_server.client() as client:
         before = client.config_get("*")
         filled(rigs, redis_server.address, range(8))
@@ -241,7 +239,7 @@ def tls_files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
 
 
 def round_trip(rigs: Rigs, address: RedisAddress) -> Rig:
-    """Blocks go there and come back into a second store."""
+    """Store blocks at `address`, load them into a second store, and return that store's rig."""
     filled(rigs, address, range(3))
     rig = rigs.open(address)
     assert rig.counts(keys(range(3))) == (0, 3)
@@ -249,7 +247,7 @@ def round_trip(rigs: Rigs, address: RedisAddress) -> Rig:
 
 
 @pytest.mark.parametrize("form", ["redis://127.0.0.1:{port}", "redis://localhost:{port}/3", "unix://{socket}?db=2"])
-def test_every_kind_of_address(tmp_path: Path, rigs: Rigs, form: str) -> None:
+def test_every_form_of_address_works(tmp_path: Path, rigs: Rigs, form: str) -> None:
     server = RedisServer(tmp_path, port=free_port())
     try:
         round_trip(rigs, parse_redis_url(form.format(port=server.port, socket=server.socket)))
@@ -258,7 +256,7 @@ def test_every_kind_of_address(tmp_path: Path, rigs: Rigs, form: str) -> None:
 
 
 @pytest.mark.parametrize("options", ["?ssl_ca_certs={ca}", "?ssl_cert_reqs=none"])
-def test_tls(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles, options: str) -> None:
+def test_tls_connection_stores_and_loads_blocks(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles, options: str) -> None:
     port = free_port()
     server = RedisServer(tmp_path, "--tls-port", str(port), *tls_files.server_arguments)
     try:
@@ -267,7 +265,7 @@ def test_tls(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles, options: str) -> N
         server.kill()
 
 
-def test_a_server_that_no_authority_vouches_for_is_not_used(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles) -> None:
+def test_server_with_an_untrusted_certificate_is_not_used(tmp_path: Path, rigs: Rigs, tls_files: TlsFiles) -> None:
     port = free_port()
     server = RedisServer(tmp_path, "--tls-port", str(port), *tls_files.server_arguments)
     try:
@@ -279,7 +277,7 @@ def test_a_server_that_no_authority_vouches_for_is_not_used(tmp_path: Path, rigs
         server.kill()
 
 
-def test_a_password(tmp_path: Path, rigs: Rigs) -> None:
+def test_password_is_required_and_used(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path, "--requirepass", "s3cret", password="s3cret")
     try:
         round_trip(rigs, RedisAddress(unix_path=server.socket, password="s3cret"))
@@ -292,8 +290,8 @@ def test_a_password(tmp_path: Path, rigs: Rigs) -> None:
 
 
 @pytest.mark.parametrize("commands", ["+@all", "+set +get +getex +exists", "+set +get +exists"])
-def test_a_user_with_few_rights(tmp_path: Path, rigs: Rigs, commands: str) -> None:
-    """Blocks need four commands on keys that begin with ebb: — where GETEX is forbidden or unknown, three."""
+def test_user_with_minimal_rights_stores_and_loads_blocks(tmp_path: Path, rigs: Rigs, commands: str) -> None:
+    """Use four commands on keys that begin with `ebb:`, or three where GETEX is forbidden or unknown."""
     server = RedisServer(tmp_path, "--user", "ebb", "on", ">pw", "~ebb:*", *commands.split())
     try:
         round_trip(rigs, RedisAddress(unix_path=server.socket, username="ebb", password="pw"))
@@ -301,7 +299,7 @@ def test_a_user_with_few_rights(tmp_path: Path, rigs: Rigs, commands: str) -> No
         server.kill()
 
 
-def test_loads_that_begin_together_all_find_room_in_full_tier(redis_server: RedisServer, rigs: Rigs) -> None:
+def test_concurrent_loads_find_room_in_a_full_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
     rig, blocks, at_once = rigs.open(redis_server.address), POOL // BLOCK, 6
     for start in range(0, 2 * blocks, 16):
         assert len(rig.put(keys(range(start, start + 16)))) == 16

@@ -1,4 +1,4 @@
-"""The KV of a tenant on the real engine behind the real server: its own, and gone when the tenant is."""
+"""Isolation and deletion of a tenant's KV, on the real engine behind the real server."""
 
 import asyncio
 from pathlib import Path
@@ -10,15 +10,13 @@ from tests.integration.engine_rig import engine_config
 QUESTION = {"model": "smollm2", "max_tokens": 2, "prompt": "Tell me about rivers and the sea, please. " * 8}
 
 
-async def test_a_prompt_is_found_again_by_its_tenant_alone_until_that_is_deleted(
-    model_path: Path, tmp_path: Path
-) -> None:
+async def test_prompt_is_cached_for_its_tenant_until_deletion(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(tmp_path, engine) as server:
 
         async def cached(tenant: str) -> int:
-            """Tokens of the question that a new key of the tenant finds in a tier."""
+            """Ask the question with a new key of the tenant, and return the number of cached tokens."""
             _, key = await server.services.administration.create_key("key", tenant, "admin")
             async with api_client(server.url, key) as http:
                 answer = await (await http.post("/v1/completions", json=QUESTION)).json()

@@ -1,4 +1,4 @@
-"""Two processes that compute one model give the answers of one, keep their KV together, and survive each other."""
+"""Tensor parallelism over two processes: answers equal those of one, KV is shared, and lost ranks are restarted."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ ANSWER = 24
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
-    """Of one process. The model has what is easily added twice: a bias behind a sum of all ranks."""
+    """Engine configuration of one process. The model has a bias after an all-reduce, which is easily added twice."""
     folder = tmp_path_factory.mktemp("tensor-parallel")
     model = make_tiny_model(folder / "model", architecture="PanguEmbeddedForCausalLM", bias=True, seed=3)
     tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
@@ -44,7 +44,7 @@ def redis(config: EngineConfig) -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="module")
 def alone(config: EngineConfig, redis: RedisServer) -> list[tuple[int, ...]]:
-    """What one process answers; it leaves its blocks in Redis."""
+    """Answers of one process, which leaves its blocks in Redis."""
     with LLM(config) as llm:
         return [answer(llm, prompt, ANSWER).token_ids for prompt in PROMPTS]
 
@@ -60,13 +60,13 @@ def llm(pair: EngineConfig, alone: list[tuple[int, ...]]) -> Iterator[LLM]:
         yield llm
 
 
-def test_two_ranks_answer_like_one_and_find_nothing_that_one_left(llm: LLM, alone: list[tuple[int, ...]]) -> None:
+def test_two_ranks_answer_as_one_without_sharing_its_blocks(llm: LLM, alone: list[tuple[int, ...]]) -> None:
     together = [answer(llm, prompt, ANSWER) for prompt in PROMPTS]
     assert [completion.token_ids for completion in together] == alone
     assert [completion.usage.kv.computed for completion in together] == [len(prompt) for prompt in PROMPTS]
 
 
-def test_answers_to_one_prompt_share_it_on_every_rank(llm: LLM) -> None:
+def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
     params = SamplingParams(seed=2, max_tokens=8, ignore_eos=True)
     prompt = [token + 1 for token in PROMPTS[0]]
     first = llm.engine.add_request(prompt, params)
@@ -94,7 +94,7 @@ def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tupl
         (1, signal.SIGSTOP, "rank 1 (pid {}) of 2 did not answer a step within 3 s"),
     ],
 )
-def test_a_rank_that_dies_or_hangs_in_the_middle_of_an_answer_costs_only_time(
+def test_lost_rank_is_restarted_and_answers_are_the_same(
     llm: LLM,
     alone: list[tuple[int, ...]],
     monkeypatch: pytest.MonkeyPatch,
@@ -128,7 +128,7 @@ def test_a_rank_that_dies_or_hangs_in_the_middle_of_an_answer_costs_only_time(
     llm.engine.check()
 
 
-def test_ranks_that_hang_while_they_start_end_the_start_and_are_named(
+def test_ranks_that_hang_at_the_start_are_named_in_the_error(
     pair: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rank_processes, "CALL_SECONDS", 0.0)
@@ -137,7 +137,7 @@ def test_ranks_that_hang_while_they_start_end_the_start_and_are_named(
         LLM(replace(pair, tiers=None))
 
 
-async def test_ranks_that_die_again_and_again_break_the_engine_and_health_says_why(
+async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     pair: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", ())
@@ -156,7 +156,7 @@ async def test_ranks_that_die_again_and_again_break_the_engine_and_health_says_w
         assert health["workers"]["ranks"] == [{"rank": rank, "pid": None, "state": "failed"} for rank in range(2)]
 
 
-def test_after_a_restart_every_rank_has_its_part_from_redis(
+def test_every_rank_restores_its_part_from_redis_after_restart(
     llm: LLM, pair: EngineConfig, alone: list[tuple[int, ...]]
 ) -> None:
     assert llm.tiers.store is not None

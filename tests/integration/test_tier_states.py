@@ -1,4 +1,4 @@
-"""What an operator sees of the tiers: /health in words, /metrics in numbers; the real engine and a real Redis."""
+"""Tier states in /health and /metrics, with the real engine and a real Redis."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ QUESTION = "Tell me about rivers, please. " * 40
 
 
 async def ask(http: aiohttp.ClientSession, engine: AsyncLLMEngine, question: str = QUESTION) -> None:
-    """Answer it, and wait until its blocks have gone wherever they can go."""
+    """Ask a question, and wait until the blocks have been stored in the lower tiers."""
     body = {"messages": [{"role": "user", "content": question}], "max_tokens": 2, "model": "smollm2"}
     assert (await http.post("/v1/chat/completions", json=body)).status == 200
     await settled(engine)
@@ -64,7 +64,7 @@ async def test_hits_and_times_are_counted_by_tier(model_path: Path, tmp_path: Pa
         assert families["ebb_tier_asked_tokens"].type == families["ebb_tier_found_tokens"].type == "counter"
 
 
-async def test_a_redis_that_has_died_is_left_alone_and_health_says_for_how_long(
+async def test_health_reports_how_long_a_dead_redis_is_left_alone(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
@@ -79,9 +79,7 @@ async def test_a_redis_that_has_died_is_left_alone_and_health_says_for_how_long(
         redis_server.start()
 
 
-async def test_a_redis_that_is_full_refuses_writes_and_health_repeats_what_it_said(
-    model_path: Path, tmp_path: Path
-) -> None:
+async def test_health_quotes_a_full_redis_that_refuses_writes(model_path: Path, tmp_path: Path) -> None:
     redis_server = RedisServer(tmp_path, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
     try:
         config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
@@ -93,17 +91,17 @@ async def test_a_redis_that_is_full_refuses_writes_and_health_repeats_what_it_sa
         redis_server.kill()
 
 
-async def test_tiers_that_are_off_say_which_setting_did_it(model_path: Path, tmp_path: Path) -> None:
+async def test_disabled_tier_names_its_setting(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         assert await states(http) == {"device": "ok", "cpu": "off: --cpu-kv-memory 0", "redis": "off: --redis-url off"}
         assert set(by_tier((await metrics(http))["ebb_tier_asked_tokens"], "_total")) == {"device"}
 
 
-async def test_a_cpu_tier_without_room_says_how_many_blocks_wait(
+async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
     model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    """What is being read cannot make room."""
+    """Lock every stored block for reading, so that none can be evicted."""
     config = engine_config(
         model_path, tmp_path / "state", cpu_memory=6 << 20, redis_url=f"unix://{redis_server.socket}"
     )

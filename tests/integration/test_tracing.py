@@ -1,4 +1,4 @@
-"""Traces as a collector receives them: a real OTLP receiver, the real SDK and exporter."""
+"""Traces as a collector receives them, with a real OTLP receiver, SDK and exporter."""
 
 import asyncio
 import gzip
@@ -22,7 +22,7 @@ PARENT = "b7ad6b7169203331"
 
 
 class Collector:
-    """Keeps what it is sent."""
+    """OTLP receiver that keeps the bodies and spans of its requests."""
 
     def __init__(self) -> None:
         self.raw = b""
@@ -62,7 +62,7 @@ async def collector() -> AsyncIterator[tuple[Collector, str]]:
 
 @asynccontextmanager
 async def traced(state_dir: Path, endpoint: str) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of a server, all of whose spans have been sent when the block has ended."""
+    """Serve with tracing, and yield a client of the server. All spans have been sent when the block ends."""
     tracing = Tracing(endpoint, lambda: "fake-1")
     async with (
         running_server(state_dir, FakeEngine(), begin_trace=tracing.begin) as server,
@@ -72,7 +72,7 @@ async def traced(state_dir: Path, endpoint: str) -> AsyncIterator[aiohttp.Client
     await asyncio.to_thread(tracing.close)
 
 
-async def test_a_completion_is_a_span_of_the_clients_trace_with_its_phases_and_without_its_words(
+async def test_completion_joins_the_clients_trace_without_its_text(
     tmp_path: Path, collector: tuple[Collector, str]
 ) -> None:
     body = {"model": "fake-1", "messages": [{"role": "user", "content": "a secret word"}]}
@@ -97,7 +97,7 @@ async def test_a_completion_is_a_span_of_the_clients_trace_with_its_phases_and_w
     assert not any("health" in span.name for span in received.spans)
 
 
-async def test_a_run_belongs_to_the_request_that_began_it(tmp_path: Path, collector: tuple[Collector, str]) -> None:
+async def test_run_is_a_child_span_of_its_request(tmp_path: Path, collector: tuple[Collector, str]) -> None:
     received, endpoint = collector
     async with traced(tmp_path, endpoint) as http:
         answer = await said(http, await created(http), "hello")

@@ -1,4 +1,4 @@
-"""What computes where the native step cannot: the log and the refusals say so."""
+"""Fallbacks where the native step is unavailable, and the log lines and errors that report them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> En
     return EngineConfig(model, "tiny", None, b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels)
 
 
-def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
+def test_missing_compiler_is_logged_with_its_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = make_tiny_model(tmp_path / "model", hidden=192, heads=3, kv_heads=1)
@@ -36,14 +36,14 @@ def test_without_a_compiler_it_serves_and_the_log_says_what_that_costs(
     plain.executor.close()
 
 
-def test_where_there_are_no_such_kernels_the_setting_is_refused(tmp_path: Path) -> None:
+def test_onednn_kernels_are_refused_for_float32(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     worker = Worker(EngineConfig(folder, "tiny", None, b"secret", dtype="float32", cpu_kernels="onednn"))
     with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):
         worker.load()
 
 
-def test_a_tensor_that_no_file_holds_is_named(tmp_path: Path) -> None:
+def test_tensor_missing_from_every_file_is_named(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     with pytest.raises(Exception, match=r"the tensor lm_tail.weight is in none of the files in .*model"):
         map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")

@@ -26,13 +26,13 @@ def loaded(model: Path, dtype: str) -> Worker:
     return worker
 
 
-def test_the_layout_follows_the_model_and_the_settings(model: Path) -> None:
+def test_kv_layout_follows_the_model_and_the_settings(model: Path) -> None:
     layout = loaded(model, "bfloat16").kv_layout()
     assert layout.shape == (3, 2, 2, 16, 16)
     assert layout.nbytes == 3 * 2 * 2 * 16 * 16 * 2
 
 
-def test_the_numerics_id_names_backend_torch_and_dtype_but_no_number_of_threads(model: Path) -> None:
+def test_numerics_id_depends_on_dtype_but_not_on_threads(model: Path) -> None:
     worker = loaded(model, "bfloat16")
     name = worker.numerics_id()
     assert name.startswith(f"torch-1;torch-{torch.__version__};")
@@ -41,21 +41,21 @@ def test_the_numerics_id_names_backend_torch_and_dtype_but_no_number_of_threads(
     assert worker.numerics_id() == name
 
 
-def test_loading_gives_torch_as_many_threads_as_there_are_usable_cores(model: Path) -> None:
+def test_load_sets_torch_threads_to_the_usable_cores(model: Path) -> None:
     torch.set_num_threads(1)
     driver = WorkerDriver(model)
     assert driver.executor.call(torch.get_num_threads) == usable_cores()
     driver.executor.close()
 
 
-def test_a_step_that_contradicts_the_worker_raises_from_its_future(model: Path) -> None:
+def test_step_with_an_unknown_request_raises_from_its_future(model: Path) -> None:
     driver = WorkerDriver(model)
     with pytest.raises(EngineError, match="request ghost"):
         driver.run(driver.plan({"ghost": 1}))
     driver.executor.close()
 
 
-def test_after_a_step_that_failed_the_other_requests_go_on_as_if_nothing_had_been(model: Path) -> None:
+def test_failed_step_does_not_affect_other_requests(model: Path) -> None:
     driver = WorkerDriver(model)
     expected = driver.generate(range(20, 50), 6)
     others = NewRequestData("fine", tuple(range(20, 50)), 30, (30, 31, 32), 0, GREEDY)
@@ -70,8 +70,8 @@ def test_after_a_step_that_failed_the_other_requests_go_on_as_if_nothing_had_bee
     assert tokens == expected
 
 
-def test_threads_follow_the_cpus_that_the_process_may_use() -> None:
-    """An affinity belongs to a thread, so the narrow one is given to a thread of its own."""
+def test_usable_cores_follow_the_cpu_affinity() -> None:
+    """Narrow the affinity of a separate thread, since an affinity belongs to a thread."""
     narrowed: list[int] = []
 
     def narrow() -> None:
@@ -85,7 +85,7 @@ def test_threads_follow_the_cpus_that_the_process_may_use() -> None:
     assert 1 <= usable_cores() <= len(os.sched_getaffinity(0))
 
 
-def test_nothing_runs_before_the_model_and_the_cache_are_there(model: Path) -> None:
+def test_worker_refuses_steps_before_model_and_cache_exist(model: Path) -> None:
     worker = Worker(engine_config(model))
     with pytest.raises(EngineError, match="not loaded"):
         worker.kv_layout()
@@ -94,7 +94,7 @@ def test_nothing_runs_before_the_model_and_the_cache_are_there(model: Path) -> N
         worker.execute(SchedulerOutput(1))
 
 
-def test_closing_finishes_the_queue_frees_the_host_pool_and_ends_the_thread(model: Path) -> None:
+def test_close_drains_the_queue_and_ends_the_model_thread(model: Path) -> None:
     driver = WorkerDriver(model)
     thread = driver.executor.call(threading.current_thread)
     prompt_step = driver.executor.execute(driver.plan())
@@ -104,7 +104,7 @@ def test_closing_finishes_the_queue_frees_the_host_pool_and_ends_the_thread(mode
     driver.host.append(0)
 
 
-def test_everything_runs_on_the_one_model_thread(model: Path) -> None:
+def test_every_call_runs_on_the_model_thread(model: Path) -> None:
     worker = Worker(engine_config(model))
     executor = UniProcExecutor(worker)
     threads = {executor.call(threading.get_ident) for _ in range(5)}
@@ -113,19 +113,19 @@ def test_everything_runs_on_the_one_model_thread(model: Path) -> None:
     executor.close()
 
 
-def test_an_unknown_device_or_dtype_is_refused_by_name(model: Path) -> None:
+def test_unknown_device_or_dtype_is_refused_by_name(model: Path) -> None:
     with pytest.raises(EngineError, match="'tpu'"):
         open_device("tpu")
     with pytest.raises(EngineError, match="'int4'"):
         Worker(engine_config(model, "int4"))
 
 
-def test_a_device_that_the_machine_lacks_is_refused_with_what_was_found() -> None:
+def test_missing_device_is_refused_by_name() -> None:
     found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     missing = "npu" if found is None or found.type != "npu" else "cuda"
     with pytest.raises(EngineError, match=f"no usable {missing} device"):
         open_device(missing)
 
 
-def test_the_cpu_knows_how_much_memory_it_could_give() -> None:
+def test_available_memory_of_the_cpu_is_plausible() -> None:
     assert 64 << 20 < open_device("cpu").available_memory() < 1 << 50

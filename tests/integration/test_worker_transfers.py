@@ -36,21 +36,21 @@ def loads(driver: WorkerDriver, blocks: range) -> list[TransferJob]:
 
 
 def compute_and_store(driver: WorkerDriver) -> None:
-    """The prompt's KV in blocks 0 to 5; the full ones also in the host pool."""
+    """Compute the prompt's KV in blocks 0 to 5, and store the full blocks in the host pool."""
     new = NewRequestData("first", PROMPT, len(PROMPT), tuple(range(8)), 0, GREEDY)
     result = driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=stores(driver, range(FULL))))
     assert [transfer.error for transfer in result.transfers] == [None] * FULL
 
 
-def test_a_store_carries_what_its_own_step_computed(driver: WorkerDriver) -> None:
+def test_store_copies_blocks_computed_in_the_same_step(driver: WorkerDriver) -> None:
     compute_and_store(driver)
     pieces = [bytes(driver.host[i * driver.block_nbytes : (i + 1) * driver.block_nbytes]) for i in range(8)]
     assert len(set(pieces[:FULL])) == FULL
     assert not any(any(piece) for piece in pieces[FULL:])
 
 
-def test_a_load_serves_the_step_that_it_comes_with(driver: WorkerDriver) -> None:
-    """The prefix on the device and the prefix from the host, in other blocks, give the same tokens."""
+def test_load_is_visible_to_its_own_step(driver: WorkerDriver) -> None:
+    """Compare the tokens after the prefix on the device with those after the prefix loaded into other blocks."""
     compute_and_store(driver)
     on_device = driver.generate(PROMPT, 16, blocks=range(8), computed=FULL * BLOCK)
     new = NewRequestData("back", PROMPT, len(PROMPT), tuple(range(40, 48)), FULL * BLOCK, GREEDY)
@@ -62,8 +62,8 @@ def test_a_load_serves_the_step_that_it_comes_with(driver: WorkerDriver) -> None
     assert restored == on_device
 
 
-def test_a_prefix_that_went_to_the_host_and_back_leads_to_the_same_bits(driver: WorkerDriver) -> None:
-    """The KV of what follows the prefix, stored again, equals byte by byte the one computed behind the original."""
+def test_prefix_restored_from_the_host_gives_the_same_bits(driver: WorkerDriver) -> None:
+    """Compare the KV computed after the loaded prefix, byte by byte, with the KV computed after the original."""
     compute_and_store(driver)
     tail_bytes = []
     longer = PROMPT + PROMPT[: 3 * BLOCK]
@@ -78,7 +78,7 @@ def test_a_prefix_that_went_to_the_host_and_back_leads_to_the_same_bits(driver: 
     assert tail_bytes[0] == tail_bytes[1]
 
 
-def test_a_step_without_tokens_only_moves_blocks(driver: WorkerDriver) -> None:
+def test_step_without_tokens_only_copies_blocks(driver: WorkerDriver) -> None:
     compute_and_store(driver)
     before = bytes(driver.host[: driver.block_nbytes])
     move = [TransferJob(1, Direction.LOAD, 60, 0)], [TransferJob(2, Direction.STORE, 60, 6 * driver.block_nbytes)]
@@ -88,7 +88,7 @@ def test_a_step_without_tokens_only_moves_blocks(driver: WorkerDriver) -> None:
     assert bytes(driver.host[6 * driver.block_nbytes : 7 * driver.block_nbytes]) == before
 
 
-def test_a_move_that_cannot_be_is_reported_and_the_step_goes_on(driver: WorkerDriver) -> None:
+def test_impossible_load_is_reported_and_the_step_continues(driver: WorkerDriver) -> None:
     new = NewRequestData("r", PROMPT, len(PROMPT), tuple(range(8)), 0, GREEDY)
     result = driver.run(driver.plan({"r": len(PROMPT)}, new=[new], loads=[TransferJob(9, Direction.LOAD, 5, 1 << 40)]))
     assert "outside" in str(result.transfers[0].error)

@@ -1,4 +1,4 @@
-"""Drives a worker the way a scheduler does, one request at a time or several together."""
+"""A driver that runs a worker as a scheduler does, with one request or several at a time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def engine_config(model: Path, dtype: str = "float32") -> EngineConfig:
 
 
 class WorkerDriver:
-    """A worker with `num_blocks` device blocks, and `host_blocks` of host memory that stand for the CPU tier."""
+    """Worker with `num_blocks` device blocks, and a host pool of `host_blocks` blocks in place of the CPU tier."""
 
     def __init__(
         self,
@@ -53,7 +53,11 @@ class WorkerDriver:
         loads: Iterable[TransferJob] = (),
         stores: Iterable[TransferJob] = (),
     ) -> SchedulerOutput:
-        """cached: request id -> num_computed_tokens."""
+        """Plan the next step.
+
+        scheduled: number of tokens to compute, by request id.
+        cached: num_computed_tokens of requests that the worker knows already, by request id.
+        """
         self.steps += 1
         return SchedulerOutput(
             self.steps,
@@ -79,7 +83,12 @@ class WorkerDriver:
         computed: int = 0,
         prompt_len: int | None = None,
     ) -> list[int]:
-        """`count` tokens after `prompt`, computed in chunks; the request is dropped at the end."""
+        """Generate `count` tokens after `prompt`, then drop the request.
+
+        chunk: the largest number of tokens of a step.
+        computed: tokens whose KV is already in `blocks`.
+        prompt_len: None stands for all of `prompt`; tokens after it count as generated.
+        """
         tokens = list(prompt)
         new = [NewRequestData("r", tuple(tokens), prompt_len or len(tokens), tuple(blocks), computed, params)]
         while len(tokens) < len(prompt) + count:
@@ -93,12 +102,12 @@ class WorkerDriver:
 
 
 def tokens_of(result: ModelRunnerOutput) -> list[int]:
-    """All that were sampled, request by request."""
+    """Join the sampled tokens of a step, request by request."""
     return [token for tokens in result.sampled_token_ids.values() for token in tokens]
 
 
 def dense_greedy(model: Path, prompt: Sequence[int], count: int) -> list[int]:
-    """The oracle: everything computed anew for each token, in float32, with no cache at all."""
+    """Generate greedy tokens in float32 without any cache, by recomputing the whole sequence for each token."""
     network = load_model(model, torch.float32, torch.device("cpu"))
     tokens = list(prompt)
     for _ in range(count):

@@ -1,8 +1,8 @@
 """A stub of `ebb serve` with the same flags and API, but no model. A word counts as a token.
 
-The tiers are simplified but exact: "device" holds the last two conversations, "cpu" every conversation of this process,
-and "redis" every conversation of the state directory. Each token takes a millisecond, so a benchmark against the stub
-measures only the sequence of events.
+The tiers are simplified but exact: "device" holds the last two prompts with their answers, "cpu" those of this process,
+and "redis" those of the state directory. Each token takes a millisecond, so a benchmark against the stub exercises the
+sequence of events and does not measure performance.
 """
 
 import argparse

@@ -15,7 +15,7 @@ async def created(http: aiohttp.ClientSession, **fields: Any) -> str:
 
 
 async def said(http: aiohttp.ClientSession, conversation_id: str, content: str, **fields: Any) -> dict[str, Any]:
-    """Send a message, wait for the end of the run and return the answer as the API represents it."""
+    """Send a message, wait for the end of the run, and return the answer's message as the API represents it."""
     body = {"content": content, **fields}
     response = await http.post(f"/api/conversations/{conversation_id}/messages", json=body)
     assert response.status == 200, await response.text()

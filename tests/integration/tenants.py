@@ -15,7 +15,7 @@ from tests.unit.fake_engine import FakeEngine
 
 @dataclass(frozen=True)
 class People:
-    """Server and its clients. Each tenant is named as its client.
+    """Server and its clients. Each tenant has the name of its client.
 
     keys: API keys by the name of the client.
     """

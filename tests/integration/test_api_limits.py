@@ -84,7 +84,7 @@ async def test_limits_survive_a_restart(tmp_path: Path) -> None:
 
 
 async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: Path) -> None:
-    """Survive a crash as well, and write nothing while nothing is used."""
+    """Store the use while running, so that a crash loses little, and write nothing if nothing has been used."""
     services = everybody.server.services
     await limit(everybody, requests_per_minute=3)
     assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200

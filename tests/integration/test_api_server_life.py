@@ -107,7 +107,7 @@ async def test_server_answers_while_the_engine_is_built(tmp_path: Path) -> None:
             assert (await http.get("/ready")).status == 200
 
 
-async def test_server_process_speaks_tls_and_says_so(tmp_path: Path) -> None:
+async def test_server_process_serves_and_announces_https(tmp_path: Path) -> None:
     """Serve on the event loop of `ebb serve`, whose TLS is not the standard library's."""
     files = make_tls_files(tmp_path)
     async with process(tmp_path, tls=files) as server:

@@ -1,4 +1,4 @@
-"""Contests between servers: the others are frozen during a measurement, all are ended, and failures are skipped."""
+"""Contests between servers: idle ones are frozen, all are stopped at the end, and failed measurements are skipped."""
 
 import asyncio
 import sys

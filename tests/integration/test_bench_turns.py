@@ -1,4 +1,4 @@
-"""Full runs of `bench.turns` as a real process, against a stub that takes Ebb's flags."""
+"""Full runs of `bench.turns` with real server processes, of a stub that takes Ebb's flags."""
 
 import json
 import signal

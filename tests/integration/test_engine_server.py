@@ -151,7 +151,7 @@ STREAMS = [("/v1/chat/completions", ChatShape), ("/v1/messages", MessageShape)]
 
 @pytest.mark.parametrize("bad_step", [0, 3])
 @pytest.mark.parametrize(("path", "shape"), STREAMS, ids=["openai", "anthropic"])
-async def test_defect_in_one_stream_harms_no_other(
+async def test_defect_in_one_stream_leaves_the_others_intact(
     server: RunningServer[AsyncLLMEngine],
     monkeypatch: pytest.MonkeyPatch,
     path: str,
@@ -191,7 +191,9 @@ async def test_defect_in_one_stream_harms_no_other(
 
 
 @pytest.mark.parametrize("before", ["", "[a-z ,]{9,12}\\."], ids=["forced", "free"])
-async def test_call_with_half_a_character_is_text(server: RunningServer[AsyncLLMEngine], before: str) -> None:
+async def test_tool_call_with_a_lone_surrogate_is_sent_as_text(
+    server: RunningServer[AsyncLLMEngine], before: str
+) -> None:
     call = r'<tool_call>\n\{"name": "t", "arguments": \{"p": "\\ud83d"\}\}\n</tool_call>'
     fields = body(1, 120) | {
         "structured_outputs": {"regex": before + call},

@@ -84,7 +84,7 @@ class Exactness:
             llm.engine.check()
 
     def check_chunks(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> None:
-        """Compare batches computed without reuse, in steps of at most `chunk` tokens."""
+        """Compare batches computed without reuse, in steps of at most `chunk` tokens: decodes, then prompt chunks."""
         self.recorder.threads = threads
         with LLM(self._without_reuse(blocks, chunk=chunk)) as llm:
             answers = self._ask_in_batches(llm)
@@ -92,7 +92,7 @@ class Exactness:
         check_same(answers, expected)
 
     def check_preempted(self, expected: Sequence[Answer], *, blocks: int) -> None:
-        """Compare requests that an earlier request preempts, and that are then recomputed from the start."""
+        """Compare requests that an earlier one preempts for lack of blocks, and that are recomputed from the start."""
         answers = []
         with LLM(self._without_reuse(blocks)) as llm:
             for prompt in self.prompts:

@@ -1,3 +1,5 @@
+"""Life of a worker: loading, failed steps, threads and shutdown."""
+
 import os
 import threading
 from pathlib import Path

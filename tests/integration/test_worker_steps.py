@@ -1,3 +1,5 @@
+"""Steps of a worker: tokens depend on neither chunks, batches nor preemption."""
+
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Block copies of a worker between the device pool and the host pool."""
+
 from collections.abc import Iterator
 from pathlib import Path
 

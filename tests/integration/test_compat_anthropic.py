@@ -31,7 +31,7 @@ async def client(api: Api) -> AsyncIterator[AsyncAnthropic]:
 
 
 @row("anthropic", "messages.create(...)", "one block of text, `end_turn`, usage with the receipt in `usage.kv`")
-async def test_message(client: AsyncAnthropic) -> None:
+async def test_message_has_text_stop_reason_and_receipt(client: AsyncAnthropic) -> None:
     answer = await client.messages.create(model="fake-1", max_tokens=100, messages=HI)
     assert [block.type for block in answer.content] == ["text"]
     assert answer.content[0].to_dict()["text"] == WHOLE_ANSWER
@@ -42,7 +42,7 @@ async def test_message(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "messages.create(...)", "tokens from a tier are `usage.cache_read_input_tokens`, not `input_tokens`")
-async def test_cached(client: AsyncAnthropic, api: Api) -> None:
+async def test_tokens_from_a_tier_count_as_cache_reads(client: AsyncAnthropic, api: Api) -> None:
     for _ in range(2):
         answer = await client.messages.create(model="fake-1", max_tokens=100, messages=HI)
     assert answer.usage.cache_read_input_tokens == len(api.engine.requests[0].prompt)
@@ -62,7 +62,7 @@ async def test_answer_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> N
 
 
 @row("anthropic", "messages.create(system=..., messages=[...])", "text or blocks of text; `cache_control` does nothing")
-async def test_blocks(client: AsyncAnthropic, api: Api) -> None:
+async def test_cache_control_on_blocks_has_no_effect(client: AsyncAnthropic, api: Api) -> None:
     cached: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
     first = await client.messages.create(model="fake-1", max_tokens=100, system="Be brief.", messages=HI)
     history: Any = [*HI, {"role": "assistant", "content": first.content}, *HI]
@@ -72,7 +72,7 @@ async def test_blocks(client: AsyncAnthropic, api: Api) -> None:
 
 
 @row("anthropic", "messages.create(stop_sequences=[...])", "`stop_sequence`, and which it was")
-async def test_stop_sequence(client: AsyncAnthropic) -> None:
+async def test_stop_sequence_that_ended_the_answer_is_reported(client: AsyncAnthropic) -> None:
     answer = await client.messages.create(model="fake-1", max_tokens=100, messages=HI, stop_sequences=["x", "w3"])
     assert answer.content[0].to_dict()["text"] == " w0 w1 w2"
     assert (answer.stop_reason, answer.stop_sequence) == ("stop_sequence", "w3")
@@ -80,7 +80,7 @@ async def test_stop_sequence(client: AsyncAnthropic) -> None:
 
 @row("anthropic", "messages.create(max_tokens=...)", "`max_tokens`; more than the window leaves is no error: "
      "`model_context_window_exceeded`")  # fmt: skip
-async def test_max_tokens(client: AsyncAnthropic) -> None:
+async def test_max_tokens_beyond_the_window_is_accepted(client: AsyncAnthropic) -> None:
     cut = await client.messages.create(model="fake-1", max_tokens=2, messages=HI)
     assert (cut.stop_reason, cut.usage.output_tokens) == ("max_tokens", 2)
     large = await client.messages.create(
@@ -91,7 +91,7 @@ async def test_max_tokens(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "messages.create(extra_body={'temperature': ..., 'top_p': ..., 'top_k': ...})", "reach the engine")
-async def test_sampling(client: AsyncAnthropic, api: Api) -> None:
+async def test_sampling_fields_reach_the_engine(client: AsyncAnthropic, api: Api) -> None:
     sampling = {"temperature": 0.5, "top_p": 0.9, "top_k": 7}
     await client.messages.create(model="fake-1", max_tokens=9, messages=HI, extra_body=sampling)
     params = api.engine.requests[0].params
@@ -99,7 +99,7 @@ async def test_sampling(client: AsyncAnthropic, api: Api) -> None:
 
 
 @row("anthropic", "messages.create(stream=True)", "the events of this API in their order")
-async def test_events(client: AsyncAnthropic) -> None:
+async def test_stream_events_come_in_anthropics_order(client: AsyncAnthropic) -> None:
     stream = await client.messages.create(model="fake-1", max_tokens=2, messages=HI, stream=True)
     kinds: list[str] = [event.type async for event in stream]
     assert [kind for kind in kinds if kind != "ping"] == [
@@ -114,7 +114,7 @@ async def test_events(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "messages.stream(...)", "`text_stream`, and the whole message with all usage at the end")
-async def test_stream(client: AsyncAnthropic) -> None:
+async def test_stream_helper_returns_text_and_usage(client: AsyncAnthropic) -> None:
     for _ in range(2):
         async with client.messages.stream(model="fake-1", max_tokens=100, messages=HI) as stream:
             text = "".join([text async for text in stream.text_stream])
@@ -127,7 +127,7 @@ async def test_stream(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "stream.close()", "the request leaves the engine")
-async def test_stream_close(client: AsyncAnthropic, api: Api) -> None:
+async def test_closing_the_stream_aborts_the_request(client: AsyncAnthropic, api: Api) -> None:
     api.engine.hold()
     asking = asyncio.create_task(client.messages.create(model="fake-1", max_tokens=9, messages=HI, stream=True))
     await api.engine.until_running(1)
@@ -140,7 +140,7 @@ async def test_stream_close(client: AsyncAnthropic, api: Api) -> None:
 
 
 @row("anthropic", "messages.create(stream=True)", "an engine that fails half-way raises `APIStatusError`")
-async def test_stream_failure(client: AsyncAnthropic) -> None:
+async def test_engine_failure_during_a_stream_raises(client: AsyncAnthropic) -> None:
     stream = await client.messages.create(model="fake-1", max_tokens=100, messages=FAIL, stream=True)
     received = []
     with pytest.raises(anthropic.APIStatusError, match="The model failed on this request"):
@@ -148,14 +148,14 @@ async def test_stream_failure(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "messages.create(...)", "an engine that fails raises `InternalServerError`")
-async def test_failure(client: AsyncAnthropic) -> None:
+async def test_engine_failure_raises_internal_server_error(client: AsyncAnthropic) -> None:
     with pytest.raises(anthropic.InternalServerError) as caught:
         await client.messages.create(model="fake-1", max_tokens=100, messages=FAIL)
     assert caught.value.status_code == 500
 
 
 @row("anthropic", "messages.count_tokens(...)", "the length of the prompt, all of its template counted")
-async def test_count_tokens(client: AsyncAnthropic, api: Api) -> None:
+async def test_token_count_equals_prompt_length(client: AsyncAnthropic, api: Api) -> None:
     counted = await client.messages.count_tokens(model="fake-1", messages=HI, system="Be brief.")
     await client.messages.create(model="fake-1", max_tokens=1, messages=HI, system="Be brief.")
     assert counted.input_tokens == len(api.engine.requests[0].prompt)
@@ -163,7 +163,7 @@ async def test_count_tokens(client: AsyncAnthropic, api: Api) -> None:
 
 @row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field; so for "
      "`thinking` where the model does not, and a last message of the assistant's (prefill)")  # fmt: skip
-async def test_unsupported(client: AsyncAnthropic) -> None:
+async def test_unsupported_field_is_refused_by_name(client: AsyncAnthropic) -> None:
     fields: dict[str, Any] = {
         "mcp_servers": [{"type": "url", "name": "x", "url": "https://x"}],
         "thinking": {"type": "enabled", "budget_tokens": 1024},
@@ -179,14 +179,14 @@ async def test_unsupported(client: AsyncAnthropic) -> None:
 
 
 @row("anthropic", "messages.create(model='other')", "`NotFoundError`")
-async def test_unknown_model(client: AsyncAnthropic) -> None:
+async def test_unknown_model_raises_not_found(client: AsyncAnthropic) -> None:
     with pytest.raises(anthropic.NotFoundError) as caught:
         await client.messages.create(model="other", max_tokens=9, messages=HI)
     assert caught.value.request_id is not None
 
 
 @row("anthropic", "messages.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
-async def test_overload(tmp_path: Path) -> None:
+async def test_full_queue_raises_rate_limit_error(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(max_waiting=0)) as server, client_of(server.url) as client:
         with pytest.raises(anthropic.RateLimitError) as caught:
             await client.messages.create(model="fake-1", max_tokens=9, messages=HI)
@@ -198,7 +198,7 @@ async def test_overload(tmp_path: Path) -> None:
     "messages.create(...)",
     "while the server starts or stops: `ServiceUnavailableError`, `overloaded_error`",
 )
-async def test_not_ready(tmp_path: Path) -> None:
+async def test_starting_server_raises_service_unavailable(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine(), ready=False) as server, client_of(server.url) as client:
         with pytest.raises(anthropic.ServiceUnavailableError) as caught:
             await client.messages.create(model="fake-1", max_tokens=9, messages=HI)
@@ -206,13 +206,13 @@ async def test_not_ready(tmp_path: Path) -> None:
 
 
 @row("anthropic", "beta.messages.create(betas=[...])", "as without `betas`")
-async def test_beta(client: AsyncAnthropic) -> None:
+async def test_beta_client_gets_the_same_answer(client: AsyncAnthropic) -> None:
     answer = await client.beta.messages.create(model="fake-1", max_tokens=100, messages=HI, betas=["some-beta"])
     assert answer.content[0].to_dict()["text"] == WHOLE_ANSWER
 
 
 @row("anthropic", "models.list(), models.retrieve(name)", "the one model that is served")
-async def test_models(client: AsyncAnthropic) -> None:
+async def test_models_list_the_served_model(client: AsyncAnthropic) -> None:
     models = [model async for model in client.models.list()]
     assert [(model.id, model.type, model.display_name) for model in models] == [("fake-1", "model", "fake-1")]
     model = await client.models.retrieve("fake-1")

@@ -52,7 +52,7 @@ async def streamed(model: ChatOpenAI, question: str = "hi") -> AIMessageChunk:
 
 
 @row("langchain-openai", "ChatOpenAI(...).ainvoke(...)", "text, reason, usage")
-async def test_invoke(models: Models, api: Api) -> None:
+async def test_invoke_returns_text_reason_and_usage(models: Models, api: Api) -> None:
     answer = await models.chat().ainvoke([SystemMessage("Be brief."), HumanMessage("hi")])
     assert answer.content == WHOLE_ANSWER
     assert answer.response_metadata["finish_reason"] == "stop"
@@ -62,7 +62,7 @@ async def test_invoke(models: Models, api: Api) -> None:
 
 
 @row("langchain-openai", "ChatOpenAI(...).ainvoke(...)", "tokens from a tier are `input_token_details.cache_read`")
-async def test_cached(models: Models) -> None:
+async def test_tokens_from_a_tier_count_as_cache_reads(models: Models) -> None:
     for _ in range(2):
         answer = await models.chat().ainvoke("hi")
     assert answer.usage_metadata is not None
@@ -80,7 +80,7 @@ async def test_answer_sent_back_is_cached(models: Models, api: Api) -> None:
 
 
 @row("langchain-openai", "ChatOpenAI(stream_usage=True).astream(...)", "chunks that add up, with usage")
-async def test_stream(models: Models) -> None:
+async def test_stream_chunks_add_up_with_usage(models: Models) -> None:
     whole = await streamed(models.chat(stream_usage=True))
     assert whole.content == WHOLE_ANSWER
     assert whole.response_metadata["finish_reason"] == "stop"
@@ -89,7 +89,7 @@ async def test_stream(models: Models) -> None:
 
 
 @row("langchain-openai", "ChatOpenAI(max_tokens=..., stop=..., temperature=..., seed=...)", "reach the engine")
-async def test_fields(models: Models, api: Api) -> None:
+async def test_sampling_fields_reach_the_engine(models: Models, api: Api) -> None:
     model = models.chat(max_tokens=5, stop=["w3"], temperature=0.5, seed=3)
     assert (await model.ainvoke("hi")).content == " w0 w1 w2"
     params = api.engine.requests[0].params
@@ -97,24 +97,24 @@ async def test_fields(models: Models, api: Api) -> None:
 
 
 @row("langchain-openai", "ChatOpenAI(...).abatch([...])", "an answer to each")
-async def test_batch(models: Models) -> None:
+async def test_batch_answers_each_question(models: Models) -> None:
     answers = await models.chat().abatch(["one", "two", "three"])
     assert [answer.content for answer in answers] == [WHOLE_ANSWER] * 3
 
 
 @row("langchain-openai", "ChatOpenAI(...).astream(...)", "an engine that fails half-way raises `openai.APIError`")
-async def test_failure(models: Models) -> None:
+async def test_engine_failure_during_a_stream_raises(models: Models) -> None:
     with pytest.raises(openai.APIError, match="The model failed on this request"):
         await streamed(models.chat(), FAILING)
 
 
 @row("langchain-openai", "OpenAI(...).ainvoke(...)", "the text of a completion")
-async def test_completion(models: Models) -> None:
+async def test_completion_model_returns_text(models: Models) -> None:
     assert await models.completion().ainvoke("hi") == WHOLE_ANSWER
 
 
 @row("langchain-openai", "ChatOpenAI(use_responses_api=True).ainvoke(...)", "text and usage")
-async def test_responses(models: Models) -> None:
+async def test_responses_model_returns_text_and_usage(models: Models) -> None:
     answer = await models.chat(use_responses_api=True).ainvoke([SystemMessage("Be brief."), HumanMessage("hi")])
     assert answer.text == WHOLE_ANSWER
     assert answer.usage_metadata is not None
@@ -123,7 +123,7 @@ async def test_responses(models: Models) -> None:
 
 
 @row("langchain-openai", "ChatOpenAI(use_responses_api=True).astream(...)", "chunks that add up, with usage")
-async def test_responses_stream(models: Models) -> None:
+async def test_responses_stream_chunks_add_up_with_usage(models: Models) -> None:
     whole = await streamed(models.chat(use_responses_api=True))
     assert whole.text == WHOLE_ANSWER
     assert whole.usage_metadata is not None

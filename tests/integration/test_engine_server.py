@@ -191,7 +191,7 @@ async def test_defect_in_one_stream_leaves_the_others_intact(
 
 
 @pytest.mark.parametrize("before", ["", "[a-z ,]{9,12}\\."], ids=["forced", "free"])
-async def test_tool_call_with_a_lone_surrogate_is_sent_as_text(
+async def test_tool_call_with_half_a_surrogate_pair_is_sent_as_text(
     server: RunningServer[AsyncLLMEngine], before: str
 ) -> None:
     call = r'<tool_call>\n\{"name": "t", "arguments": \{"p": "\\ud83d"\}\}\n</tool_call>'

@@ -1,7 +1,7 @@
-"""`python -m bench.adapters`: how fast blocks come from Redis into the CPU tier, beside LMCache's adapter and redis-py.
+"""`python -m bench.adapters`: speed of restoring blocks from Redis, for Ebb, LMCache's adapter and redis-py.
 
-One Redis on loopback TCP on the same cores holds the blocks of a prompt of 4,096 tokens. Each round restores all of
-them through each of the three, in turns. What the others do without: Ebb's blocks are verified, and live longer for it.
+One Redis, on loopback TCP and the same cores, holds the blocks of a prompt of 4,096 tokens. Each round restores all of
+them once through each of the three. Only Ebb verifies the blocks, and each of its reads renews their expiry.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -38,7 +38,7 @@ BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64
 ROUNDS: Final = 30
 RESP_WORKERS: Final = (1, 4, 8)
-"""8 is what LMCache takes if nothing is said."""
+"""8 is LMCache's default."""
 POOL_BYTES: Final = 400 << 20
 _SECONDS: Final = 60.0
 
@@ -47,7 +47,7 @@ Restore = Callable[[], None]
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[int]:
-    """The port of one that keeps nothing, with the allocator's settings of the companion."""
+    """Run a Redis without persistence and with the companion's allocator settings, and yield its port."""
     binary, port = find_redis_server(), free_port()
     assert binary is not None, "this needs a redis-server"
     command = [str(binary), "--port", str(port), "--save", "", "--dir", str(folder)]
@@ -60,7 +60,7 @@ def redis_server(folder: Path) -> Iterator[int]:
 
 
 def is_up(port: int) -> bool:
-    """Whether a Redis listens there."""
+    """Return whether a Redis listens on `port`."""
     try:
         with redis.Redis(port=port) as client:
             return bool(client.ping())
@@ -69,7 +69,7 @@ def is_up(port: int) -> bool:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    """Look every 0.2 ms; raises TimeoutError after a minute."""
+    """Poll `condition` every 0.2 ms. Raise TimeoutError after a minute."""
     deadline = time.monotonic() + _SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -78,12 +78,12 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 def block_keys() -> list[BlockKey]:
-    """Of all blocks."""
+    """Return the keys of all blocks."""
     return [BlockKey(hashlib.sha256(b"block %d" % number).digest()) for number in range(BLOCKS)]
 
 
 def ebb(store: LMCacheStore) -> Restore:
-    """As the tier manager does it: in windows that the link's speed sizes."""
+    """Restore as the tier manager does: in windows sized by the speed of the link."""
     keys, cost = block_keys(), LoadCost(BLOCK_BYTES)
     for slot in store.reserve(keys):
         store.pool[slot.offset : slot.offset + BLOCK_BYTES] = os.urandom(BLOCK_BYTES)
@@ -106,7 +106,7 @@ def ebb(store: LMCacheStore) -> Restore:
 
 
 def take(store: LMCacheStore, handle: int, length: int) -> None:
-    """Wait for a whole window, and let go of it."""
+    """Wait for a whole window of `length` blocks, then release it."""
     while (result := store.poll(handle)) is None:
         time.sleep(0.0002)
     assert result.from_redis == length
@@ -114,7 +114,7 @@ def take(store: LMCacheStore, handle: int, length: int) -> None:
 
 
 def lmcache_resp(port: int, workers: int, stack: ExitStack) -> Restore:
-    """LMCache's adapter in LMCache's storage manager, all blocks in one task."""
+    """Restore with LMCache's storage manager and its RESP adapter, all blocks in one task."""
     from lmcache.v1.distributed import api, config
     from lmcache.v1.distributed.l2_adapters import config as adapters
     from lmcache.v1.distributed.l2_adapters.resp_l2_adapter import RESPL2AdapterConfig
@@ -140,7 +140,7 @@ def lmcache_resp(port: int, workers: int, stack: ExitStack) -> Restore:
     manager.finish_write(names)
     with redis.Redis(port=port) as client:
         wait_until(lambda: len(client.keys(f"*resp{workers}*")) == BLOCKS)
-    time.sleep(1.0)  # Its write locks end a moment after the writes.
+    time.sleep(1.0)  # The storage manager releases its write locks shortly after the writes.
 
     def restore() -> None:
         manager.clear()
@@ -154,7 +154,7 @@ def lmcache_resp(port: int, workers: int, stack: ExitStack) -> Restore:
 
 
 def redis_py(port: int, stack: ExitStack) -> Restore:
-    """One GET after the other, in another process."""
+    """Restore with one GET after another, in a separate process."""
     command = [sys.executable, "-m", "bench.redis_py_restore", *map(str, (port, BLOCKS, BLOCK_BYTES))]
     process = stack.enter_context(
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -173,8 +173,11 @@ def redis_py(port: int, stack: ExitStack) -> Restore:
 
 
 def measure(restores: dict[str, Restore], rounds: int) -> dict[str, list[float]]:
-    """GB/s of each, by round; the first round touches memory and does not count. Each round begins with another one:
-    what the one before leaves in the caches is nobody's merit."""
+    """Measure GB/s of each restore, by round.
+
+    The first round touches memory and is dropped. The order rotates between rounds, so that none profits from the
+    caches that its predecessor filled.
+    """
     found: dict[str, list[float]] = {name: [] for name in restores}
     for number in range(rounds + 1):
         first = number % len(restores)
@@ -188,7 +191,7 @@ def measure(restores: dict[str, Restore], rounds: int) -> dict[str, list[float]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write adapters.json and adapters.md. Returns 1 if a target is missed."""
+    """Measure, print, and write adapters.json and adapters.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.adapters", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
@@ -215,7 +218,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def report(found: dict[str, list[float]], out: Path) -> int:
-    """Print and write; 1 if a target is missed."""
+    """Print and write the results. Return 1 if a target is missed."""
     own = found["Ebb"]
     ratios = {
         name: median([mine / theirs for mine, theirs in zip(own, rates, strict=True)]) for name, rates in found.items()

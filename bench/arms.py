@@ -1,4 +1,4 @@
-"""The ways to run a server that the benchmark compares, as flags of `ebb serve`."""
+"""Server configurations that the benchmark compares, as flags of `ebb serve`."""
 
 from bench.plan import BLOCK_TOKENS, Plan
 from bench.server import ServerSettings
@@ -13,23 +13,23 @@ _REDIS_TIER_TOKENS = 65_536
 
 
 def no_reuse(plan: Plan, device_tokens: int) -> ServerSettings:
-    """Every prompt computed anew."""
+    """Configure a server that recomputes every prompt."""
     return ServerSettings(NO_REUSE, ("--no-prefix-cache", *_tiers_off(), *_common(plan, device_tokens)))
 
 
 def device_only(plan: Plan, device_tokens: int) -> ServerSettings:
-    """A prefix cache on the device, and nothing below it."""
+    """Configure a prefix cache on the device, with no tier below."""
     return ServerSettings(DEVICE, (*_tiers_off(), *_common(plan, device_tokens)))
 
 
 def with_cpu(plan: Plan, device_tokens: int) -> ServerSettings:
-    """The device and a CPU tier that holds every chat."""
+    """Configure the device and a CPU tier that holds every chat."""
     flags = ("--redis-url", "off", "--cpu-kv-memory", _cpu_tier(plan))
     return ServerSettings(CPU, (*flags, *_common(plan, device_tokens)))
 
 
 def with_redis(plan: Plan, device_tokens: int) -> ServerSettings:
-    """All three tiers; Redis is the server's own companion."""
+    """Configure all three tiers. Redis is the server's own companion."""
     redis = str(plan.kv_bytes(_REDIS_TIER_TOKENS))
     flags = ("--redis-url", "auto", "--redis-memory", redis, "--cpu-kv-memory", _cpu_tier(plan))
     return ServerSettings(REDIS, (*flags, *_common(plan, device_tokens)))
@@ -44,7 +44,7 @@ def _cpu_tier(plan: Plan) -> str:
 
 
 def _common(plan: Plan, device_tokens: int) -> tuple[str, ...]:
-    # A window that the pool can hold: a server may refuse to start with one that it cannot.
+    # The window must fit in the pool: a server may refuse to start with a larger one.
     window = min(4_096, device_tokens // BLOCK_TOKENS * BLOCK_TOKENS)
     pool = str(plan.kv_bytes(device_tokens))
     return ("--dtype", plan.dtype, "--kv-memory", pool, "--max-model-len", str(window))

@@ -1,7 +1,7 @@
-"""`python -m bench.conversation_store`: how long a large store takes to list, search, open and write.
+"""`python -m bench.conversation_store`: time to list, search, open and write in a large store.
 
-A database is filled with conversations of made-up words, as common as words are (a word's frequency falls with its
-rank), a tenth of the messages in Chinese characters. Every figure is of the store's own calls, one after the other.
+A database is filled with conversations of made-up words whose frequency falls with their rank, as in real text. A tenth
+of the messages is in Chinese characters. Every figure measures the store's own calls, one after another.
 """
 
 import argparse
@@ -31,7 +31,13 @@ HAN_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """name: of what was done. milliseconds: of one call. found: what the last one returned. has_target: TARGET_MS."""
+    """Duration of one kind of call.
+
+    name: name of the call.
+    milliseconds: duration of one call.
+    found: number of results of the last call.
+    has_target: whether TARGET_MS applies.
+    """
 
     name: str
     milliseconds: Spread
@@ -40,7 +46,7 @@ class Figure:
 
 
 class Words:
-    """Made-up texts; the same for the same seed."""
+    """Source of made-up texts, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -49,14 +55,14 @@ class Words:
         self._weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
 
     def text(self) -> str:
-        """A message."""
+        """Make the text of one message."""
         if self._random.random() < HAN_SHARE:
             return "".join(chr(0x4E00 + int(self._random.paretovariate(0.7)) % 5000) for _ in range(WORDS_PER_MESSAGE))
         return " ".join(self._random.choices(self.all, cum_weights=self._weights, k=WORDS_PER_MESSAGE))
 
 
 async def measure(path: Path, *, conversations: int, messages: int, rounds: int) -> list[Figure]:
-    """Fill the file at `path` and measure."""
+    """Fill a database at `path` and measure its calls."""
     words = Words(1)
     store = await Store.open(path)
     try:
@@ -118,7 +124,7 @@ async def _figure(name: str, rounds: int, call: Callable[[], Awaitable[int]]) ->
 
 
 async def _turn(store: Store) -> Figure:
-    """Writing a question and its answer, which also go into the search index."""
+    """Measure writing a question and its answer, both of which enter the search index."""
     times = list[float]()
     for index in range(50):
         conversation = await store.conversations.create({})
@@ -161,7 +167,7 @@ def _message(conversation_id: str, parent_id: str | None, role: Role, content: s
 
 
 def report(figures: Sequence[Figure]) -> Iterator[str]:
-    """The lines of the table."""
+    """Yield the lines of the table."""
     yield f"{'milliseconds':34} {'median':>8} {'p95':>8} {'most':>8} {'found':>8}"
     for figure in figures:
         took = figure.milliseconds
@@ -171,7 +177,7 @@ def report(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print; 1 if a target is missed."""
+    """Measure and print. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.conversation_store", description=__doc__)
     parser.add_argument("--conversations", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=100_000)

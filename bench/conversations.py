@@ -1,4 +1,4 @@
-"""Chats in turns on each arm: time to the first token, where the prompts came from, and whether the answers agree."""
+"""Chats in turns on each arm: time to the first token, origin of the prompts' KV, and equality of the answers."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -14,7 +14,7 @@ from bench.workload import ScriptedChat, make_chats
 
 @dataclass(frozen=True, slots=True)
 class TurnSample:
-    """One answer. Tokens are the prompt's, by where they came from."""
+    """One answer. device, cpu, redis and computed count the prompt's tokens by the origin of their KV."""
 
     arm: str
     turn: int
@@ -44,7 +44,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEquality:
-    """Answers of an arm against the no-reuse arm's, as shares of 0 to 1.
+    """Answers of an arm compared with the no-reuse arm's, as shares from 0 to 1.
 
     An answer that differs makes the chat's next request differ too. So `equal_of_all` counts down from the first
     difference on, and `equal_of_same_request` compares only answers to equal requests.
@@ -59,7 +59,11 @@ class AnswerEquality:
 
 @dataclass(frozen=True, slots=True)
 class ConversationsResult:
-    """later_ttft_ratio: by arm, the no-reuse median TTFT of turns 2 and later over this arm's."""
+    """Result of the section.
+
+    later_ttft_ratio: by arm, the no-reuse median TTFT of turns 2 and later divided by this arm's.
+    ready_after_kill_s: seconds from the kill until the server was ready again.
+    """
 
     kill_before_turn: int
     rows: tuple[TurnRow, ...]
@@ -69,9 +73,10 @@ class ConversationsResult:
 
 
 async def measure_conversations(bench: Workbench) -> ConversationsResult:
-    """All arms side by side: a turn of all chats on one arm, then on the next, so that they share the machine's mood.
+    """Measure all arms side by side.
 
-    The device pool holds two of the chats. One request runs at a time.
+    Each turn of all chats runs on one arm, then on the next, so that drift of the machine affects all arms alike. The
+    device pool holds two of the chats. One request runs at a time.
     """
     plan = bench.plan
     chats = make_chats(plan.shape)
@@ -112,14 +117,14 @@ async def _play_turn(
                 answer=answer.text,
             )
         )
-    # What the tiers still write would be load beside the next arm, and lost by a kill.
+    # Pending writes of the tiers would disturb the next arm, and a kill would lose them.
     await settle(server)
     bench.say(f"turn {turn} · {arm} · median TTFT {median([sample.ttft_ms for sample in played]):.0f} ms")
     return played
 
 
 def summarise(samples: Sequence[TurnSample], kill_before_turn: int, ready_after_kill_s: float) -> ConversationsResult:
-    """Samples, in the order of turns within each chat, to what is published. Pure."""
+    """Aggregate samples, which are in the order of turns within each chat. Pure."""
     names = list(dict.fromkeys(sample.arm for sample in samples))
     names.sort(key=[arms.NO_REUSE, arms.CPU, arms.REDIS].index)
     turns = sorted({sample.turn for sample in samples})

@@ -1,9 +1,9 @@
-"""`python -m bench.eviction`: a trace of conversations and single calls is replayed against the eviction policies.
+"""`python -m bench.eviction`: replay of a trace of conversations and single calls against the eviction policies.
 
 No model runs: a request finds the longest run of its blocks that the tier holds, and leaves all of its blocks there.
-What counts is the share of the prompts' blocks that were found. The trace is drawn from a seed: how long people think
-and how long messages are is log-normal, how many turns they take geometric. The three mixes differ in how much of the
-traffic never comes back.
+    The result is the share of the prompts' blocks that were found. The trace is drawn from a seed: thinking times and
+    message lengths are log-normal, numbers of turns geometric. The three mixes differ in the share of traffic that
+    never returns.
 """
 
 import argparse
@@ -29,7 +29,11 @@ SEEDS: Final = (1, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """singles: calls that nobody comes back to, for each chat. templates: of calls that share a beginning; 0: none."""
+    """Composition of the traffic.
+
+    singles: calls without a follow-up, for each chat.
+    templates: number of instructions shared by the single calls; 0 means that they share nothing.
+    """
 
     name: str
     singles: float
@@ -45,7 +49,12 @@ MIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: seconds since the start; blocks of its prompt, and of prompt and answer together."""
+    """One request.
+
+    at: seconds since the start of the trace.
+    num_prompt: number of the prompt's blocks.
+    chain: keys of the blocks of prompt and answer.
+    """
 
     at: float
     num_prompt: int
@@ -53,7 +62,7 @@ class Ask:
 
 
 def trace(mix: Mix, seed: int) -> list[Ask]:
-    """All requests of the hours, in order of time."""
+    """Return all requests of the trace, in order of time."""
     source, asks = random.Random(seed), list[Ask]()
     for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE)):
         asks += _chat(source, f"chat/{seed}/{number}", at)
@@ -70,7 +79,11 @@ def _arrivals(source: random.Random, per_minute: float) -> Iterator[float]:
 
 
 def _chat(source: random.Random, name: str, at: float) -> Iterator[Ask]:
-    """Turns: geometric, 4 in the mean. Thinking: log-normal, a minute in the median, sometimes an hour."""
+    """Yield the turns of one chat.
+
+    The number of turns is geometric, with a mean of 4. Thinking time is log-normal: a minute in the median, sometimes
+    an hour.
+    """
     system = source.choices(("none", "short", "long"), (5, 3, 2))[0]
     keys = [_key(f"system/{system}", index) for index in range({"none": 0, "short": 3, "long": 16}[system])]
     tokens = len(keys) * BLOCK
@@ -96,16 +109,16 @@ def _key(name: str, index: int) -> BlockKey:
 
 
 class Tier(Protocol):
-    """A CPU tier of some blocks."""
+    """A CPU tier with room for a fixed number of blocks."""
 
     def has(self, key: BlockKey) -> bool: ...
 
     def take(self, ask: Ask, num_found: int) -> None:
-        """The request has ended, and leaves its blocks."""
+        """Store the blocks of a request that has ended."""
 
 
 class PolicyTier:
-    """Room is made for one block at a time, as the product does it."""
+    """Tier that evicts one block at a time, as the product does."""
 
     def __init__(self, capacity: int, policy: EvictionPolicy) -> None:
         self._capacity = capacity
@@ -129,10 +142,13 @@ class PolicyTier:
 
 
 class LMCacheTier:
-    """LMCache's own LRU as it is run: a fifth goes when three quarters are full, and reads are what touches a block."""
+    """LMCache's own LRU with its usual thresholds.
+
+    A fifth of the blocks is evicted when three quarters of the tier are full. Only reads touch a block.
+    """
 
     def __init__(self, capacity: int) -> None:
-        # Here, because only this one needs LMCache.
+        # Imported here because no other tier needs LMCache.
         from lmcache.v1.distributed.api import ObjectKey  # type: ignore[import-untyped]
         from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy  # type: ignore[import-untyped]
 
@@ -159,7 +175,10 @@ class LMCacheTier:
 
 
 class ClairvoyantTier:
-    """Gives up what will not be asked for longest: no policy can know that, and none can be much better."""
+    """Tier that evicts the block whose next use is farthest away.
+
+    No policy can know that, and none can be much better.
+    """
 
     def __init__(self, capacity: int, asks: Sequence[Ask]) -> None:
         self._capacity = capacity
@@ -180,7 +199,7 @@ class ClairvoyantTier:
             while times and times[-1] <= ask.at:
                 times.pop()
             self._next[key] = times[-1] if times else inf
-            # Of one chain the end goes first.
+            # Within a chain, the last block is evicted first.
             heapq.heappush(self._heap, (-self._next[key], -index, key))
         while len(self._next) > self._capacity:
             at, _, key = heapq.heappop(self._heap)
@@ -189,7 +208,7 @@ class ClairvoyantTier:
 
 
 def replay(asks: Sequence[Ask], tier: Tier) -> float:
-    """The share of the prompts' blocks that were found."""
+    """Return the share of the prompts' blocks that were found."""
     asked = found = 0
     for ask in asks:
         run = next((index for index in range(ask.num_prompt) if not tier.has(ask.chain[index])), ask.num_prompt)
@@ -208,7 +227,11 @@ POLICIES: Final[dict[str, Callable[[int, Sequence[Ask]], Tier]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """found: by policy, the mean over the seeds of the share of blocks that were found."""
+    """One row of the table.
+
+    capacity: size of the tier in blocks.
+    found: by policy, the share of blocks that were found, as a mean over the seeds.
+    """
 
     mix: str
     capacity: int
@@ -217,7 +240,7 @@ class Row:
 
 
 def measure(mix: Mix, capacity: int) -> Row:
-    """One row of the table."""
+    """Measure one row of the table."""
     shares: dict[str, list[float]] = {name: [] for name in POLICIES}
     num_asked = 0
     for seed in SEEDS:
@@ -229,7 +252,7 @@ def measure(mix: Mix, capacity: int) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Markdown."""
+    """Format the rows as Markdown."""
     lines = [
         "| traffic | tier, tokens | " + " | ".join(POLICIES) + " |",
         "| --- | ---: |" + " ---: |" * len(POLICIES),
@@ -241,7 +264,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Replay, print and write eviction.json and eviction.md."""
+    """Replay, print, and write eviction.json and eviction.md."""
     parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     out = parser.parse_args(argv).out

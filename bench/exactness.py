@@ -1,4 +1,4 @@
-"""The same request with its prefix on the device, from CPU, from Redis, and computed anew: are the answers the same?"""
+"""Answers to the same request with its prefix on the device, from CPU memory, from Redis, and recomputed."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -18,7 +18,10 @@ _PLACES = ("device", "cpu", "redis")
 
 @dataclass(frozen=True, slots=True)
 class ExactSample:
-    """One greedy answer, asked for when its prefix should be in `place`; tokens by where they really came from."""
+    """One greedy answer, requested when its prefix should be in `place`.
+
+    device, cpu, redis, computed: the prompt's tokens by their real origin.
+    """
 
     prompt: int
     place: str
@@ -30,23 +33,24 @@ class ExactSample:
 
     @property
     def cached(self) -> int:
-        """The prompt's cached length, from anywhere."""
+        """Number of the prompt's tokens that were cached in any tier."""
         return self.device + self.cpu + self.redis
 
     @property
     def as_meant(self) -> bool:
-        """Whether there was a cached prefix, all of it in `place`."""
+        """Whether a cached prefix was found, all of it in `place`."""
         held = {"device": self.device, "cpu": self.cpu, "redis": self.redis}.get(self.place, 0)
         return 0 < held == self.cached
 
 
 @dataclass(frozen=True, slots=True)
 class ExactnessResult:
-    """Shares of 0 to 1. Answers are compared as text.
+    """Shares from 0 to 1. Answers are compared as text.
 
-    compared: prompts whose prefix came wholly from each of device, CPU and Redis, with one cached length.
-    equal_across_tiers: of those, whose three answers are identical; None if there are none.
-    equal_to_computed: of all prompts, whose answer from Redis equals that of a server without reuse.
+    compared: prompts whose prefix came entirely from each of device, CPU and Redis, with one cached length.
+    cached_tokens: the cached lengths of those prompts.
+    equal_across_tiers: share of those prompts whose three answers are identical; None if there are none.
+    equal_to_computed: share of all prompts whose answer from Redis equals that of a server without reuse.
     """
 
     dtype: str
@@ -60,7 +64,10 @@ class ExactnessResult:
 
 
 async def measure_exactness(bench: Workbench) -> ExactnessResult:
-    """Each prompt anew, then again once others pushed it off the device, then at once, then after kill -9."""
+    """Send each prompt in each state of its prefix.
+
+    First recomputed, then after other prompts evicted it from the device, then again at once, then after kill -9.
+    """
     plan = bench.plan
     pool = plan.history_tokens * 3 // 2
     numbers = range(plan.exact_prompts)
@@ -83,9 +90,9 @@ async def measure_exactness(bench: Workbench) -> ExactnessResult:
 
 
 async def _one_past_a_block(bench: Workbench, server: EbbServer, number: int) -> list[Message]:
-    """A prompt of whole blocks and one token more, the one that always has to be computed.
+    """Build a prompt of whole blocks and one more token, the one that always has to be computed.
 
-    Of any other length the device could have more cached than the tiers, which hold whole blocks only.
+    With any other length, the device could have more cached than the tiers, which hold whole blocks only.
     """
     words = plain_words(2 * BLOCK_TOKENS, f"exact/{number}")
     past = history(bench.plan.history_words - len(words), f"exact/{number}")
@@ -111,7 +118,7 @@ async def _ask(
 
 
 def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> ExactnessResult:
-    """What the samples prove. Pure."""
+    """Compare the answers. Pure."""
     found = {(sample.prompt, sample.place): sample for sample in samples}
     prompts = sorted({sample.prompt for sample in samples})
     cached: list[int] = []

@@ -1,4 +1,4 @@
-"""Bodies that a server must refuse, for each of the routes that answer, and forms that are beyond what it compiles."""
+"""Bodies that a server must refuse, for each generating route, and forms beyond what the server compiles."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,21 +15,25 @@ ROUTES: Final[Mapping[str, dict[str, Any]]] = {
     "/v1/responses": {"input": "hi", "max_output_tokens": 1},
     "/v1/messages": {"messages": _MESSAGES, "max_tokens": 1},
 }
-"""With a body that would be answered."""
+"""Routes, each with a valid body."""
 
 _FIELDS: Final[Mapping[FormKind, str]] = {"json": "json", "regex": "regex", "lark": "grammar"}
-"""Of `structured_outputs`. Forms of calls are written by the server itself."""
+"""Fields of `structured_outputs`. The server itself writes the forms of tool calls."""
 
 _MARK: Final = "MARK"
 _DEEP: Final = 10_000
 _LARGE: Final = 10_000_000
 _BELOW_LIMIT: Final = 4_100_000
-"""Bytes that are read and parsed before they are refused."""
+"""Size of bodies that are read and parsed before they are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request. must_fail: the answer is 4xx; otherwise it may be an answer, too."""
+    """One request.
+
+    what: name of what is wrong.
+    must_fail: whether the status must be 4xx. Otherwise the request may also be answered.
+    """
 
     what: str
     path: str
@@ -38,7 +42,7 @@ class Attempt:
 
 
 def attempts(model: str) -> Iterator[Attempt]:
-    """All of them; `model` is the name of the server's."""
+    """Yield all requests. `model` is the name of the served model."""
     for path, good in ROUTES.items():
         for field, what, value in _bad_values(path):
             body = json.dumps({"model": model, **good, field: _MARK}).encode().replace(b'"MARK"', value)
@@ -53,14 +57,14 @@ def attempts(model: str) -> Iterator[Attempt]:
 
 
 def _bad_values(path: str) -> Iterator[tuple[str, str, bytes]]:
-    """(field, what is wrong, JSON or what is none)."""
+    """Yield the field, what is wrong with its value, and the value as JSON or as something that is not JSON."""
     said = next(name for name in ("messages", "prompt", "input") if name in ROUTES[path])
     limit = next(name for name in ("max_tokens", "max_output_tokens") if name in ROUTES[path])
     deep = b"[" * _DEEP + b"]" * _DEEP
     for name in ("temperature", "top_p", limit):
         for value in (b"NaN", b"-Infinity", b"1e309", b"1" + b"0" * 400, b'"1"', b"true", deep):
             yield name, value[:10].decode(), value
-    # Messages take any number of tokens: the window ends the answer.
+    # The Messages API accepts any max_tokens, since the window ends the answer.
     yield ("top_k", "-10**9", b"-1000000000") if path == "/v1/messages" else (limit, "10**9", b"1000000000")
     for name in ("model", said):
         yield name, "a lone surrogate", rb'"\ud800"' if name == "model" else rb'{"role": "user", "content": "\udfff"}'

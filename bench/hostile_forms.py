@@ -1,5 +1,7 @@
-"""`python -m bench.hostile_forms`: what hostile forms and bodies cost a fresh `ebb serve`: until each is refused, and
-how late its event loop was meanwhile. Writes hostile_forms.json and hostile_forms.md; returns 1 if a target is missed.
+"""`python -m bench.hostile_forms`: cost of hostile forms and bodies to a fresh `ebb serve`.
+
+Measures the time until each is refused, and the lag of the event loop during that time. Writes hostile_forms.json and
+hostile_forms.md. Returns 1 if a target is missed.
 """
 
 import argparse
@@ -25,15 +27,20 @@ from bench.server import EbbServer, ServerSettings
 MOST_MS: Final = 100.0
 MOST_LAG_MS: Final = 50.0
 SETTLE_SECONDS: Final = 0.05
-"""So that a lag is noticed while it belongs to its request: twice as long as the server looks apart."""
+"""Pause after each request, so that a lag is attributed to it: twice the server's sampling interval."""
 
 WORST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """of: path and what was sent. ms: until the whole answer was there. lag_ms: upper bound of the highest bucket that
-    the event loop's lag came to."""
+    """Outcome of one request.
+
+    of: path, and what was sent.
+    ms: time until the whole answer had arrived.
+    lag_ms: upper bound of the highest bucket that the event loop's lag reached.
+    as_it_must: whether the status is one that the request allows.
+    """
 
     of: str
     status: int
@@ -43,12 +50,12 @@ class Outcome:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether it is the client's fault."""
+        """Whether the server blamed the client."""
         return 400 <= self.status < 500
 
 
 async def measure(flags: Sequence[str], root: Path) -> list[Outcome]:
-    """One after the other, at a server that nobody has asked for a form before. Raises ServerFailedError."""
+    """Send all requests, one after another, to a server that has never compiled a form. Raise ServerFailedError."""
     async with (
         EbbServer(ServerSettings("hostile", tuple(flags)), root) as server,
         aiohttp.ClientSession(server.base_url) as session,
@@ -80,7 +87,7 @@ async def _lags(session: aiohttp.ClientSession) -> Counter[float]:
 
 
 def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
-    """What is claimed of all of them."""
+    """List the targets of all outcomes together."""
     refusals = [each.ms for each in outcomes if each.is_refusal]
     wrong = sum(not each.as_it_must for each in outcomes)
     return [
@@ -91,7 +98,7 @@ def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
 
 
 def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
-    """Markdown."""
+    """Format the targets and the slowest requests as Markdown."""
     lines = [
         f"{len(outcomes)} hostile bodies and forms, one after the other, {time.strftime('%Y-%m-%d')}.",
         "",
@@ -110,7 +117,7 @@ def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if a target is missed."""
+    """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.hostile_forms", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --")

@@ -1,9 +1,9 @@
-"""What a lossy form of a prompt's KV does to the answer: greedy tokens against those that exact KV gives.
+"""Effect of lossy KV codecs on answers: greedy tokens compared with those of exact KV.
 
-The full blocks of a prompt are computed once and pass through a codec as if they came from Redis; the rest of the
-prompt and the answer are computed behind them, by the kernels that the server runs. Two counts. Free: every answer goes
-its own way, and tokens are compared place by place: what a user sees, and behind their first difference two answers
-share little. Forced: all are given the tokens of the exact answer, so that each place counts for itself.
+The full blocks of a prompt are computed once and pass through a codec as if they came from Redis. The kernels of the
+server then compute the rest of the prompt and the answer. There are two measures. Free: every answer continues with its
+own tokens, and tokens are compared place by place, as a user sees them. After their first difference two answers share
+little. Forced: all answers continue with the tokens of the exact one, so that each place counts for itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,39 +51,42 @@ _BLOCKS: Final = -(-(LONGEST + ANSWER) // PAGE_KEYS)
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """kind: "chat" for a text with a task, in the model's template; "text" for the beginning of a text."""
+    """A prompt.
+
+    kind: "chat" for a text with a task, in the model's template; "text" for the beginning of a text.
+    """
 
     kind: str
     token_ids: list[int]
 
     @property
     def num_restored(self) -> int:
-        """Blocks that come from Redis: all full ones, if a token is left to compute."""
+        """Number of blocks that come from Redis: all full ones that leave a token to compute."""
         return (len(self.token_ids) - 1) // PAGE_KEYS
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One that is computed in blocks of its own."""
+    """An answer and the blocks in which its KV is computed, which belong to it alone."""
 
     prompt: Prompt
     block_ids: list[int]
 
     @property
     def restored_blocks(self) -> list[int]:
-        """Their ids."""
+        """Ids of the blocks that come from Redis."""
         return self.block_ids[: self.prompt.num_restored]
 
     def beginning(self) -> ScheduledRequest:
-        """What may come from Redis instead."""
+        """Schedule the beginning of the prompt, which may come from Redis instead."""
         return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids)
 
     def rest(self) -> ScheduledRequest:
-        """Of the prompt; samples the first token."""
+        """Schedule the rest of the prompt. This samples the first token."""
         return self._sampling(self.prompt.token_ids[self._num_restored_tokens :], self._num_restored_tokens)
 
     def go_on(self, token: int, number: int) -> ScheduledRequest:
-        """Behind token `number` of the answer."""
+        """Schedule the step after token `number` of the answer."""
         return self._sampling([token], len(self.prompt.token_ids) + number)
 
     @property
@@ -97,8 +100,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Of one arm's answer to one prompt, up to the end of the exact answer: whether the tokens agree, and the forced
-    divergence from the exact distribution in nats."""
+    """Comparison of one arm's answer to one prompt with the exact answer, place by place up to the exact one's end.
+
+    free, forced: whether the tokens agree.
+    divergence: divergence from the exact distribution at each forced place, in nats.
+    """
 
     kind: str
     free: list[bool]
@@ -108,7 +114,12 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Shares are 0 to 1. free, forced: of all tokens; whole: of answers that are equal to their end; kl: the mean."""
+    """Agreement of one arm over all prompts. Shares are from 0 to 1.
+
+    free, forced: share of all tokens.
+    whole: share of answers that are equal to their end.
+    kl: mean divergence, in nats.
+    """
 
     free: float
     free_by_kind: dict[str, float]
@@ -118,13 +129,13 @@ class Agreement:
 
 
 def block_shape(folder: Path) -> tuple[int, ...]:
-    """Of one block of the model there, in the native step."""
+    """Return the shape of a block of the model in `folder`, in the native step's layout."""
     config = PanguConfig.from_json(ModelFolder(folder).config())
     return (config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
 
 
 def make_prompts(folder: Path) -> list[Prompt]:
-    """Each text of bench/quality_text with every task, and cut at each of CUTS."""
+    """Make a prompt from each text of bench/quality_text with every task, and from its beginning at each of CUTS."""
     tokenizer = load_tokenizer(folder)
     chat = ChatFormat.load(folder, tokenizer)
     prompts: list[Prompt] = []
@@ -139,17 +150,20 @@ def make_prompts(folder: Path) -> list[Prompt]:
 
 
 Restore = Callable[[Answer, Answer], None]
-"""Fills the blocks of the second's beginning; those of the first hold the exact KV of the same prompt."""
+"""Function that fills the restored blocks of the second answer. The first holds the exact KV of the same prompt."""
 
 
 class Laboratory:
-    """The native step over one pool of blocks. Every way to get a prompt's beginning is an arm: each codec, and the
-    kernels of `other`, which show what a change of nothing but the instructions does."""
+    """The native step over one pool of blocks.
+
+    Each way to obtain the beginning of a prompt is an arm: each codec, and the kernels of `other`. The latter show the
+    effect of a change of nothing but the instructions.
+    """
 
     def __init__(
         self, folder: Path, build: InstructionSet, other: InstructionSet | None, codecs: Sequence[Codec], cache: Path
     ) -> None:
-        """cache: where compiled kernels are kept."""
+        """Load the model once per instruction set. `cache` is the folder of compiled kernels."""
         config = PanguConfig.from_json(ModelFolder(folder).config())
         most_answers = PROMPTS_AT_ONCE * (len(codecs) + 2)
         self._kv = torch.zeros((most_answers * _BLOCKS, *block_shape(folder)), dtype=torch.bfloat16)
@@ -163,7 +177,7 @@ class Laboratory:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
         assert isinstance(model, PanguForCausalLM)
         packed = PackedModel(Kernels(build_kernels(build, cache, print)), config, model, threads=1)
-        # One thread gives the same bits as many, and does not wait for them on a machine that is busy.
+        # One thread computes the same bits as many, and never waits for other threads on a busy machine.
         return NativeRunner(packed, self._kv, threads=1)
 
     def _through(self, codec: Codec, exact: Answer, own: Answer) -> None:
@@ -175,11 +189,11 @@ class Laboratory:
         runner.compute([own.beginning()])
 
     def sample(self) -> list[torch.Tensor]:
-        """Exact blocks of one of the prompts that were measured last, each bfloat16 of `block_shape`."""
+        """Copy exact blocks of one of the prompts measured last, each bfloat16 of `block_shape`."""
         return list(self._kv[:SAMPLED].clone())
 
     def measure(self, prompts: Sequence[Prompt]) -> dict[str, list[Places]]:
-        """By arm, for each of at most PROMPTS_AT_ONCE prompts."""
+        """Compare the answers to at most PROMPTS_AT_ONCE prompts. Return a comparison for each prompt, by arm."""
         exact, *arms = (self._answers(prompts, arm) for arm in range(1 + len(self._arms)))
         for answer in exact:
             self._runner.compute([answer.beginning()])
@@ -209,7 +223,7 @@ class Laboratory:
         ]
 
     def _forced(self, exact: Sequence[Answer], others: Sequence[Answer]) -> tuple[list[list[int]], list[Positions]]:
-        """The tokens of the exact answers, and what the others, given these, predict at each place."""
+        """Force the tokens of the exact answers on the others. Return these tokens, and the predictions by place."""
         answers = [*exact, *others]
         tokens: list[list[int]] = [[] for _ in exact]
         forced: list[Positions] = []
@@ -225,7 +239,7 @@ class Laboratory:
         return tokens, forced
 
     def _free(self, answers: Sequence[Answer]) -> list[list[int]]:
-        """The tokens of each, left to itself."""
+        """Generate each answer's own tokens."""
         tokens: list[list[int]] = [[] for _ in answers]
         batch = [answer.rest() for answer in answers]
         for number in range(ANSWER):
@@ -237,7 +251,7 @@ class Laboratory:
 
 
 def measure_agreement(laboratory: Laboratory, prompts: Sequence[Prompt]) -> dict[str, Agreement]:
-    """By arm. Says how far it is."""
+    """Measure all prompts and return the agreement by arm. Print progress."""
     found: dict[str, list[Places]] = {}
     for start in range(0, len(prompts), PROMPTS_AT_ONCE):
         group = prompts[start : start + PROMPTS_AT_ONCE]
@@ -248,7 +262,7 @@ def measure_agreement(laboratory: Laboratory, prompts: Sequence[Prompt]) -> dict
 
 
 def summarise(answers: Sequence[Places]) -> Agreement:
-    """All places count alike. Pure."""
+    """Aggregate the answers of one arm. All places count alike. Pure."""
     kinds = dict.fromkeys(each.kind for each in answers)
     divergence = [value for each in answers for value in each.divergence]
     return Agreement(

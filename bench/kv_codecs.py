@@ -1,9 +1,9 @@
-"""Smaller forms of a KV block: what `bench.kv_compression` compares.
+"""Codecs for smaller KV blocks, compared by `bench.kv_compression`.
 
-A block is bfloat16 [layer, 2 (K, V), kv_head, 64, 64 or 128], whose pages lie in the kernels' own order (see
-engine/cpu/kernels/kv_pages.h): a page of K is [slots / 32, dims / 2, 32 slots, 2 dims], one of V is
-[dims / 32, slots / 2, 32 dims, 2 slots]. So a scale per token and one per channel are a maximum over other axes of the
-page as it lies, and nothing is moved.
+A block is bfloat16 [layer, 2 (K, V), kv_head, 64, 64 or 128], and its pages are in the kernels' own order (see
+engine/cpu/kernels/kv_pages.h). A page of K is [slots / 32, dims / 2, 32 slots, 2 dims], one of V is [dims / 32, slots /
+2, 32 dims, 2 slots]. So a scale per token and one per channel are maxima over different axes of the page in its stored
+order, and no data is moved.
 """
 
 import zlib
@@ -18,14 +18,14 @@ from engine.cpu.weights import PANEL
 
 Axes = tuple[int, ...]
 
-# Of [layer, head, panel, pair, in panel, in pair].
+# Axes of [layer, head, panel, pair, in panel, in pair].
 _PANELS: Final = (2, 4)
 _PAIRS: Final = (3, 5)
 PAGE: Final = (2, 3, 4, 5)
-"""One scale for all 64 tokens of a head."""
+"""Axes of one scale for all 64 tokens of a head."""
 K_TOKEN, K_CHANNEL = _PAIRS, _PANELS
 V_TOKEN, V_CHANNEL = _PANELS, _PAIRS
-"""Over what to take the maximum for a scale per token (over its channels) and per channel (over the block's tokens)."""
+"""Axes of the maximum for a scale per token (over its channels) and per channel (over the block's tokens)."""
 
 _SMALLEST_SCALE: Final = 2.0**-14
 _BYTE: Final = 8
@@ -33,24 +33,24 @@ _WINDOW_BITS: Final = -15  # Raw deflate: no header and no checksum, since the v
 
 
 class Codec(Protocol):
-    """One form. Thread-safe; both directions take the caller's thread."""
+    """A lossy or exact encoding of blocks. Thread-safe; both directions run on the caller's thread."""
 
     @property
     def name(self) -> str:
-        """For the table."""
+        """Name for the table."""
         ...
 
     def encode(self, block: torch.Tensor) -> bytearray:
-        """The block as it would travel."""
+        """Return the block as it would be stored in Redis."""
         ...
 
     def decode(self, value: bytearray, into: torch.Tensor) -> None:
-        """Fill a block from what `encode` made of one of its shape."""
+        """Fill `into` from the encoding of a block of the same shape."""
         ...
 
 
 class Raw:
-    """As it is."""
+    """Encoding that changes nothing."""
 
     name = "as it is"
 
@@ -64,13 +64,16 @@ class Raw:
 
 
 class HuffmanExponents:
-    """Exact: signs and mantissas as they are, since they are noise; exponents in zlib's Huffman codes, without a search
-    for repetitions."""
+    """Exact encoding that compresses the exponents only.
+
+    Signs and mantissas are noise and are stored unchanged. Exponents are stored in zlib's Huffman codes, without a
+    search for repetitions.
+    """
 
     name = "exact: Huffman-coded exponents"
 
     def encode(self, block: torch.Tensor) -> bytearray:
-        """See Codec. Rotated by a bit, the exponent is the upper byte of a number."""
+        """See Codec. After a rotation by one bit, the exponent is the upper byte of a number."""
         numbers = block.view(torch.uint16).numpy().reshape(-1)
         rotated = (numbers << 1 | numbers >> 15).view(np.uint8)
         deflate = zlib.compressobj(1, zlib.DEFLATED, _WINDOW_BITS, zlib.DEF_MEM_LEVEL, zlib.Z_HUFFMAN_ONLY)
@@ -89,10 +92,10 @@ class HuffmanExponents:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """Rounded to whole multiples of a float16 scale, of 8 bits or some more.
+    """Rounding to whole multiples of a float16 scale, in 8 bits or some more.
 
-    over_k, over_v: the axes of a page whose elements share a scale. centred: they share an offset too, the middle
-    between the least and the greatest.
+    over_k, over_v: axes of a page whose elements share a scale.
+    centred: whether they also share an offset, the middle between the least and the greatest.
     """
 
     name: str
@@ -102,7 +105,7 @@ class Integers:
     centred: bool = False
 
     def encode(self, block: torch.Tensor) -> bytearray:
-        """See Codec. Of K, then of V: offsets, scales, the upper 8 bits of each, planes of the bits below."""
+        """See Codec. First K, then V: offsets, scales, the upper 8 bits of each number, planes of the bits below."""
         value = bytearray()
         for pages, over in zip(_pages(block), (self.over_k, self.over_v), strict=True):
             numbers = pages.float()
@@ -154,7 +157,7 @@ class Integers:
 
 
 class Float8:
-    """e4m3 with a float16 scale per layer, K or V, and head."""
+    """Rounding to e4m3 with one float16 scale per layer, K or V, and head."""
 
     name = "fp8 e4m3, scale per head"
 
@@ -179,7 +182,7 @@ class Float8:
 
 
 class _Reader:
-    """Takes tensors from the front of a value, without a copy."""
+    """Cursor that takes tensors from the front of a value without a copy."""
 
     def __init__(self, value: bytearray) -> None:
         self._value = value
@@ -193,7 +196,7 @@ class _Reader:
 
 
 def _pages(block: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """K and V, each a view [layer, head, panel, pair, in panel, in pair]."""
+    """Return K and V, each as a view [layer, head, panel, pair, in panel, in pair]."""
     layers, _, heads, slots, dim = block.shape
     return (
         block[:, 0].view(layers, heads, slots // PANEL, dim // 2, PANEL, 2),

@@ -1,8 +1,8 @@
-"""`python -m bench.kv_compression`: whether KV blocks should travel to Redis and back in fewer bytes.
+"""`python -m bench.kv_compression`: whether KV blocks should be stored in Redis in fewer bytes.
 
-For each codec of `bench.kv_codecs`: what it does to greedy answers, how small and how fast it is, and how soon a prompt
-of 1,025 tokens is restored from a Redis behind a link of 100 MB/s. Some minutes. Writes kv_compression.json and
-kv_compression.md; the agreement depends on the build, not on how busy the machine is.
+Measures each codec of `bench.kv_codecs`: its effect on greedy answers, its size and speed, and how soon a prompt of
+1,025 tokens is restored from a Redis behind a link of 100 MB/s. Takes some minutes. Writes kv_compression.json and
+kv_compression.md. The agreement depends on the build, not on how busy the machine is.
 """
 
 import argparse
@@ -34,7 +34,11 @@ OTHER_BUILDS: Final = ("avx2", "portable")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A block in one form: bytes in Redis with the header, and milliseconds of one thread each way."""
+    """Cost of a block in one encoding.
+
+    nbytes: mean size in Redis, with the header.
+    encode_ms, decode_ms: time on one thread.
+    """
 
     nbytes: float
     encode_ms: float
@@ -43,7 +47,12 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One codec. gain: times that the first token comes sooner than with values as they are."""
+    """Result of one codec.
+
+    smaller: size of raw values divided by this codec's.
+    ttft_ms: time to the first token with this codec.
+    gain: time to the first token with raw values divided by this codec's.
+    """
 
     codec: str
     form: Form
@@ -54,13 +63,16 @@ class Row:
 
     @property
     def met(self) -> bool:
-        """Both targets."""
+        """Whether both targets are met."""
         return self.agreement.free >= FREE_TARGET and self.gain >= GAIN_TARGET
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run. other_kernels: the agreement of exact KV that was computed with other instructions, by their name."""
+    """One run.
+
+    other_kernels: agreement of exact KV that was computed with other instructions, by the name of their set.
+    """
 
     measured_on: str
     model: str
@@ -73,7 +85,7 @@ class Report:
 
 
 def measure_form(codec: Codec, blocks: Sequence[torch.Tensor]) -> Form:
-    """Medians over blocks and repeats."""
+    """Measure size and speed of a codec, with medians over blocks and repeats."""
     sizes, encode, decode = [], [], []
     for block in blocks:
         into = torch.empty_like(block)
@@ -89,7 +101,7 @@ def measure_form(codec: Codec, blocks: Sequence[torch.Tensor]) -> Form:
 
 
 def to_markdown(report: Report) -> str:
-    """The table, for people."""
+    """Format the table."""
     machine, block = report.machine, report.raw.nbytes / 1e6
     lines = [
         "# KV blocks in fewer bytes",
@@ -129,7 +141,7 @@ def _agreement(of: Agreement) -> str:
 
 
 def measure(prompts: Sequence[Prompt], folder: Path) -> Report:
-    """All of it. folder: the model's."""
+    """Measure everything. `folder` is the model's."""
     settings = load_settings({})
     usable = usable_instruction_sets()
     other = next((each for each in usable[1:] if each.name in OTHER_BUILDS), None)

@@ -1,4 +1,4 @@
-"""The engine without HTTP, and the worker without the engine: what a server's speed is held against."""
+"""The engine without HTTP and the worker without the engine: the references for a server's speed."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ _DRAIN_SECONDS = 5.0
 
 
 class InProcess:
-    """Owns an engine and a worker beside it, each with weights and KV of its own. Make it with `in_process`."""
+    """An engine and a separate worker, each with its own weights and KV. Created by `in_process`."""
 
     def __init__(self, engine: AsyncLLMEngine, worker: Arm, plan: PeersPlan, make: PromptMaker) -> None:
         self._engine = engine
@@ -30,7 +30,7 @@ class InProcess:
         self._make = make
 
     async def engine_rate(self, streams: int, seed: str) -> float:
-        """Tokens per second of the engine, counted as over HTTP: from the first token of any stream to the end."""
+        """Measure the engine's tokens per second from the first token of any stream to the last, as over HTTP."""
         plan = self._plan
         prompts = [self._make.words(plan.decode_prompt, f"{seed}/{stream}") for stream in range(streams)]
         times = await asyncio.gather(*(self._generate(prompt) for prompt in prompts))
@@ -38,16 +38,16 @@ class InProcess:
         return streams * (plan.decode_tokens - 1) / (ended - began)
 
     def worker_rate(self, streams: int) -> float:
-        """Tokens per second if there were nothing but steps, with contexts half way through the answers."""
+        """Measure the tokens per second of bare steps, with contexts that reach half way through the answers."""
         context = self._plan.decode_prompt + self._plan.decode_tokens // 2
         return streams / self._step_seconds(Load("decode", streams, context, 1))
 
     def worker_prompt_seconds(self, tokens: int) -> float:
-        """One step that computes a whole new prompt."""
+        """Measure one step that computes a whole new prompt, in seconds."""
         return self._step_seconds(Load("prompt", 1, 0, tokens))
 
     async def _generate(self, prompt: Sequence[int]) -> tuple[float, float]:
-        """When the first and the last token came."""
+        """Return the times of the first and the last token."""
         params = SamplingParams(temperature=0.0, max_tokens=self._plan.decode_tokens, ignore_eos=True)
         first = last = 0.0
         async for _ in self._engine.generate(prompt, params):
@@ -61,7 +61,7 @@ class InProcess:
 
 @asynccontextmanager
 async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: PromptMaker) -> AsyncIterator[InProcess]:
-    """An engine and a worker that are loaded, and warm."""
+    """Load and warm up an engine and a worker."""
     streams, longest = max(plan.decode_streams), max(tokens for tokens, _ in plan.ttft)
     config = EngineConfig(
         model, "bench", None, b"bench", kv_memory=kv_bytes(4 * plan.longest), cache_dir=cache_dir, cpu_kernels="auto"

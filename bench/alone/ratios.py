@@ -1,4 +1,4 @@
-"""The ratios that Ebb alone is watched by, and how they are held against a baseline. Pure."""
+"""Ratios within Ebb's own measurements, and their comparison with a baseline. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,25 +14,26 @@ QUIET_GAP: Final = "mixed.quiet_gap"
 
 
 def engine_key(streams: int) -> str:
-    """Tokens per second of the engine in this process."""
+    """Name the metric of the in-process engine, in tokens per second."""
     return f"engine.{streams}"
 
 
 def worker_key(streams: int) -> str:
-    """Tokens per second of bare steps."""
+    """Name the metric of bare steps, in tokens per second."""
     return f"worker.{streams}"
 
 
 def worker_prompt_key(tokens: int) -> str:
-    """Milliseconds of a bare step that computes a whole prompt."""
+    """Name the metric of a bare step that computes a whole prompt, in milliseconds."""
     return f"worker.prompt.{tokens}"
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One ratio: metric and arm over metric and arm, within each round.
+    """One ratio within each round: metric and arm `over` divided by metric and arm `under`.
 
-    margin: the part of the baseline by which a run may be worse: what runs of the same code differ by, and some more.
+    margin: fraction of the baseline by which a run may be worse: the noise between runs of the same code, and some
+        more.
     """
 
     key: str
@@ -43,7 +44,7 @@ class Watched:
     higher_is_better: bool = False
 
     def of(self, record: Record) -> float | None:
-        """The median of the rounds; None where no round has both."""
+        """Return the median over the rounds, or None if no round has both values."""
         above, below = record.by_round(*self.over), record.by_round(*self.under)
         values = [above[number] / below[number] for number in above if number in below]
         return median(values) if values else None
@@ -130,7 +131,7 @@ WATCHED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One ratio beside its baseline, either of which may be missing."""
+    """One ratio and its baseline, either of which may be missing."""
 
     watched: Watched
     value: float | None
@@ -138,7 +139,7 @@ class Verdict:
 
     @property
     def worse_by(self) -> float | None:
-        """The part of the baseline by which this run is worse; negative where it is better."""
+        """Fraction of the baseline by which this run is worse; negative if it is better, None without a comparison."""
         if self.value is None or self.baseline is None:
             return None
         change = self.value / self.baseline - 1
@@ -146,7 +147,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Whether it is worse by more than the margin. What cannot be compared has not failed."""
+        """Whether the ratio is worse by more than the margin. A ratio that cannot be compared has not failed."""
         return self.worse_by is not None and self.worse_by > self.watched.margin
 
 
@@ -155,7 +156,7 @@ def verdicts(record: Record, baseline: Mapping[str, float], watched: Sequence[Wa
 
 
 def to_text(found: Sequence[Verdict]) -> str:
-    """A table for a terminal, one ratio to a line."""
+    """Format a table for a terminal, with one ratio per line."""
     width = max(len(verdict.watched.title) for verdict in found)
     head = f"{'':{width}}  {'now':>8}  {'baseline':>8}  {'worse by':>8}  {'margin':>6}"
     return "\n".join([head, *(_line(verdict, width) for verdict in found)])

@@ -1,4 +1,4 @@
-"""A tokenizer that needs no model: bytes, one control token, and one token for whatever the engine says."""
+"""Tokenizer without a model: the bytes, one control token, and one token for all text of the engine."""
 
 from collections.abc import Sequence
 
@@ -12,38 +12,38 @@ VOCABULARY = 258
 
 
 class ByteTokenizer:
-    """What `app.backend.TextTokenizer` asks for."""
+    """Implementation of `app.backend.TextTokenizer`."""
 
     vocab_size = VOCABULARY
     drops_first_space = False
     longest_text = 1 << 20
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """No text is a control token."""
+        """Encode text as its bytes. Text never becomes a control token."""
         del special
         return list(text.encode())
 
     def describe(self, ids: Sequence[int]) -> str:
-        """Control tokens are a mark."""
+        """Decode ids, with control tokens shown as `<end>`."""
         return b"".join(self.token_bytes(id_) or b"<end>" for id_ in ids).decode(errors="replace")
 
     def token_bytes(self, id_: int) -> bytes:
-        """One byte, a word of the answer, or nothing."""
+        """Return one byte, a word of the answer, or nothing for a control token."""
         return bytes([id_]) if id_ < END else b" w" if id_ == SAID else b""
 
     def encode_prompt(self, text: str) -> list[int]:
-        """A prompt is its text."""
+        """Encode a prompt as its text."""
         return self.encode(text, special=True)
 
 
 class ByteChatFormat:
-    """Role, newline, content, END. What `app.backend.PromptFormat` asks for."""
+    """Implementation of `app.backend.PromptFormat`. A turn is role, newline, content, END."""
 
     thinking: Thinking | None = None
     tools: ToolFormat = find_tool_format({}, "")
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
-        """As most templates do, it takes a system message at the beginning only."""
+        """Render a prompt. As in most templates, a system message may only come first."""
         del thinking
         if any(message.role == "system" for message in messages[1:]):
             raise ChatFormatError("a system message may only come first")
@@ -57,7 +57,7 @@ class ByteChatFormat:
         num_new: int = 1,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
-        """What follows an answer."""
+        """Render the new messages that follow an answer."""
         del thinking
         closed = [] if prior_ids[-1] == END else [END]
         return [
@@ -67,7 +67,7 @@ class ByteChatFormat:
         ]
 
     def next_prefix(self, messages: Sequence[Message]) -> list[int]:
-        """All that was said."""
+        """Render all messages, without the opening of an answer."""
         return [id_ for message in messages for id_ in _turn(message)]
 
 

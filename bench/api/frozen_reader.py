@@ -1,4 +1,4 @@
-"""A reader of a run that stops reading for a while, and then wants all that it missed."""
+"""Reader of a run that stops reading for a while and then reads everything that it missed."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ _ENDS = ("done", "error")
 
 
 class _Kept(asyncio.Protocol):
-    """One connection, all of which is kept."""
+    """Connection that keeps all received data."""
 
     def __init__(self, request: bytes) -> None:
         self.pieces: list[Piece] = []
@@ -22,28 +22,32 @@ class _Kept(asyncio.Protocol):
         self._request = request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio."""
+        """See asyncio.Protocol."""
         given = cast(asyncio.Transport, transport)
         given.write(self._request)
         self.connected.set_result(given)
 
     def data_received(self, data: bytes) -> None:
-        """asyncio."""
+        """See asyncio.Protocol."""
         self.pieces.append((clock(), data))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """asyncio. The server may have given up on this reader; what came before counts."""
+        """See asyncio.Protocol. The server may have dropped this reader; data received before counts."""
         del exc
         self.closed.set_result(None)
 
     def events(self) -> list[SSEEvent]:
-        """The whole ones."""
+        """Parse the complete events."""
         parser = SSEParser()
         return [event for _, part in read_response(self.pieces)[1] for event in parser.feed(part)]
 
 
 class FrozenReader:
-    """text: of all deltas, none twice. connections: how many it took."""
+    """Reader that freezes once and resumes the run by Last-Event-ID.
+
+    connections: connections opened so far.
+    num_deltas: delta events received so far.
+    """
 
     def __init__(self, address: Address, request: bytes) -> None:
         self.connections = 0
@@ -57,18 +61,21 @@ class FrozenReader:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was told the end, and its text has every step of the schedule from its first to its last."""
+        """Whether the run's end arrived and its text has every step from the first to the last, each once."""
         steps = [int(step) for step in "".join(self._texts).split()]
         return self._ended and bool(steps) and steps == list(range(steps[0], steps[0] + len(steps)))
 
     @property
     def num_steps(self) -> int:
-        """Tokens that came."""
+        """Number of tokens received."""
         return len("".join(self._texts).split())
 
     async def read(self, freeze_at: float, seconds: float) -> None:
-        """Read, stop at `freeze_at` (schedule's clock) for so long, and read all of the rest, on as many connections as
-        it takes."""
+        """Read, freeze, and read the rest on as many connections as necessary.
+
+        freeze_at: when to stop reading, on the clock of `bench.api.schedule`.
+        seconds: duration of the freeze.
+        """
         kept = await self._connect(self._request, small=True)
         transport = await kept.connected
         await asyncio.sleep(freeze_at - clock())

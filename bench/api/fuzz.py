@@ -1,4 +1,4 @@
-"""What no client should send, at the real server: it may refuse anything, and fail at nothing."""
+"""Hostile requests to the real server, which may refuse any of them but must not fail."""
 
 import asyncio
 import sys
@@ -22,18 +22,23 @@ from bench.server import EbbServer
 STEP_SECONDS: Final = 0.002
 CONNECTIONS: Final = 16
 ANSWER_SECONDS: Final = 5.0
-"""For one answer; a request that was cut short has none, and its client gives up earlier."""
+"""Timeout of one answer. A request that was cut short gets none, so its client gives up after `CUT_SECONDS`."""
 CUT_SECONDS: Final = 0.2
 MOST_BYTES: Final = 1 << 16
 AS_DESIGNED: Final = (503,)
-"""A server that starts or stops says so."""
+"""Statuses of 5xx that are no fault: a server that is starting or stopping answers with 503."""
 MOST_LOG_ERRORS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzResult:
-    """by: whose requests. statuses: of the answers, as the server counts them. lag_ms: bound of the highest bucket that
-    the event loop's lag came to. log_errors: lines of the server's log that tell of an error, the first ones."""
+    """Result of one run of a fuzzer.
+
+    by: name of the fuzzer.
+    statuses: answers by status, as counted by the server.
+    lag_ms: upper bound of the highest bucket that the event loop's lag reached.
+    log_errors: first error lines of the server's log.
+    """
 
     by: str
     requests: int
@@ -44,14 +49,14 @@ class FuzzResult:
 
     @property
     def faults(self) -> int:
-        """Answers that tell of a mistake of the server's."""
+        """Number of answers that report a server error."""
         return sum(
             count for status, count in self.statuses.items() if status >= "500" and int(status) not in AS_DESIGNED
         )
 
 
 async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
-    """So many requests of our own. Raises ServerFailedError."""
+    """Send `requests` requests made by `RequestMaker`. Raise ServerFailedError."""
     state = root / "fuzz"
     async with replay_server(state, STEP_SECONDS) as server:
         maker = RequestMaker(operations(await _document(server)), seed)
@@ -62,8 +67,11 @@ async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
 
 
 async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths: str = "") -> FuzzResult:
-    """Its requests, for every operation of the server's document whose path the regular expression `paths` finds.
-    Raises ServerFailedError."""
+    """Run schemathesis against the operations of the server's document. Raise ServerFailedError.
+
+    max_examples: requests per operation.
+    paths: regular expression that selects operations by path; "" selects all.
+    """
     state = root / "schemathesis"
     async with replay_server(state, STEP_SECONDS) as server:
         before, began = await _counts(server), clock()
@@ -82,7 +90,11 @@ async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Of /metrics: answers by status, and how often the event loop was late by at most so many ms."""
+    """Counters from /metrics.
+
+    statuses: answers by status.
+    lags: number of times that the event loop was late, by the bound of the bucket in ms.
+    """
 
     statuses: Counter[str]
     lags: Counter[float]
@@ -94,7 +106,7 @@ async def _send_all(address: Address, maker: RequestMaker, left: Iterator[int]) 
 
 
 async def _ask(address: Address, attempt: Attempt) -> bytes:
-    """The beginning of the answer; nothing if there is none."""
+    """Return the beginning of the answer, which is empty if none came."""
     reader, writer = await asyncio.open_connection(address.host, address.port)
     answer = bytearray()
     try:

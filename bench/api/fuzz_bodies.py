@@ -1,4 +1,4 @@
-"""Bodies of requests: right ones for every schema, and what becomes of them in careless or hostile hands."""
+"""Request bodies: valid ones for every schema, and ways in which careless or hostile clients spoil them."""
 
 import json
 import random
@@ -71,7 +71,11 @@ _LARGE: Final = 3_900_000
 
 
 def body_for(schema: str, source: random.Random, ids: Mapping[str, str]) -> bytes:
-    """One for a route with that schema; "" for a route without. ids: what CONV, MSG and RESP stand for."""
+    """Make a body for a route with that schema.
+
+    schema: name of the schema; "" for a route without a body.
+    ids: values that replace CONV, MSG and RESP.
+    """
     right = source.choice(RIGHT[schema]) if schema in RIGHT else {}
     value = _named(json.loads(json.dumps(right)), ids)
     kind = source.random()
@@ -92,7 +96,7 @@ def _named(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def _spoil(value: Any, source: random.Random) -> None:
-    """Change something somewhere inside of it."""
+    """Change something at a random depth of `value`."""
     inner = [each for each in (value.values() if isinstance(value, dict) else value) if isinstance(each, dict | list)]
     if inner and source.random() < 0.5:
         _spoil(source.choice(inner), source)
@@ -114,7 +118,7 @@ def _spoil(value: Any, source: random.Random) -> None:
 
 
 def _broken(text: str, source: random.Random) -> bytes:
-    """No JSON any more, or JSON that nobody writes."""
+    """Turn the text into invalid JSON, or into JSON that no ordinary client writes."""
     raw = text.encode()
     at = source.randrange(len(raw) + 1)
     match source.randrange(9):

@@ -1,4 +1,4 @@
-"""Requests for every operation of the API's own document: right ones, nearly right ones, and hostile ones, as bytes."""
+"""Valid, almost valid and hostile requests, as bytes, for every operation of the API's own document."""
 
 import random
 import re
@@ -23,7 +23,11 @@ _TAGS: Final = ("*", '"1"', 'W/"2"', '"0", "1", "2"', '"x"', "1", '"' + "9" * 30
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One of the document. body: the name of its schema; "" if it has none."""
+    """Operation of an OpenAPI document.
+
+    query: names of the query parameters.
+    body: name of the body's schema; "" if there is none.
+    """
 
     method: str
     path: str
@@ -33,18 +37,21 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A request. is_cut: something of it never comes, so no answer may come either."""
+    """A request.
+
+    is_cut: a part of the request is never sent, so there may be no answer.
+    """
 
     request: bytes
     is_cut: bool = False
 
 
 ENDLESS: Final = "/api/live"
-"""Nobody waits for the end of its answer."""
+"""Path of a stream that never ends, so no request is sent to it."""
 
 
 def operations(document: Mapping[str, Any]) -> list[Operation]:
-    """All that an OpenAPI document has, and whose answer ends."""
+    """List the operations of an OpenAPI document whose answers end."""
     found = []
     for path, methods in document["paths"].items():
         for method, described in methods.items() if path != ENDLESS else ():
@@ -55,7 +62,7 @@ def operations(document: Mapping[str, Any]) -> list[Operation]:
 
 
 class RequestMaker:
-    """The same requests for the same seed and answers: ids come from what the server said."""
+    """Source of requests that are the same for the same seed and the same answers, which provide the ids."""
 
     def __init__(self, known: Sequence[Operation], seed: int) -> None:
         self._known = known
@@ -63,13 +70,13 @@ class RequestMaker:
         self._ids = {kind: deque[str](maxlen=_KEPT) for kind in ("conv", "msg", "run", "resp")}
 
     def learn(self, answer: bytes) -> None:
-        """Remember the ids that an answer names."""
+        """Remember the ids in an answer."""
         for found in _IDS.findall(answer[:20_000]):
             name = found.decode()
             self._ids[name.partition("_")[0]].append(name)
 
     def make(self) -> Attempt:
-        """One; its connection is to be closed by whoever is done first."""
+        """Make a request. The side that is done first closes the connection."""
         source = self._random
         operation = source.choice(self._known)
         method = source.choice(_METHODS) if source.random() < 0.05 else operation.method
@@ -85,7 +92,7 @@ class RequestMaker:
             kind = "conv" if "/conversations/" in pattern else "msg" if "/messages/" in pattern else "resp"
             return quote(self._id("run" if "/runs/" in pattern else kind), safe="")
 
-        # Of an item of a conversation the second id is a message's.
+        # In the path of a conversation's item, the second id is a message's.
         return re.sub(r"{\w+}", named, pattern.replace("{item_id}", quote(self._id("msg"), safe="")))
 
     def _id(self, kind: str) -> str:
@@ -146,7 +153,7 @@ def _head(method: str, target: str, lines: Sequence[str]) -> bytes:
 
 
 def _chunks(body: bytes, source: random.Random) -> bytes:
-    """`body` in chunks; now and then cut short, or with a size that is none."""
+    """Encode `body` in chunks, which may be cut short or have an invalid size."""
     half = len(body) // 2
     whole = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:half], body[half:]) if part) + b"0\r\n\r\n"
     match source.randrange(4):

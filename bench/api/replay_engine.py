@@ -1,7 +1,7 @@
-"""An engine that computes nothing: a first token at once, then one for every stream with each step of the schedule.
+"""Engine that computes nothing: the first token at once, then one for every stream with each step of the schedule.
 
-All else is the real engine's: what it refuses, and the streams in which outputs that nobody has read merge. As a step
-of a batch does, a step here hands over all of its tokens at one moment, which is the hardest way for a server.
+Everything else is the real engine's: the requests that it refuses, and the streams in which unread outputs merge. A
+step hands over all of its tokens at one moment, as a step of a batch does. For a server this is the hardest case.
 """
 
 import asyncio
@@ -29,11 +29,18 @@ from engine.urgency import NORMAL, Urgency
 MODEL = "replay"
 WINDOW = 8192
 ANSWER_TOKENS = 12
-"""Of an answer that may end by itself."""
+"""Length of an answer that may end by itself."""
 
 
 @dataclass(slots=True, eq=False)
 class _Answer:
+    """Progress of one answer.
+
+    first: step at which the answer began.
+    length: number of tokens to emit.
+    said: number of tokens emitted.
+    """
+
     request: Request
     stream: RequestStream
     first: int
@@ -43,28 +50,31 @@ class _Answer:
 
 
 class NoPrefixes:
-    """There is no KV."""
+    """Prefix operations of an engine without KV."""
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
-        """Nothing is brought."""
+        """Do nothing: there is nothing to load."""
         del name, token_ids, tenant
         return False
 
     def leave(self, name: str) -> None:
-        """Nothing was."""
+        """Do nothing: nothing was loaded."""
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
-        """Nowhere."""
+        """Return None for each prefix."""
         del tenant
         return [None] * len(prefixes)
 
 
 class ReplayEngine:
-    """What `app.backend.Backend` asks for."""
+    """Implementation of `app.backend.Backend`."""
 
     def __init__(self, step_seconds: float = STEP_SECONDS, words: Sequence[str] = (), window: int = WINDOW) -> None:
-        """step_seconds: between two tokens of a stream. words: the tokens of every answer, from the first one again
-        after the last; without them a token says its step.
+        """Create an engine that has not started.
+
+        step_seconds: time between two tokens of a stream.
+        words: tokens of every answer, repeated from the first after the last. Without words, a token names its step.
+        window: context window in tokens.
         """
         self.model_name = MODEL
         self.kv_fingerprint = MODEL
@@ -95,12 +105,12 @@ class ReplayEngine:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin with the next step."""
+        """Start with the next step of the schedule."""
         self._step = steps_until(clock(), self._step_seconds)
         self._task = asyncio.create_task(self._run(), name="replay")
 
     async def stop(self, drain_seconds: float) -> None:
-        """Answers may end within `drain_seconds`."""
+        """Stop. Answers may end within `drain_seconds`, and are aborted after that."""
         self._stopping = True
         assert self._task is not None
         await asyncio.wait([self._task], timeout=drain_seconds)
@@ -125,7 +135,7 @@ class ReplayEngine:
         keep_kv: bool = True,
         on_place: Callable[[], None] | None = None,  # noqa: ARG002
     ) -> RequestStream:
-        """Raises what the real engine raises for a request that is wrong."""
+        """Start an answer. Raise the errors of the real engine for an invalid request."""
         if self._stopping:
             raise NotReadyError("the engine is stopping")
         name = f"{request_id}-{self._tokens}"
@@ -135,7 +145,7 @@ class ReplayEngine:
         return self._begin(request)
 
     def fork(self, request_id: str, choice: int) -> RequestStream:
-        """It says the same."""
+        """Start another answer to the same prompt, with the same text."""
         return self._begin(self._processor.fork(self._answers[request_id].request, f"{request_id}-{choice}", choice))
 
     def _begin(self, request: Request) -> RequestStream:
@@ -156,30 +166,30 @@ class ReplayEngine:
         return stream
 
     def abort(self, request_id: str) -> None:
-        """Nothing happens if it has ended."""
+        """Abort a request, if it has not ended."""
         answer = self._answers.get(request_id)
         if answer is not None:
             self._end(answer, "", (), "abort")
 
     def tenant_salt(self, tenant: str) -> bytes:
-        """Of this run."""
+        """Return the tenant's salt, which is fixed by this engine's secret."""
         return self._processor.salts.salt(tenant)
 
     def requests_of(self, tenant: str) -> list[str]:
-        """The ids of a tenant's requests that have not ended."""
+        """Return the ids of a tenant's requests that have not ended."""
         return [name for name, answer in self._answers.items() if answer.request.tenant == tenant]
 
     async def delete_tenant(self, tenant: str) -> None:
-        """End its requests."""
+        """Abort the tenant's requests."""
         for name in self.requests_of(tenant):
             self.abort(name)
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """There is no KV."""
+        """Do nothing: there is no KV."""
         del trails, tenant
 
     def stats(self) -> EngineStats:
-        """Little happens here."""
+        """Return statistics, most of which are zero."""
         nothing = Histogram.of_seconds()
         return EngineStats(
             running=len(self._answers),
@@ -214,7 +224,7 @@ class ReplayEngine:
         while not (self._stopping and not self._answers):
             due = (self._step + 1) * self._step_seconds
             await asyncio.sleep(max(0.0, due - clock()))
-            # Of a server that was busy for more than a step, all that is due comes at once.
+            # If the server was busy for longer than a step, all tokens that are due come at once.
             while self._step < steps_until(clock(), self._step_seconds):
                 self._step += 1
                 text = f" {self._step}"
@@ -222,7 +232,7 @@ class ReplayEngine:
                     self._say(answer, text)
 
     def _say(self, answer: _Answer, text: str) -> None:
-        """text: unless there are words."""
+        """Emit one token. `text` is used if the engine has no words."""
         if self._words:
             text = self._words[answer.said % len(self._words)]
         answer.said += 1

@@ -1,4 +1,4 @@
-"""What a run of `bench.api` found, what it is held against, and its form as JSON and Markdown."""
+"""Results of a run of `bench.api`, their targets, and their form as JSON and Markdown."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ MOST_LAG_MS = 50.0
 
 @dataclass(frozen=True, slots=True)
 class ApiReport:
-    """One run. A section that was not asked for is None, or missing."""
+    """One run. A section that was not selected is None or empty."""
 
     measured_on: str
     machine: Machine
@@ -35,7 +35,7 @@ class ApiReport:
 
 
 def targets(report: ApiReport) -> list[Target]:
-    """Those of the sections that ran."""
+    """List the targets of the sections that ran."""
     return [
         *(target for result in report.streams for target in _of_streams(result)),
         *(_of_first_byte(report.first_byte) if report.first_byte else ()),
@@ -72,19 +72,19 @@ def _of_fuzz(result: FuzzResult) -> Iterator[Target]:
 
 
 def passed(report: ApiReport) -> bool:
-    """Whether every target is met."""
+    """Return whether every target is met."""
     return all(target.met for target in targets(report))
 
 
 def to_json(report: ApiReport) -> str:
-    """All of it, its targets, and the verdict."""
+    """Serialise the results, their targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     whole = asdict(report) | {"targets": held, "passed": passed(report)}
     return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"
 
 
 def to_markdown(report: ApiReport) -> str:
-    """The tables, for people; the targets first."""
+    """Format the tables, with the targets first."""
     machine = report.machine
     heading = (
         f"# The API\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} cores, "

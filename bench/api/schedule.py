@@ -1,7 +1,7 @@
-"""When tokens are due: step n at n * STEP_SECONDS of the machine's monotonic clock, which all its processes share.
+"""Times at which tokens are due: step n at n * STEP_SECONDS of the monotonic clock, which all processes share.
 
-A token says its step, so whoever reads it knows how late it is, counted from when the engine should have had it and not
-from when a server that was busy came round to it.
+A token names its step, so its reader knows how late the token is. Lateness counts from when the engine should have
+produced the token, not from when a busy server got round to it.
 """
 
 import time
@@ -12,15 +12,15 @@ STEP_SECONDS: Final = 0.05
 
 
 def steps_until(now: float, step_seconds: float = STEP_SECONDS) -> int:
-    """The newest step that is due at `now` (time.monotonic)."""
+    """Return the newest step that is due at `now` (time.monotonic)."""
     return int(now / step_seconds)
 
 
 def lateness(step: int, now: float) -> float:
-    """Seconds since `step` was due."""
+    """Return the seconds since `step` was due."""
     return now - step * STEP_SECONDS
 
 
 def clock() -> float:
-    """CLOCK_MONOTONIC, in seconds."""
+    """Read CLOCK_MONOTONIC, in seconds."""
     return time.monotonic()

@@ -1,4 +1,4 @@
-"""`python -m bench.api.serve`: the real server, with an engine that replays tokens, in a process of its own."""
+"""`python -m bench.api.serve`: the real server with an engine that replays tokens."""
 
 import argparse
 import re
@@ -14,7 +14,7 @@ from bench.api.schedule import STEP_SECONDS
 
 
 def main() -> int:
-    """The flags are those that `bench.server.EbbServer` gives to `ebb serve`."""
+    """Serve, with the flags that `bench.server.EbbServer` passes to `ebb serve`."""
     parser = argparse.ArgumentParser(prog="python -m bench.api.serve", description=__doc__)
     parser.add_argument("--step-seconds", type=float, default=STEP_SECONDS)
     parser.add_argument("--window", type=int, default=WINDOW, help="of the model, in tokens")
@@ -34,7 +34,7 @@ def main() -> int:
     )
 
     def build(_: Report) -> tuple[ReplayEngine, str]:
-        # As the real engine's builder does.
+        # The real engine's builder does the same.
         with objects_that_stay():
             return ReplayEngine(given.step_seconds, words, given.window), MODEL
 

@@ -1,6 +1,6 @@
-"""Reads one stream of the replay engine over a raw socket: every token's lateness, and whether any is missing.
+"""Reader of one stream of the replay engine over a raw socket, which records lateness and missing tokens.
 
-It shares two cores with the server, so an event costs it one look at the clock and one search, and nothing is kept.
+The reader shares two cores with the server. So an event costs one clock reading and one search, and no data is kept.
 """
 
 import asyncio
@@ -17,12 +17,16 @@ from bench.api.schedule import clock, lateness
 CHAT_TEXT: Final = re.compile(rb'"content":"((?: \d+)+)"')
 RUN_TEXT: Final = re.compile(rb'"text":"((?: \d+)+)"')
 SMALL_BUFFER: Final = 4096
-"""For a reader that does not read, so that little hides in the system."""
+"""Receive buffer of a reader that stops reading, so that the system hides little data."""
 
 
 @dataclass(slots=True)
 class Window:
-    """The steps that are measured, and by how many seconds their tokens were late at all readers."""
+    """Range of measured steps, and the lateness of their tokens at all readers.
+
+    first, last: bounds of the range, both included.
+    late: seconds by which each token was late.
+    """
 
     first: int
     last: int
@@ -30,8 +34,13 @@ class Window:
 
 
 class StreamReader(asyncio.Protocol):
-    """steps: how many tokens came. faults: tokens out of their order, and a connection that broke. opened: seconds from
-    when the request was sent to the first token."""
+    """Connection that reads one stream to its end.
+
+    steps: number of tokens received.
+    faults: tokens out of order, plus 1 if the connection broke.
+    opened: seconds from sending the request to the first token.
+    sent: time at which the request was sent.
+    """
 
     def __init__(self, request: bytes, text: re.Pattern[bytes], window: Window) -> None:
         self.steps = 0
@@ -46,12 +55,12 @@ class StreamReader(asyncio.Protocol):
         self._rest = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio."""
+        """See asyncio.Protocol."""
         self.sent = clock()
         cast(asyncio.Transport, transport).write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """asyncio. Only whole events are read."""
+        """See asyncio.Protocol. Only complete events are parsed."""
         now = clock()
         data = self._rest + data
         end = data.rfind(b"\n\n") + 2
@@ -64,7 +73,7 @@ class StreamReader(asyncio.Protocol):
         self._rest = data[end:]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """asyncio."""
+        """See asyncio.Protocol."""
         self.faults += exc is not None
         if not self.closed.done():
             self.closed.set_result(None)
@@ -73,7 +82,7 @@ class StreamReader(asyncio.Protocol):
 
     def _take(self, step: int, now: float) -> None:
         if self.steps == 0:
-            # The first token comes with the request, not with the schedule.
+            # The request triggers the first token, not the schedule.
             self.opened.set_result(now - self.sent)
         elif step != self._expected:
             self.faults += 1
@@ -85,18 +94,18 @@ class StreamReader(asyncio.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is."""
+    """Host and port of a server."""
 
     host: str
     port: int
 
     def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """A request on a connection of its own."""
+        """Build a request with a JSON body that closes its connection."""
         content = json.dumps(body).encode()
         return self._head("POST", path, f"Content-Length: {len(content)}\r\n") + content
 
     def get(self, path: str, **headers: str) -> bytes:
-        """The same, without a body. Names of headers are written with underscores."""
+        """Build a request without a body. Header names are written with underscores."""
         lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         return self._head("GET", path, lines)
 
@@ -104,7 +113,7 @@ class Address:
         return f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nConnection: close\r\n{lines}\r\n".encode()
 
     def socket(self, *, small: bool = False) -> socket.socket:
-        """Not connected yet. small: it takes next to nothing while nobody reads."""
+        """Create an unconnected, non-blocking socket. With `small`, its receive buffer holds next to nothing."""
         made = socket.socket()
         made.setblocking(False)
         if small:

@@ -1,4 +1,4 @@
-"""Many concurrent streams: what one of them costs the server in time and memory, and how late its tokens are."""
+"""Many concurrent streams: their cost to the server in time and memory, and the lateness of their tokens."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +31,11 @@ _KB = 1e3
 
 @dataclass(frozen=True, slots=True)
 class StreamsPlan:
-    """seconds: that are measured. frozen: readers among the streams that read nothing in that time."""
+    """Size of one measurement.
+
+    seconds: duration of the measured window.
+    frozen: readers among the streams that read nothing during that window.
+    """
 
     kind: Kind
     streams: int
@@ -41,10 +45,15 @@ class StreamsPlan:
 
 @dataclass(frozen=True, slots=True)
 class StreamsResult:
-    """cores: of the server, all threads. late_ms: of each token, from when it was due to its reader. *_kb: resident.
+    """Result of one measurement.
 
-    whole: streams whose reader got every token. events: per second, that were read. client_*: whether the client was
-    in the way. reconnections: of the frozen readers.
+    cores: cores used by all threads of the server.
+    late_ms: lateness of each token, from when it was due until its reader had it.
+    events: events read per second.
+    idle_kb, most_kb: resident memory before the streams, and at its peak.
+    whole: streams whose reader received every token.
+    reconnections: reconnections of the frozen readers.
+    client_cores, client_lag_ms: load of the client, which shows whether it distorted the result.
     """
 
     plan: StreamsPlan
@@ -60,12 +69,12 @@ class StreamsResult:
 
     @property
     def kb_per_stream(self) -> float:
-        """Of resident memory."""
+        """Resident memory per stream."""
         return (self.most_kb - self.idle_kb) / self.plan.streams
 
 
 async def measure_streams(plan: StreamsPlan, root: Path) -> StreamsResult:
-    """On a server of its own. Raises ServerFailedError."""
+    """Measure on a new server. Raise ServerFailedError."""
     async with replay_server(root / f"{plan.kind}-{plan.frozen}".replace(" ", "-")) as server:
         address = address_of(server)
         warm_up = StreamsPlan(plan.kind, min(WARM_UP_STREAMS, plan.streams), WARM_UP_SECONDS)
@@ -87,7 +96,7 @@ class _Crowd:
         self._frozen: list[FrozenReader] = []
 
     async def read(self, pid: int) -> StreamsResult:
-        """Open the streams one after the other, measure, and read them to their ends."""
+        """Open the streams one after another, measure, and read them to their ends."""
         server, client = psutil.Process(pid), psutil.Process()
         idle = most = server.memory_info().rss
         lag = list[float]()
@@ -139,7 +148,7 @@ class _Crowd:
         return freezing
 
     def _request(self, number: int) -> bytes:
-        """For an answer that ends shortly after what is measured."""
+        """Build a request for an answer that ends shortly after the measured window."""
         tokens = self._window.last - steps_until(clock()) + TAIL_STEPS
         if self._plan.kind == "chat completions":
             return chat_request(self._address, tokens)
@@ -152,18 +161,18 @@ class _Crowd:
 
 
 def cpu_seconds(process: psutil.Process) -> float:
-    """Of all its threads, in user and system mode, since it began."""
+    """Return the user and system time of all threads since the process began."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 async def _conversations(server: EbbServer, plan: StreamsPlan) -> list[str]:
-    """As many empty ones as there will be streams; none if none are needed."""
+    """Create one empty conversation per stream, if the kind of stream needs any."""
     return [] if plan.kind == "chat completions" else await new_conversations(server, plan.streams)
 
 
 async def new_conversations(server: EbbServer, count: int) -> list[str]:
-    """Their ids."""
+    """Create `count` empty conversations and return their ids."""
     made = list[str]()
     async with aiohttp.ClientSession(server.base_url) as session:
         for _ in range(count):
@@ -173,7 +182,7 @@ async def new_conversations(server: EbbServer, count: int) -> list[str]:
 
 
 def address_of(server: EbbServer) -> Address:
-    """Of a server that runs."""
+    """Return the address of a running server."""
     parts = urlsplit(server.base_url or "")
     assert isinstance(parts.hostname, str)
     assert parts.port is not None

@@ -1,4 +1,4 @@
-"""What is measured on a GPU, one function per phase; each gives figures by name and makes its own worker."""
+"""Phases of the GPU benchmark. Each creates its own worker and returns figures by name."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,8 +22,11 @@ ROUNDS: Final = 5
 
 
 def equality(scale: Scale) -> Figures:
-    """Tokens of four layers in float32 against the oracle's, and the hidden states of all layers in bfloat16: no
-    farther from the oracle than plain torch is."""
+    """Compare Ebb's attention with the oracle's.
+
+    Four layers in float32 must produce the oracle's tokens. The hidden states of all layers in bfloat16 must be no
+    farther from the oracle's than those of plain torch.
+    """
     small = replace(scale, model=replace(scale.model, num_layers=min(4, scale.model.num_layers)))
     tokens = {}
     for name, graphs in (("auto", True), ("auto", False), ("torch", False), ("reference", False)):
@@ -50,7 +53,7 @@ def _spec(scale: Scale) -> AttentionSpec:
 
 
 def _generate(rig: Rig) -> list[int]:
-    """Three prompts of different lengths in one step, then twelve decodes."""
+    """Compute three prompts of different lengths in one step, then decode twelve times."""
     vocab = rig.scale.model.vocab_size
     new = [rig.request(f"{at}", prompt(at, length, vocab), 10 * at) for at, length in enumerate((130, 64, 5))]
     lengths = {each.request_id: len(each.token_ids) for each in new}
@@ -65,7 +68,7 @@ def _generate(rig: Rig) -> list[int]:
 
 @torch.inference_mode()
 def _hidden_distance(scale: Scale) -> dict[str, float]:
-    """Of the final hidden states of a prompt, relative to the oracle's, by backend."""
+    """Return, by backend, the distance of a prompt's final hidden states from the oracle's, relative to their norm."""
     device, block_size = open_device(scale.device), block_size_for(scale.device)
     config, dtype, length = scale.model, torch.bfloat16, 300
     model = random_model(config, dtype, device.torch_device, layers=device.layers(check=False))
@@ -85,7 +88,7 @@ def _hidden_distance(scale: Scale) -> dict[str, float]:
 
 
 def decode(scale: Scale) -> Figures:
-    """Tokens per second of streams that all decode, with recorded steps and without."""
+    """Measure tokens per second while all streams decode, with recorded steps and without."""
     found: dict[str, Any] = {}
     for graphs in (True, False):
         count = max(scale.streams)
@@ -101,8 +104,12 @@ def decode(scale: Scale) -> Figures:
 
 
 def _decode_steps(rig: Rig, streams: int, *, stored: int = 0) -> list[float]:
-    """Seconds of each step. The KV is whatever lies in the blocks: only its amount costs time. stored: blocks that go
-    down in every step."""
+    """Return the seconds of each step.
+
+    The KV is whatever the blocks contain, since only the amount of KV costs time.
+
+    stored: blocks that each step copies to host memory.
+    """
     scale, each = rig.scale, rig.blocks_for(rig.scale.context + 200)
     tokens = prompt(1, scale.context, scale.model.vocab_size)
     new = [rig.request(str(at), tokens, at * each, computed=scale.context - 1) for at in range(streams)]
@@ -118,7 +125,7 @@ def _decode_steps(rig: Rig, streams: int, *, stored: int = 0) -> list[float]:
 
 
 def copies(scale: Scale) -> Figures:
-    """KV down and up against one long copy of the same bytes; target: four fifths of its speed."""
+    """Measure KV copies to and from host memory against one long copy of the same bytes. Target: 80 % of that speed."""
     count, each = scale.copied, -(-(scale.context + 200) // block_size_for(scale.device))
     streams = min(32, max(scale.streams))
     with Rig(scale, blocks=max(count, streams * each), host_blocks=count, max_num_seqs=streams) as rig:
@@ -140,7 +147,7 @@ def copies(scale: Scale) -> Figures:
 
 
 def _link_limit(scale: Scale, nbytes: int) -> dict[str, float]:
-    """GB/s of one copy from and to pinned memory."""
+    """Measure GB/s of one copy to and from pinned memory."""
     device = open_device(scale.device)
     there = torch.zeros(nbytes, dtype=torch.uint8, device=device.torch_device)
     here = torch.zeros(nbytes, dtype=torch.uint8)
@@ -160,13 +167,16 @@ def _link_limit(scale: Scale, nbytes: int) -> dict[str, float]:
 
 
 def returning(scale: Scale) -> Figures:
-    """Time to the first token of a long chat that goes on: with its KV from the CPU, from the device, and computed."""
+    """Measure the time to the first token of a long chat's next turn.
+
+    The chat's KV comes from CPU memory, from the device, or is recomputed.
+    """
     tokens = prompt(2, scale.chat, scale.model.vocab_size)
     size = block_size_for(scale.device)
     kept = (scale.chat - 20) // size
     room = -(-(scale.chat + 200) // size)
     with Rig(scale, blocks=2 * room, host_blocks=kept) as rig:
-        # Once before it counts: kernels are compiled, and libraries choose theirs.
+        # Warm up: kernels are compiled, and libraries choose theirs.
         rig.prefill(rig.request("warm", tokens[: 2 * scale.chunk], 0))
         again = rig.request("again", tokens, room, computed=kept * size)
         rig.prefill(again)
@@ -191,4 +201,4 @@ def returning(scale: Scale) -> Figures:
 
 
 PHASES: Final = MappingProxyType({"equality": equality, "copies": copies, "returning": returning, "decode": decode})
-"""In the order of what one must know first."""
+"""Phases in order of importance: correctness first."""

@@ -1,11 +1,11 @@
-"""The figures of a run on a GPU as a page of Markdown."""
+"""Results of a run on a GPU as a Markdown page."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """A section per phase, a row per figure; what failed says why."""
+    """Format a section per phase with a row per figure. A failed phase shows its reason."""
     machine = report["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     lines = [

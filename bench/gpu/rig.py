@@ -1,4 +1,4 @@
-"""A worker with a random-weight openPangu on a GPU, made in the device's memory, and driven step by step."""
+"""Worker with a random-weight openPangu, created in device memory and driven step by step."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,15 @@ PANGU_7B: Final = PanguConfig.from_json(OPENPANGU_EMBEDDED_7B)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What is measured. context: tokens of each decoding stream; chat: of the one that returns; chunk: of a prompt's
-    step; copied: blocks of one round of copies; streams: of decodes."""
+    """Sizes of the measurements.
+
+    streams: numbers of streams that decode together.
+    context: tokens of each decoding stream.
+    steps: decode steps per measurement.
+    chat: tokens of the returning chat.
+    chunk: prompt tokens computed in one step.
+    copied: blocks per round of copies.
+    """
 
     model: PanguConfig = PANGU_7B
     device: str = "cuda"
@@ -58,11 +65,14 @@ SMALL: Final = Scale(
     chunk=256,
     copied=8,
 )
-"""To see that all of it works, on any machine; its figures mean nothing."""
+"""Small sizes that show that the benchmark runs on any machine. The figures mean nothing."""
 
 
 def random_model(config: PanguConfig, dtype: torch.dtype, device: torch.device, **kinds: object) -> PanguForCausalLM:
-    """The same weights for the same arguments, scaled so that the greedy tokens vary."""
+    """Create a model with weights that are the same for the same arguments.
+
+    The weights are scaled so that the greedy tokens vary.
+    """
     model = PanguForCausalLM(config, dtype=dtype, device=device, **kinds)  # type: ignore[arg-type]
     generator = torch.Generator(device).manual_seed(1)
     for name, tensor in model.slots().items():
@@ -76,7 +86,7 @@ def random_model(config: PanguConfig, dtype: torch.dtype, device: torch.device, 
 
 
 class Rig:
-    """One worker. Use it as a context manager."""
+    """One worker. Use as a context manager."""
 
     def __init__(
         self,
@@ -89,7 +99,11 @@ class Rig:
         dtype: str = "bfloat16",
         max_num_seqs: int = 1,
     ) -> None:
-        """blocks, host_blocks: of the device's pool, and of pinned memory in place of the CPU tier."""
+        """Load the worker and allocate its KV.
+
+        blocks: blocks of the device's pool.
+        host_blocks: blocks of pinned memory that stand in for the CPU tier.
+        """
         self.block_size = block_size_for(scale.device)
         self.scale = scale
         config = EngineConfig(
@@ -137,7 +151,11 @@ class Rig:
         loads: Sequence[TransferJob] = (),
         stores: Sequence[TransferJob] = (),
     ) -> tuple[ModelRunnerOutput, float]:
-        """Execute one step; with the seconds that it took in all. cached: request -> tokens that have KV."""
+        """Execute one step. Return its output and its total duration in seconds.
+
+        scheduled: tokens to compute by request.
+        cached: tokens with KV by request, for requests that are not new.
+        """
         self._steps += 1
         output = SchedulerOutput(
             self._steps,
@@ -153,21 +171,21 @@ class Rig:
         return result, time.perf_counter() - began
 
     def request(self, name: str, tokens: Sequence[int], first_block: int, *, computed: int = 0) -> NewRequestData:
-        """With blocks from `first_block` for all tokens and 200 more."""
+        """Create a request with blocks, from `first_block` on, for its tokens and 200 more."""
         count = self.blocks_for(len(tokens) + 200)
         blocks = tuple(range(first_block, first_block + count))
         return NewRequestData(name, tuple(tokens), len(tokens), blocks, computed, GREEDY)
 
     def blocks_for(self, tokens: int) -> int:
-        """Blocks that hold so many tokens."""
+        """Return the number of blocks that hold `tokens` tokens."""
         return -(-tokens // self.block_size)
 
     def moves(self, direction: Direction, count: int, *, first_block: int = 0) -> list[TransferJob]:
-        """Of the first `count` blocks of the host memory."""
+        """Create jobs that copy the first `count` blocks of host memory to or from the blocks from `first_block` on."""
         return [TransferJob(at, direction, first_block + at, at * self.block_nbytes) for at in range(count)]
 
     def prefill(self, request: NewRequestData, *, loads: Sequence[TransferJob] = ()) -> tuple[int, float]:
-        """Compute a request's tokens in chunks and forget it; its first token, and the seconds until that was there."""
+        """Compute a request's tokens in chunks, then drop it. Return its first token and the seconds until then."""
         done, seconds = request.num_computed_tokens, 0.0
         sampled: tuple[int, ...] = ()
         while done < len(request.token_ids):
@@ -188,5 +206,5 @@ class Rig:
 
 
 def prompt(salt: int, length: int, vocab: int) -> list[int]:
-    """Made-up tokens; two salts have no beginning in common."""
+    """Make up token ids. Two salts share no prefix."""
     return [3 + (salt * 7919 + at * (31 + 2 * salt) + at // 13) % (vocab - 3) for at in range(length)]

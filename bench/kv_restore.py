@@ -1,4 +1,4 @@
-"""A prompt restored from a slow Redis whose values went through a codec: a patch over the Redis client."""
+"""Time to restore a prompt from a slow Redis whose values went through a codec, by patching the Redis client."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -39,13 +39,17 @@ _MIB: Final = 1 << 20
 
 
 class EncodedValues:
-    """Stands in for what writes and reads one value: it is encoded before the MAC, decoded after it was verified.
+    """Replacements for the functions that write and read one value.
 
-    codec: of all values from now on. decoded: how many were read. Both change only while no job is under way.
+    A value is encoded before its MAC is computed, and decoded after the MAC was verified. Both attributes change only
+    while no job is running.
+
+    codec: codec of all values from now on.
+    decoded: number of values read.
     """
 
     def __init__(self, codec: Codec, shape: Sequence[int]) -> None:
-        """shape: of a block."""
+        """Start with `codec` for blocks of `shape`."""
         self.codec = codec
         self.decoded = 0
         self._shape = tuple(shape)
@@ -79,9 +83,9 @@ class EncodedValues:
 
 
 def measure_restores(settings: Settings, folder: Path, codecs: Sequence[Codec]) -> dict[str, float]:
-    """Milliseconds to the first token by codec, each the median of ROUNDS, in turns on one engine.
+    """Return the milliseconds to the first token by codec, each the median of ROUNDS.
 
-    folder: the model's.
+    The codecs take turns on one engine. `folder` is the model's.
     """
     prompts = {
         codec.name: [prompt(BLOCKS * PAGE_KEYS + 1, at * PROMPTS + salt) for salt in range(PROMPTS)]
@@ -118,7 +122,7 @@ def _restore(llm: LLM, values: EncodedValues, token_ids: Sequence[int]) -> float
 
 @contextmanager
 def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tuple[SlowLink, LLM]]:
-    """An engine that loads whatever its Redis has, and the link to that Redis, fast as yet."""
+    """Yield an engine that loads whatever its Redis has, and the link to that Redis, which is still fast."""
     binary = find_redis_server()
     assert binary is not None, "this needs a redis-server"
     with ExitStack() as stack:

@@ -1,7 +1,7 @@
-"""`python -m bench.links`: a known prompt whose KV lies in a Redis behind a network, fast or slow.
+"""`python -m bench.links`: time to the first token of a known prompt whose KV is in a Redis behind a network.
 
-Three engines answer it in turns: one that decides by itself, one that always loads everything, one that always computes
-everything. Whoever decides should never be slower than the better of the other two.
+The network is fast or slow. Three engines answer in turns: one that decides by itself, one that always loads
+everything, and one that always computes everything. The first should never be slower than the better of the other two.
 """
 
 import argparse
@@ -42,16 +42,16 @@ _MIB: Final = 1 << 20
 
 
 class NobodyKnows(PrefillCost):
-    """Whoever does not know what computing costs loads."""
+    """Prefill cost that is never known, so the engine always loads."""
 
     def seconds(self, start: int, stop: int) -> None:  # noqa: ARG002
-        """Unknown, always."""
+        """Return None: the cost is unknown."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Milliseconds to the first token, each the median of its rounds, by arm."""
+    """Milliseconds to the first token by arm, each the median of its rounds."""
 
     latency_ms: float
     mb_per_second: float
@@ -59,23 +59,23 @@ class Point:
 
     @property
     def better_ms(self) -> float:
-        """Of the two that do not decide."""
+        """Time of the better of the two arms that do not decide."""
         return min(self.ttft_ms["loads"], self.ttft_ms["computes"])
 
     @property
     def allowed_ms(self) -> float:
-        """The target."""
+        """Target for the arm that decides."""
         return 1.05 * self.better_ms + 10
 
     @property
     def met(self) -> bool:
-        """Whether the one that decides is within it."""
+        """Whether the arm that decides meets the target."""
         return self.ttft_ms["decides"] <= self.allowed_ms
 
 
 @contextmanager
 def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[str, LLM]]:
-    """By arm. They differ in nothing but what they know of costs, and the last one has no tiers."""
+    """Yield the engines by arm. They differ only in what they know of costs, and the last one has no tiers."""
     with ExitStack() as stack:
         arms = {}
         for arm in ARMS:
@@ -100,7 +100,7 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
 
 
 def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
-    """Milliseconds, with nothing of it on the device or in host memory."""
+    """Return the milliseconds to the first token, with none of the prompt on the device or in host memory."""
     if llm.tiers.store is not None:
         while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().redis_pending_writes:
             llm.engine.step()
@@ -113,7 +113,7 @@ def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
 
 
 def measure(arms: dict[str, LLM], prompts: Sequence[Sequence[int]], latency: float, rate: float) -> Point:
-    """All rounds of one link."""
+    """Measure all rounds on one link."""
     for number in range(WARM_UPS):
         ttft(arms["decides"], prompts[number % len(prompts)])
     found: dict[str, list[float]] = {arm: [] for arm in ARMS}
@@ -129,7 +129,7 @@ def measure(arms: dict[str, LLM], prompts: Sequence[Sequence[int]], latency: flo
 
 
 def table(points: Sequence[Point]) -> str:
-    """Markdown."""
+    """Format the points as Markdown."""
     lines = [
         "| latency, ms | MB/s | loads all, ms | computes all, ms | decides, ms | allowed, ms | |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | --- |",
@@ -144,7 +144,7 @@ def table(points: Sequence[Point]) -> str:
 
 
 def write(points: Sequence[Point], out: Path) -> None:
-    """What is known so far."""
+    """Write the points measured so far."""
     out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
@@ -156,7 +156,7 @@ def write(points: Sequence[Point], out: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write links.json and links.md. Returns 1 if a target is missed."""
+    """Measure, print, and write links.json and links.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.links", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument(

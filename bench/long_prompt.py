@@ -1,8 +1,8 @@
-"""`python -m bench.long_prompt`: what a long prompt that arrives costs the streams that run.
+"""`python -m bench.long_prompt`: effect of a long prompt's arrival on running streams.
 
-Eight streams decode, quietly at first; then a long prompt arrives, and the gaps between their tokens are taken from its
-arrival to its first token. Quiet and disturbed stretches alternate within one run; the figure is the ratio of their
-99th percentiles.
+Eight streams decode, undisturbed at first. Then a long prompt arrives, and the gaps between their tokens are measured
+from its arrival to its first token. Quiet and disturbed stretches alternate within one run. The result is the ratio of
+their 99th percentiles.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _TOKENS: Final = range(1000, 20000)
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Gaps in milliseconds, of all streams together; ttft_ms: of the long prompt."""
+    """One round. Gaps are in milliseconds, over all streams; ttft_ms is the long prompt's."""
 
     quiet_ms: Spread
     disturbed_ms: Spread
@@ -40,18 +40,18 @@ class Round:
 
     @property
     def p99_ratio(self) -> float:
-        """Disturbed over quiet."""
+        """Disturbed p99 divided by the quiet one."""
         return self.disturbed_ms.p99 / self.quiet_ms.p99
 
 
 async def measure(server: EbbServer, number: int) -> Round:
-    """One quiet stretch and one disturbed one, with prompts that no earlier round had."""
+    """Measure one quiet and one disturbed stretch, with prompts that no earlier round used."""
     client = server.client
     streams = [
         asyncio.create_task(client.complete(prompt(STREAM_PROMPT, number * 100 + at), Generation(STREAM_TOKENS)))
         for at in range(STREAMS)
     ]
-    # Not a synchronisation: it only has to be long enough for all to stream, which `gaps_between` verifies.
+    # The sleep is no synchronisation: it only has to be long enough for all to stream, which `gaps_between` verifies.
     await asyncio.sleep(QUIET_SECONDS)
     long_answer = await client.complete(prompt(LONG_PROMPT, number * 100 + 99), Generation(1))
     answers = await asyncio.gather(*streams)
@@ -66,7 +66,10 @@ async def measure(server: EbbServer, number: int) -> Round:
 
 
 def gaps_between(answers: Sequence[Answer], begin: float, end: float) -> list[float]:
-    """Milliseconds between tokens of which the second came in (begin, end]. Raises ValueError if a stream has none."""
+    """Return the milliseconds between tokens of which the second arrived in (begin, end].
+
+    Raise ValueError if a stream has no such gap.
+    """
     found: list[float] = []
     for answer in answers:
         times = [answer.sent + at for at in answer.text_times]
@@ -78,19 +81,19 @@ def gaps_between(answers: Sequence[Answer], begin: float, end: float) -> list[fl
 
 
 def prompt(length: int, salt: int) -> list[int]:
-    """Token ids that share no prefix with those of another salt."""
+    """Make token ids that share no prefix with those of another salt."""
     return [_TOKENS[(salt * 7919 + at * 104729) % len(_TOKENS)] for at in range(length)]
 
 
 async def run(rounds: int) -> list[Round]:
-    """All rounds on one server with its default settings."""
+    """Run all rounds on one server with its default settings."""
     with tempfile.TemporaryDirectory() as state:
         async with EbbServer(ServerSettings("default"), Path(state)) as server:
             done = []
             for number in range(rounds + 1):
                 each = await measure(server, number)
                 if number == 0:
-                    continue  # It teaches the server what a step costs.
+                    continue  # The first round teaches the server the cost of a step.
                 done.append(each)
                 print(
                     f"round {number}: p99 {each.quiet_ms.p99:.1f} ms quiet, {each.disturbed_ms.p99:.1f} ms beside the "
@@ -101,7 +104,7 @@ async def run(rounds: int) -> list[Round]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if the target is missed."""
+    """Measure, print and write. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.long_prompt", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("bench/results/long_prompt.json"))

@@ -1,4 +1,4 @@
-"""The lag of a server's event loop, as its /metrics have it."""
+"""Lag of a server's event loop, from its /metrics."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 def lag_counts(exposition: str) -> Counter[float]:
-    """How often the loop was late since the server began, by the upper bound of the bucket in ms."""
+    """Count how often the loop was late since the server began, by the upper bound of the bucket in ms."""
     counts, below = Counter[float](), 0.0
     for family in text_string_to_metric_families(exposition):
         if family.name != "ebb_event_loop_lag_seconds":

@@ -1,4 +1,4 @@
-"""What a result was measured on, without anything that names the machine."""
+"""Description of the machine behind a result, without anything that identifies it."""
 
 import os
 import platform
@@ -15,7 +15,11 @@ _PACKAGES = ("torch", "lmcache", "redis")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """cores: those that this process may use. versions: of the packages that matter, and of redis-server on PATH."""
+    """Hardware and software of a measurement.
+
+    cores: cores that this process may use.
+    versions: versions of the packages that matter, and of redis-server or valkey-server on PATH.
+    """
 
     cpu: str
     cores: int
@@ -27,7 +31,7 @@ class Machine:
 
 
 def describe_machine() -> Machine:
-    """The machine that this runs on. Linux and macOS; what cannot be found out is "unknown" or left out."""
+    """Describe this machine, on Linux or macOS. Unknown facts are "unknown" or left out."""
     cpuinfo = _read("/proc/cpuinfo")
     name = re.search(r"^model name\s*: (.+)$", cpuinfo, re.MULTILINE)
     flags = re.search(r"^(?:flags|Features)\s*: (.+)$", cpuinfo, re.MULTILINE)

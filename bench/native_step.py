@@ -1,6 +1,6 @@
-"""`python -m bench.native_step MODEL_FOLDER`: milliseconds of a step, native by instruction set and torch, interleaved.
+"""`python -m bench.native_step MODEL_FOLDER`: milliseconds per step, native by instruction set and torch, in turns.
 
-No server, no tiers: what the kernels do. Prints a table; ratios to torch are what to compare between machines.
+Measures the kernels, without a server or tiers. Prints a table. Compare machines by the ratios to torch.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Load:
 
 
 def loads(context: int) -> tuple[Load, ...]:
-    """What is measured: decoding alone and together, and a prompt."""
+    """List the measured loads: decoding alone and together, and a prompt."""
     decodes = (Load(f"decode {streams}", streams, context, 1) for streams in (1, 8, 32))
     return (*decodes, Load(f"prompt {context}", 1, 0, context))
 
@@ -53,7 +53,7 @@ class Arm:
         self._steps = 0
 
     def step(self, load: Load) -> float:
-        """Milliseconds."""
+        """Execute one step and return its milliseconds."""
         torch.set_num_threads(self._torch_threads)
         length = load.context + load.tokens
         blocks = -(-length // BLOCK)

@@ -1,4 +1,4 @@
-"""What the streamed answers of `bench.page_streaming` say."""
+"""Texts of the streamed answers of `bench.page_streaming`."""
 
 MARKDOWN = r"""
 
@@ -26,11 +26,11 @@ def height(hours: float, mean: float = 5.0, range_m: float = 4.0) -> float:
 
 > Time and tide wait for no man, and an answer that is being read waits for nobody either.
 """
-"""All that an answer may hold; said again and again."""
+"""Markdown with everything that an answer may contain. Longer answers repeat it."""
 
 
 def code(lines: int) -> str:
-    """One block of so many lines, a multiple of four."""
+    """Make a block of code with `lines` lines, a multiple of four."""
     functions = (
         f"def height_{number}(hours: float) -> float:\n"
         f"    # {number} metres above zero.\n"
@@ -41,6 +41,6 @@ def code(lines: int) -> str:
 
 
 def table(rows: int) -> str:
-    """One table of so many rows, below its head."""
+    """Make a table with `rows` rows below its head."""
     body = (f"| {number} | **{number % 12}** | `{number / 2}` twelfths |\n" for number in range(rows))
     return "".join(("| Hour | Change | Of the range |\n| :--- | ---: | :--- |\n", *body))

@@ -1,9 +1,9 @@
-"""`python -m bench.page_streaming`: whether the page keeps up with a fast, long answer, and with a long chat.
+"""`python -m bench.page_streaming`: whether the page keeps up with a fast, long answer and with a long chat.
 
-In Chromium, on the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds, one block
-of code, one table. A frame is dropped where two of them are more than `FRAME_GAP_MS` apart; a long task is what the
-browser itself reports as one: over 50 ms. How long a task computed tells the page's work from what a busy machine adds;
-the promise is about what a person waits.
+Runs in Chromium, against the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds,
+one block of code, one table. A frame is dropped where two of them are more than `FRAME_GAP_MS` apart. A long task is
+one that the browser itself reports, of over 50 ms. The computing time of a task separates the page's work from the load
+of a busy machine. The targets are about the time that a person waits.
 """
 
 import argparse
@@ -36,11 +36,11 @@ MOST_TASK_MS = 50.0
 MOST_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS = 3_000, 1_000
 FRAME_GAP_MS = 50.0
-"""Three frames of 60 Hz: what a person sees as a jerk."""
+"""Duration of three frames at 60 Hz, which a person sees as a jerk."""
 POLL_MS, SETTLED_MS = 500, 1_000
-"""How often the page is asked whether the answer is there: in each frame, that would be the measurement's own load."""
+"""Interval of asking the page whether the answer has ended. Asking in each frame would be a load of its own."""
 RENDERER, TASK = "CrRendererMain", "ThreadControllerImpl::RunTask"
-"""What Chromium's traces call a page's thread, and what such a thread does in one go."""
+"""Names in Chromium's traces: of a page's main thread, and of one task on it."""
 
 WATCH = """() => {
     const seen = window.seen = {tasks: [], gaps: []};
@@ -77,7 +77,7 @@ SCROLL_UP = """async () => {
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is streamed: the first `tokens` words of `text`, which begins again at its end."""
+    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end."""
 
     name: str
     text: str
@@ -85,11 +85,11 @@ class _Answer:
 
     @classmethod
     def whole(cls, name: str, text: str, most: int) -> Self:
-        """All of `text`, or as much of it as `most` tokens."""
+        """Create an answer with all of `text`, cut after `most` tokens."""
         return cls(name, text, min(most, len(text.split())))
 
     def written(self, folder: Path) -> Path:
-        """Its text as a file in `folder`, which is made."""
+        """Create `folder` and write the text to a file in it. Return the file's path."""
         folder.mkdir()
         path = folder / "words.md"
         path.write_text(self.text, encoding="utf-8")
@@ -98,9 +98,12 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """Of a stretch of time on the page. dropped: frames that came more than FRAME_GAP_MS after the one before.
-    longest_task_computed_ms: of the task that took longest; the rest of it something else had the processor.
-    most_computed_ms: of the task that computed longest, which need not be that one.
+    """Frames and tasks of the page during a stretch of time.
+
+    dropped: frames that came more than FRAME_GAP_MS after their predecessor.
+    long_tasks: tasks of over 50 ms.
+    longest_task_computed_ms: computing time of the longest task. During the rest of it, other work had the processor.
+    most_computed_ms: computing time of the task that computed longest, which need not be the longest task.
     """
 
     name: str
@@ -116,7 +119,12 @@ class Smoothness:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """open_seconds: from opening the address of the long chat until its end is there and one can type."""
+    """One run.
+
+    messages_drawn: messages of the long chat that were drawn while scrolling to its beginning.
+    open_seconds: time from opening the long chat's address until its end is visible and the message box has the focus.
+    opening: smoothness while the long chat opens.
+    """
 
     measured_on: str
     machine: Machine
@@ -130,7 +138,7 @@ class PageReport:
 
 
 def targets(report: PageReport) -> list[Target]:
-    """What the page promises."""
+    """List the page's targets."""
     moving, all_of_them = report.stretches, (report.opening, *report.stretches)
     return [
         Target("a long chat is usable after, s", report.open_seconds, MOST_OPEN_SECONDS, at_least=False),
@@ -141,7 +149,7 @@ def targets(report: PageReport) -> list[Target]:
 
 
 async def _measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothness, T]:
-    """What the page does meanwhile; also what came of `doing`."""
+    """Measure the page while `doing` runs. Return its smoothness and the result of `doing`."""
     browser = page.context.browser
     assert browser is not None
     await browser.start_tracing(page=page, categories=["-*", "toplevel"])
@@ -165,7 +173,10 @@ async def _measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothn
 
 
 def _tasks_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """How long the tasks took, and how long they computed, of the thread that did most, which is the page's."""
+    """List the duration and the computing time of the page's tasks, in ms.
+
+    The page's thread is the renderer thread that computed most.
+    """
     renderers = {(each["pid"], each["tid"]) for each in events if each.get("args", {}).get("name") == RENDERER}
     tasks: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for each in events:
@@ -176,7 +187,7 @@ def _tasks_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
 
 
 async def _stream(browser: Browser, rate: float, answer: _Answer, root: Path) -> tuple[Smoothness, float]:
-    """Ask for an answer; returns also the tokens that came in a second."""
+    """Ask for an answer. Return the page's smoothness and the tokens received per second."""
     flags = ("--window", str(2 * answer.tokens + 8192), "--words", str(answer.written(root)))
     params = {"temperature": 0, "max_tokens": answer.tokens, "min_tokens": answer.tokens, "ignore_eos": True}
     async with replay_server(root / "state", 1 / rate, flags) as server:
@@ -198,7 +209,7 @@ async def _stream(browser: Browser, rate: float, answer: _Answer, root: Path) ->
 
 
 async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float, Smoothness, Smoothness, int]:
-    """Open a chat of so many messages, and scroll to its beginning."""
+    """Open a chat of `messages` messages, and scroll to its beginning."""
     async with replay_server(root) as server:
         page = await (await _context(browser, server)).new_page()
         response = await page.request.post("/api/import", data=_file(messages))
@@ -209,7 +220,7 @@ async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float
             await page.goto(f"/c/{conversation}", wait_until="commit")
             found = await page.wait_for_function(USABLE, arg=f"Message {messages - 1} ", polling="raf")
             usable_ms = float(await found.json_value())
-            # What is drawn above the screen comes a few frames later.
+            # Messages above the screen are drawn a few frames later.
             await page.wait_for_timeout(SETTLED_MS)
             return usable_ms
 
@@ -224,7 +235,7 @@ async def _context(browser: Browser, server: EbbServer) -> BrowserContext:
 
 
 def _file(messages: int) -> dict[str, Any]:
-    """A chat to be imported; every answer is Markdown."""
+    """Build a chat for the import, in which every answer is Markdown."""
     ids = [None, *(f"msg_page_streaming_{number}" for number in range(messages))]
     said = [
         {
@@ -273,7 +284,7 @@ async def _measure(tokens: int, rate: float, messages: int, root: Path) -> PageR
 
 
 def to_markdown(report: PageReport) -> str:
-    """The tables, for people."""
+    """Format the tables."""
     machine = report.machine
     head = (
         "",
@@ -309,7 +320,7 @@ def to_markdown(report: PageReport) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print, write page.json and page.md. Returns 1 if a target is missed."""
+    """Measure, print, and write page.json and page.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.page_streaming", description=__doc__)
     parser.add_argument("--tokens", type=int, default=20_000, help="of the streamed answer")
     parser.add_argument("--rate", type=float, default=200.0, help="tokens a second")

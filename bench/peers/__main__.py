@@ -35,16 +35,19 @@ from models.resolve import DEFAULT_MODEL, resolve_model
 
 SERVING = "serving"
 PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), SERVING: (Setup.SERVING,)}
-"""One after another, because the servers of both together take more memory than most machines have. The one that starts
-are measured in comes last: what a server compiles or packs once exists by then."""
+"""Parts of a run and their setups.
+
+The parts run one after another, because the servers of both together need more memory than most machines have. The part
+that measures starts is last: by then, servers have compiled and packed what they keep.
+"""
 RESULTS = Path(__file__).parents[1] / "results"
 QUICK_RESULTS = Path("build/bench-quick")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare the peers, run, write peers.json, peers.md and peers.png after every round.
+    """Prepare the peers, run, and write peers.json, peers.md and peers.png after every round.
 
-    Returns the exit status: 0 whatever it measured, 1 if a peer could not be prepared, a server failed or another
+    Return the exit status: 0 whatever was measured, 1 if a peer could not be prepared, a server failed or another
     benchmark runs, 143 after SIGTERM.
     """
     arguments = _parse(argv)
@@ -82,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Run:
-    """One run: what it measures, and where it writes after every round."""
+    """One run, which writes its results after every round."""
 
     def __init__(self, selection: Selection, folder: Path, model: Path, report: PeersReport) -> None:
         self._selection = selection
@@ -92,7 +95,10 @@ class _Run:
         self._began = time.perf_counter()
 
     async def measure(self, entered: Sequence[Arm], logs: Path) -> None:
-        """Rounds, from the one that the record lacks on. logs: where servers print. Raises ServerFailedError."""
+        """Run the rounds that the record lacks. Raise ServerFailedError.
+
+        logs: folder for the output of the servers.
+        """
         task = asyncio.current_task()
         assert task is not None
         # Without this a SIGTERM would end the benchmark and leave its servers behind.
@@ -146,7 +152,7 @@ def _names(text: str) -> Selection:
 
 
 def _arms(arguments: argparse.Namespace, plan: PeersPlan, model: Path, root: Path) -> list[Arm]:
-    """The arms that were asked for; their peers are installed first. Raises PreparationError."""
+    """Install the selected peers and return their arms. Raise PreparationError."""
     selection: Selection = arguments.only
     place = arguments.cache_dir / "peers"
     found = [arms.ebb(weights, model, root, plan) for weights in selection.weights("ebb")]

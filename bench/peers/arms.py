@@ -1,4 +1,4 @@
-"""Who is compared, and how each is started for each kind of load: every peer at its best, with the same threads."""
+"""Compared servers, and how each is started for each kind of load: every peer at its best, with the same threads."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,17 +21,17 @@ LLAMA: Final = "llama.cpp"
 BF16: Final = "bf16"
 
 _POOL: Final = 512 << 20
-"""Ebb's pool on the device, and again its CPU tier: each holds all chats of the turns."""
+"""Size of Ebb's device pool, and again of its CPU tier. Each holds all chats of the turns."""
 _VLLM_POOL_GIB: Final = 1
-"""The least that vLLM can be told."""
+"""Smallest pool that vLLM accepts."""
 _VLLM_BLOCK: Final = 128
-# A prompt belongs to the slot that holds this much of it: more than what chats share in their first turns, so that a
-# chat comes back to its own slot.
+# Similarity at which llama.cpp assigns a prompt to a slot. The value is above the share that chats have in common in
+# their first turns, so a chat returns to its own slot.
 _SLOT_SIMILARITY: Final = "0.84"
 
 
 class Setup(StrEnum):
-    """The kinds of load that a server may be started for in its own way."""
+    """Kinds of load, for each of which a server may be started differently."""
 
     SERVING = "serving"
     TURNS_IN_MEMORY = "turns, all in memory"
@@ -39,13 +39,16 @@ class Setup(StrEnum):
 
 
 def slot(stream: int) -> Mapping[str, object]:
-    """Streams in neighbouring slots of llama.cpp, the only ones that it computes together when each has its own KV."""
+    """Assign streams to neighbouring slots of llama.cpp.
+
+    Only such slots are computed together when each has its own KV.
+    """
     return {"id_slot": stream}
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One server with one kind of weights. An arm without a launch for a setup takes no part in what needs it."""
+    """One server with one kind of weights. An arm without a launch for a setup is not measured in it."""
 
     peer: str
     weights: str
@@ -55,12 +58,16 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """As tables have it."""
+        """Name in the tables."""
         return f"{self.peer} {self.weights}"
 
 
 def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequence[str] = EBB_SERVE) -> Arm:
-    """weights: "bf16" or "int8". state: a folder for state directories."""
+    """Configure Ebb.
+
+    weights: "bf16" or "int8".
+    state: folder of the state directories.
+    """
     kind = () if weights == BF16 else ("--quantization", weights)
 
     def launch(setup: Setup, pool: int, window: int) -> Launch:
@@ -79,7 +86,7 @@ def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequen
 
 
 def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
-    """vLLM in bfloat16, the only kind of weights that it computes fast on CPUs."""
+    """Configure vLLM in bfloat16, the only kind of weights that vLLM computes fast on CPUs."""
     environment = {
         "VLLM_CPU_KVCACHE_SPACE": str(_VLLM_POOL_GIB),
         "VLLM_CPU_OMP_THREADS_BIND": ",".join(str(core) for core in sorted(os.sched_getaffinity(0))),
@@ -94,14 +101,14 @@ def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
 
     resident = resident_tokens(plan.turns)
     serving = launch(_VLLM_POOL_GIB << 30, plan.longest)
-    # One block more: vLLM keeps one for itself.
+    # One more block, since vLLM keeps one for itself.
     scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
     launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}
     return Arm(VLLM, BF16, launches, fixed_length)
 
 
 def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
-    """weights: "bf16" or a quantization of llama.cpp's."""
+    """Configure llama.cpp. `weights` is "bf16" or one of its quantizations."""
     command = (str(built.command), "-m", str(built.weights[weights]), "--host", "127.0.0.1", "--port", "{port}")
     count = ("--threads", str(threads), "--threads-batch", str(threads))
 
@@ -120,10 +127,13 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
 
 
 def endless(tokens: int) -> Generation:
-    """As `fixed_length`, for llama.cpp: its `ignore_eos` already keeps an end from being sampled."""
+    """Ask for `tokens` tokens, like `fixed_length`, but for llama.cpp.
+
+    With its `ignore_eos`, an end is never sampled.
+    """
     return Generation(tokens)
 
 
 def resident_tokens(plan: TurnsPlan) -> int:
-    """Tokens of KV that the scarce setup has: whole chats in whole blocks of the largest block size."""
+    """Return the tokens of KV in the scarce setup: whole chats in whole blocks of the largest block size."""
     return plan.resident_chats * whole_blocks(plan.chat_tokens, _VLLM_BLOCK)

@@ -1,4 +1,4 @@
-"""Runs the servers side by side: all are started, one at a time may run, and everything is measured in turns."""
+"""Servers measured side by side: all are started, one at a time may run, and everything is measured in turns."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,9 +20,9 @@ _IDLE_SAMPLE_SECONDS = 1.0
 
 
 class Contest:
-    """Owns the servers of `arms`. Use it as `async with contest.started():` and then measure rounds.
+    """Owner of the servers of `arms`. Enter `contest.started()`, then measure rounds.
 
-    logs: a folder for what the servers print. Samples go into `record` as they come.
+    Samples are added to `record` as they are measured. `logs` is the folder for the output of the servers.
     """
 
     def __init__(
@@ -38,7 +38,10 @@ class Contest:
 
     @asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
-        """Every server that the points need: started alone, weighed, warmed up and frozen. Raises ServerFailedError."""
+        """Start, weigh, warm up and freeze every server that the points need, one alone at a time.
+
+        Raise ServerFailedError.
+        """
         async with AsyncExitStack() as stack:
             for setup in Setup:
                 if any(point.setup is setup for point in self._points):
@@ -47,9 +50,13 @@ class Contest:
             yield
 
     async def measure_round(self, number: int, *, turns: bool) -> None:
-        """Each point of each arm once, in an order of arms that shifts from round to round; rounds count from 0.
+        """Measure each point of each arm once, in an order of arms that shifts from round to round.
 
-        A measurement that fails is said and leaves no sample. Raises ServerFailedError if its server cannot go on.
+        A measurement that fails is reported and leaves no sample. Raise ServerFailedError if its server cannot be
+        restarted.
+
+        number: the round, counted from 0.
+        turns: whether the multi-turn suite is part of the round.
         """
         free = psutil.virtual_memory().available / 1e9
         self._say(f"round {number + 1} · other load on the machine {await other_load():.0%} · {free:.1f} GB free")
@@ -106,13 +113,13 @@ class Contest:
             self._record.add(metric, server.name, number, rss / 1e6)
 
     def _find(self, arm: Arm, setup: Setup) -> PeerServer | None:
-        """The arm's server of that launch; setups with equal launches share one."""
+        """Find the arm's server for that setup. Setups with equal launches share a server."""
         launch = arm.launches.get(setup)
         return next((each for each in self._servers if each.name == arm.name and each.launch == launch), None)
 
 
 async def other_load() -> float:
-    """The part of the processors' time that others take while all servers stand still, 0 to 1."""
+    """Measure the share of processor time, from 0 to 1, that other processes take while all servers are frozen."""
     psutil.cpu_percent()
     await asyncio.sleep(_IDLE_SAMPLE_SECONDS)
     return float(psutil.cpu_percent()) / 100

@@ -1,4 +1,4 @@
-"""What the numbers of a run are called, and which way is better."""
+"""Names of a run's figures, and the better direction of each."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,11 @@ START = "start.ready"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """key: in the JSON; its first part names the suite. `higher_is_better` decides which peer is the best."""
+    """One figure of a run.
+
+    key: key in the JSON, whose first part names the suite.
+    higher_is_better: direction that decides which peer is the best.
+    """
 
     key: str
     title: str
@@ -21,30 +25,32 @@ class Metric:
 
     @property
     def suite(self) -> str:
-        """The suite that measures it."""
+        """Suite that measures the figure."""
         return self.key.partition(".")[0]
 
 
 def decode_key(streams: int) -> str:
+    """Name the throughput of `streams` streams."""
     return f"decode.{streams}"
 
 
 def ttft_key(tokens: int, kind: str) -> str:
-    """kind: "cold" or "hit"."""
+    """Name the time to the first token. `kind` is "cold" or "hit"."""
     return f"ttft.{tokens}.{kind}"
 
 
 def turns_key(setup: Setup) -> str:
+    """Name the mean over the later turns."""
     return f"turns.{'memory' if setup is Setup.TURNS_IN_MEMORY else 'scarce'}"
 
 
 def turn_key(setup: Setup, turn: int) -> str:
-    """One turn of the suite; turns count from 1."""
+    """Name one turn of the suite. Turns count from 1."""
     return f"{turns_key(setup)}.{turn}"
 
 
 def metrics_of(plan: PeersPlan) -> tuple[Metric, ...]:
-    """Everything that a run of `plan` may measure, in the order of its tables."""
+    """List every figure that a run of `plan` may measure, in the order of its tables."""
     found = [
         Metric(decode_key(streams), f"decode, {streams} stream{'s' * (streams > 1)}", "tok/s", higher_is_better=True)
         for streams in plan.decode_streams

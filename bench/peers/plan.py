@@ -1,4 +1,4 @@
-"""How much `bench.peers` measures: everything that sets its length in one value."""
+"""Sizes of `bench.peers`: everything that determines its duration, in one value."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from bench.plan import BLOCK_TOKENS, KV_BYTES_PER_TOKEN
 
 @dataclass(frozen=True, slots=True)
 class TurnsPlan:
-    """The multi-turn suite: `chats` take turns round robin, one request at a time. Sizes in tokens."""
+    """Multi-turn suite: `chats` take turns round robin, one request at a time. Sizes are in tokens."""
 
     chats: int = 8
     turns: int = 6
@@ -15,17 +15,17 @@ class TurnsPlan:
     question_tokens: int = 120
     answer_tokens: int = 64
     resident_chats: int = 2
-    """Chats whose KV the scarce setup holds on the device."""
+    """Number of chats whose KV fits on the device in the scarce setup."""
 
     @property
     def chat_tokens(self) -> int:
-        """One whole chat, its last answer included."""
+        """Tokens of one whole chat, including its last answer."""
         return self.system_tokens + self.turns * (self.question_tokens + self.answer_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class MixedPlan:
-    """`streams` decode while prompts arrive, one every `interval` seconds. Sizes in tokens."""
+    """Mixed load: `streams` decode while a prompt arrives every `interval` seconds. Sizes are in tokens."""
 
     streams: int = 8
     stream_prompt: int = 64
@@ -39,8 +39,9 @@ class MixedPlan:
 class PeersPlan:
     """Sizes of one run, in tokens.
 
-    decode_streams: numbers of streams that decode together. ttft: length of a prompt -> how often it is measured in a
-    round. turns_every: the multi-turn suite takes long and is an average of 40 turns already: not in every round.
+    decode_streams: numbers of streams that decode together.
+    ttft: prompt lengths, each with its number of measurements per round.
+    turns_every: interval in rounds of the multi-turn suite, which takes long and already is an average of 40 turns.
     """
 
     rounds: int = 7
@@ -59,12 +60,12 @@ class PeersPlan:
         return whole_blocks(longest + self.decode_tokens, 128)
 
     def measures_turns(self, round_number: int) -> bool:
-        """Whether the multi-turn suite is part of this round; rounds count from 0."""
+        """Return whether the multi-turn suite is part of this round. Rounds count from 0."""
         return round_number % self.turns_every == 0
 
 
 def quick_plan() -> PeersPlan:
-    """One round on a size that proves only that it runs."""
+    """Return a plan of one round, with sizes that only prove that the benchmark runs."""
     return PeersPlan(
         rounds=1,
         decode_streams=(1, 8),
@@ -76,10 +77,10 @@ def quick_plan() -> PeersPlan:
 
 
 def kv_bytes(tokens: int) -> int:
-    """Bytes of the default model's KV for `tokens` tokens in whole blocks of Ebb's."""
+    """Return the bytes of the default model's KV for `tokens` tokens in whole blocks of Ebb's."""
     return whole_blocks(tokens, BLOCK_TOKENS) * KV_BYTES_PER_TOKEN["bfloat16"]
 
 
 def whole_blocks(tokens: int, block: int) -> int:
-    """`tokens` rounded up to whole blocks of `block`."""
+    """Round `tokens` up to whole blocks of `block`."""
     return -(-tokens // block) * block

@@ -1,4 +1,4 @@
-"""The plots of `bench.peers`: bars by arm, with the spread of the rounds."""
+"""Plots of `bench.peers`: bars by arm, with the spread of the rounds."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ _GROUP = 0.8
 
 
 def draw(report: PeersReport, target: Path) -> None:
-    """Write a PNG with a panel for each suite that has values; nothing if none has."""
+    """Write a PNG with a panel for each suite that has values, or nothing if none has."""
     metrics = report.metrics
     cold = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("cold")]
     hit = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("hit")]
@@ -78,7 +78,7 @@ def _turns(axes: Axes, report: PeersReport, setup: Setup, colours: Mapping[str, 
 
 
 def _turn_values(report: PeersReport, setup: Setup) -> dict[str, list[float]]:
-    """Arm -> the median of each turn."""
+    """Return the median of each turn, by arm."""
     keys = [turn_key(setup, turn) for turn in range(1, report.plan.turns.turns + 1)]
     return {
         arm: [median(report.record.values(key, arm)) for key in keys]
@@ -88,7 +88,7 @@ def _turn_values(report: PeersReport, setup: Setup) -> dict[str, list[float]]:
 
 
 def _short(metric: Metric) -> str:
-    """What tells the bars of one panel apart."""
+    """Return the label that distinguishes the bars of one panel."""
     words = {"mixed.throughput": "mixed load", "mixed.itl_p99": "p99 ITL", "mixed.ttft": "mean TTFT"}
     if short := words.get(metric.key):
         return short

@@ -1,4 +1,4 @@
-"""The things that a round measures one after another, each of every arm in turn."""
+"""Points of a round, each measured for every arm in turn."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from bench.peers.prompts import PromptMaker
 from bench.peers.suites import FixedLength, Pin
 
 Measured = Mapping[str, float]
-"""Metric -> value."""
+"""Values by metric."""
 
 SUITES = ("decode", "ttft", "mixed", "turns")
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One measurement of one arm. Two trials share prompts if they share the seed, and nothing of them if not."""
+    """One measurement of one arm. Two trials with the same seed share their prompts, others share nothing."""
 
     client: LoadClient
     fixed_length: FixedLength
@@ -28,7 +28,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One thing that is measured of every arm before the next thing is."""
+    """One measurement that is made for every arm before the next point."""
 
     name: str
     setup: Setup
@@ -36,7 +36,7 @@ class Point:
 
 
 def points(plan: PeersPlan, make: PromptMaker, names: Sequence[str]) -> list[Point]:
-    """The points of the suites `names`, in the order in which a round goes through them."""
+    """List the points of the suites `names`, in the order of a round."""
     found: list[Point] = []
     if "decode" in names:
         found += [_decode(plan, make, streams) for streams in plan.decode_streams]

@@ -1,4 +1,4 @@
-"""Prompts as token ids, so that every server gets exactly the same number of tokens, whatever it does to text."""
+"""Prompts as token ids, so that every server receives exactly the same number of tokens."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from app.load.words import WORDS
 
 
 class PromptMaker:
-    """Prompts of plain words, one token each, for the vocabulary of a model. The same seed gives the same prompt."""
+    """Source of prompts of plain words, one token each, for a model's vocabulary. The same seed gives the same prompt."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -18,18 +18,19 @@ class PromptMaker:
         self._words = tuple(ids[0] for ids in encoded if len(ids) == 1)
 
     def words(self, tokens: int, seed: str) -> list[int]:
-        """`tokens` token ids. Two seeds share no prefix worth speaking of."""
+        """Make `tokens` token ids. Prompts of two seeds share no notable prefix."""
         return random.Random(seed).choices(self._words, k=tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of `text`, without anything that a template would add."""
+        """Encode `text`, without anything that a template would add."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     def exactly(self, text: str, tokens: int) -> list[int]:
-        """`tokens` ids that begin as those of `text`: cut, or filled up where its pieces were not whole characters.
+        """Return `tokens` ids that begin as those of `text`, cut or padded to that length.
 
-        An API that streams text hides the ids that the model chose; encoding its text again nearly always gives them.
+        An API that streams text hides the ids that the model sampled. Encoding its text again nearly always restores
+        them. Padding is needed where the pieces of the text were not whole characters.
         """
         ids = self.encode(text)[:tokens]
         return ids + self.words(tokens - len(ids), text)
@@ -37,7 +38,11 @@ class PromptMaker:
 
 @dataclass(slots=True)
 class SharedPrefixChat:
-    """One chat as token ids: a system prompt that others share, then questions and answers in turn."""
+    """One chat as token ids: a system prompt shared with other chats, then questions and answers in turn.
+
+    history: ids of everything so far.
+    turns: number of questions asked.
+    """
 
     make: PromptMaker
     name: str
@@ -47,20 +52,20 @@ class SharedPrefixChat:
     turns: int = 0
 
     def ask(self) -> Sequence[int]:
-        """The prompt of the next turn: everything so far and a new question."""
+        """Return the prompt of the next turn: everything so far and a new question."""
         self.turns += 1
         self.history += self.make.words(self.question_tokens, f"{self.name}/{self.turns}")
         return tuple(self.history)
 
     def answered(self, text: str) -> None:
-        """What the server answered becomes part of the history."""
+        """Append the server's answer to the history."""
         self.history += self.make.exactly(text, self.answer_tokens)
 
 
 def make_chats(
     make: PromptMaker, *, chats: int, system_tokens: int, question_tokens: int, answer_tokens: int, seed: str
 ) -> list[SharedPrefixChat]:
-    """Chats that share a system prompt and nothing behind it; another seed shares nothing at all."""
+    """Make chats that share only a system prompt. Chats of different seeds share nothing."""
     system = make.words(system_tokens, f"{seed}/system")
     return [
         SharedPrefixChat(make, f"{seed}/{chat}", question_tokens, answer_tokens, list(system)) for chat in range(chats)

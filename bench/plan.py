@@ -1,4 +1,4 @@
-"""How much `bench.turns` measures: everything that sets its length in one value."""
+"""Sizes of `bench.turns`: everything that determines its duration, in one value."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from bench.workload import WorkloadShape
 BLOCK_TOKENS = 64
 # The default model's KV: 30 layers, K and V, 3 heads of 64.
 KV_BYTES_PER_TOKEN = {"bfloat16": 23_040, "float32": 46_080}
-# What the chat template adds to a message.
+# Tokens that the chat template adds to a message.
 _TEMPLATE_TOKENS = 6
 
 
@@ -15,9 +15,12 @@ _TEMPLATE_TOKENS = 6
 class Plan:
     """Sizes of one run. Histories and prompts are in words, answers in tokens.
 
-    shape, answer_tokens, kill_before_turn: the conversations; turns count from 1.
-    history_words, question_words, rounds: the returning turn. exact_prompts: the exactness section, on such histories.
-    streams, stream_words, stream_tokens, phases: the step time; each arm is loaded once in a phase.
+    shape, answer_tokens: the conversations.
+    kill_before_turn: turn of the conversations before which a server is killed, counted from 1.
+    history_words, question_words, rounds: the returning turn.
+    exact_prompts, exact_tokens: the exactness section, on the same histories.
+    streams, stream_words, stream_tokens: the step time.
+    phases: phases of the step time, in each of which every arm is loaded once.
     """
 
     dtype: str
@@ -35,29 +38,29 @@ class Plan:
     phases: int
 
     def kv_bytes(self, tokens: int) -> int:
-        """Bytes of KV for `tokens` tokens in whole blocks."""
+        """Return the bytes of KV for `tokens` tokens in whole blocks."""
         blocks = -(-tokens // BLOCK_TOKENS)
         return blocks * BLOCK_TOKENS * KV_BYTES_PER_TOKEN[self.dtype]
 
     @property
     def chat_tokens(self) -> int:
-        """An upper estimate of one whole conversation, answers and template included."""
+        """Upper estimate of one whole conversation in tokens, including answers and template."""
         words = self.shape.system_words + self.shape.turns * self.shape.question_words
         return _tokens(words) + self.shape.turns * (self.answer_tokens + 2 * _TEMPLATE_TOKENS)
 
     @property
     def history_tokens(self) -> int:
-        """An upper estimate of a returning turn's whole context, its answer included."""
+        """Upper estimate of a returning turn's whole context in tokens, including its answer."""
         return _tokens(self.history_words + self.question_words) + 14 * _TEMPLATE_TOKENS + self.exact_tokens
 
     @property
     def stream_context(self) -> int:
-        """An upper estimate of one decoding stream's context at its end."""
+        """Upper estimate of one decoding stream's context at its end, in tokens."""
         return _tokens(self.stream_words) + 14 * _TEMPLATE_TOKENS + self.stream_tokens
 
 
 def full_plan(dtype: str, *, shared_system: bool = False) -> Plan:
-    """8 chats of 6 turns with contexts to about 2,000 tokens."""
+    """Plan 8 chats of 6 turns, with contexts of up to about 2,000 tokens."""
     return Plan(
         dtype=dtype,
         shape=WorkloadShape(shared_system=shared_system),
@@ -76,7 +79,7 @@ def full_plan(dtype: str, *, shared_system: bool = False) -> Plan:
 
 
 def quick_plan(dtype: str, *, shared_system: bool = False) -> Plan:
-    """The same course on a size that proves only that it runs."""
+    """Plan the same run with sizes that only prove that the benchmark runs."""
     return Plan(
         dtype=dtype,
         shape=WorkloadShape(chats=3, turns=3, system_words=20, question_words=50, shared_system=shared_system),

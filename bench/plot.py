@@ -1,4 +1,4 @@
-"""The plot of `bench.turns`, in the receipt's colours: device light, CPU mid, Redis deep, computed anew sand."""
+"""Plot of `bench.turns`, in the receipt's colours: device light, CPU medium, Redis dark, recomputed sand."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _ARM_COLOURS = {arms.NO_REUSE: COMPUTED, arms.CPU: CPU, arms.REDIS: REDIS}
 
 
 def draw(report: TurnsReport, target: Path) -> None:
-    """Write a PNG with a panel for each section that has something to show; nothing if none has."""
+    """Write a PNG with a panel for each section that has results, or nothing if none has."""
     panels = [panel for panel in (report.conversations, report.returning, report.step_time) if panel is not None]
     if not panels:
         return
@@ -99,7 +99,7 @@ def _labelled_bars(axes: Axes, bars: list[tuple[str, float, str, str]]) -> None:
 
 
 def style(axes: Axes, title: str, unit: str, along: str) -> None:
-    """The look of a panel: its title, the unit of its height, and what runs along it."""
+    """Style a panel with its title, the unit of its vertical axis, and the label of its horizontal axis."""
     axes.set_facecolor(PAGE)
     axes.set_title(title, loc="left", fontsize=10, color=TEXT)
     axes.set_ylabel(unit, fontsize=9, color=_SOFT)

@@ -1,8 +1,8 @@
-"""`python -m bench.quality MODEL_FOLDER`: what formats of weights and instruction sets cost in quality.
+"""`python -m bench.quality MODEL_FOLDER`: quality lost by weight formats and instruction sets.
 
-Every position of the texts in bench/quality_text is predicted by each arm and held against torch in float32. The logits
-of the native step are those that the server has, bit for bit; of torch they are of whole texts at once. Writes
-quality.json and quality.md; the numbers depend on the build, not on how busy the machine is.
+Each arm predicts every position of the texts in bench/quality_text, and is compared with torch in float32. The native
+step's logits are those of the server, bit for bit. Torch computes whole texts at once. Writes quality.json and
+quality.md. The numbers depend on the build, not on how busy the machine is.
 """
 
 import argparse
@@ -42,15 +42,16 @@ ROWS_AT_ONCE: Final = 64
 GREEDY: Final = SamplingParams(temperature=0.0)
 
 Arm = Callable[[Sequence[Sequence[int]]], list[torch.Tensor]]
-"""For each text the logits after each of its tokens, [tokens, vocab] float32."""
+"""Function that returns, for each text, the logits after each of its tokens: [tokens, vocab] float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """What one arm predicts, position by position, in nats.
+    """Predictions of one arm, position by position, in nats.
 
-    divergence: KL from the reference's distribution. agrees: whether both take the same token for the likeliest.
-    surprise: minus the log-probability of the token that the text really goes on with.
+    divergence: KL divergence from the reference's distribution.
+    agrees: whether both predict the same token as the likeliest.
+    surprise: negative log-probability of the text's next token.
     """
 
     divergence: Sequence[float]
@@ -60,7 +61,11 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """One arm over all texts. greedy_agreement: 0 to 1. perplexity: of what the texts go on with."""
+    """Result of one arm over all texts.
+
+    greedy_agreement: share from 0 to 1.
+    perplexity: perplexity of the texts.
+    """
 
     arm: str
     kl_mean: float
@@ -71,7 +76,10 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """One run. tokens: positions that were compared, by text."""
+    """One run.
+
+    tokens: number of compared positions by text.
+    """
 
     measured_on: str
     model: str
@@ -97,7 +105,7 @@ class TorchArm:
 
 
 class NativeArm:
-    """The native step, token by token: nothing that a server does with these texts would change a bit."""
+    """The native step, one token at a time. A server would compute the same bits for these texts."""
 
     def __init__(self, folder: Path, kernels: Kernels, weights: str, *, longest: int) -> None:
         config = PanguConfig.from_json(ModelFolder(folder).config())
@@ -107,7 +115,7 @@ class NativeArm:
         blocks = list(range(-(-longest // PAGE_KEYS) * TEXTS_AT_ONCE))
         self._tables = [blocks[text::TEXTS_AT_ONCE] for text in range(TEXTS_AT_ONCE)]
         shape = (len(blocks), config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
-        # One thread gives the same bits as many, and does not wait for them on a machine that is busy.
+        # One thread computes the same bits as many, and never waits for other threads on a busy machine.
         self._runner = NativeRunner(packed, torch.zeros(shape, dtype=torch.bfloat16), threads=1)
 
     def __call__(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
@@ -127,12 +135,16 @@ class NativeArm:
 
 
 def compare(logits: torch.Tensor, reference: torch.Tensor, targets: Sequence[int]) -> Positions:
-    """logits, reference: [positions, vocab] float32; targets: the tokens that really come next. Pure."""
+    """Compare logits with the reference's. Pure.
+
+    logits, reference: [positions, vocab] float32.
+    targets: token ids that come next in the text.
+    """
     divergence: list[float] = []
     surprise: list[float] = []
     for start in range(0, len(targets), ROWS_AT_ONCE):
         rows = slice(start, min(start + ROWS_AT_ONCE, len(targets)))
-        # In float64: what is lost is smaller than what float32 loses over a whole vocabulary.
+        # The loss of float64 is smaller than that of float32 over a whole vocabulary.
         ours, theirs = (each[rows].double().log_softmax(-1) for each in (logits, reference))
         divergence += (theirs.exp() * (theirs - ours)).sum(-1).tolist()
         surprise += (-ours[range(len(ours)), torch.tensor(targets[rows])]).tolist()
@@ -141,7 +153,7 @@ def compare(logits: torch.Tensor, reference: torch.Tensor, targets: Sequence[int
 
 
 def summarise(arm: str, texts: Sequence[Positions]) -> Quality:
-    """All positions count alike. Pure."""
+    """Aggregate the texts of one arm. All positions count alike. Pure."""
     divergence = [value for text in texts for value in text.divergence]
     surprise = torch.tensor([value for text in texts for value in text.surprise], dtype=torch.float64)
     return Quality(
@@ -154,7 +166,7 @@ def summarise(arm: str, texts: Sequence[Positions]) -> Quality:
 
 
 def to_markdown(report: QualityReport) -> str:
-    """The table, for people."""
+    """Format the table."""
     machine = report.machine
     lines = [
         "# Quality",
@@ -179,9 +191,10 @@ def to_markdown(report: QualityReport) -> str:
 
 
 def make_arms(folder: Path, cache_dir: Path, longest: int) -> dict[str, Arm]:
-    """torch in bfloat16, and the native step in both formats, with bf16 activations (the best instructions) and float.
+    """Create the arms: torch in bfloat16, and the native step in both weight formats.
 
-    longest: tokens of the longest text.
+    The native step runs with bf16 activations, on the best instructions, and with float ones. `longest` is the number
+    of tokens of the longest text.
     """
     arms: dict[str, Arm] = {"torch bfloat16": TorchArm(folder, torch.bfloat16)}
     usable = [each.name for each in usable_instruction_sets()]
@@ -193,7 +206,7 @@ def make_arms(folder: Path, cache_dir: Path, longest: int) -> dict[str, Arm]:
 
 
 def measure(folder: Path, cache_dir: Path) -> QualityReport:
-    """Every arm on every text."""
+    """Run every arm on every text."""
     tokenizer = load_tokenizer(folder)
     texts = {
         file.stem: tokenizer.encode(file.read_text(encoding="utf-8"), special=False)

@@ -1,4 +1,4 @@
-"""The results of one run of `bench.turns`, the targets that they are held against, and their form as JSON."""
+"""Results of one run of `bench.turns`, their targets, and their form as JSON."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ from bench.step_time import StepTimeResult
 
 @dataclass(frozen=True, slots=True)
 class TurnsReport:
-    """One run. A section that was not asked for is None, or missing from `exactness`."""
+    """One run. A section that was not selected is None, or missing from `exactness`."""
 
     measured_on: str
     machine: Machine
@@ -27,7 +27,11 @@ class TurnsReport:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One claim and whether this run holds it. `value` is None where the run could not tell: then it is not met."""
+    """One claim and its bound.
+
+    value: measured value. None means that the run could not measure it, so the target is missed.
+    at_least: whether the bound is a lower one.
+    """
 
     claim: str
     value: float | None
@@ -43,7 +47,7 @@ class Target:
 
 
 def targets(report: TurnsReport) -> list[Target]:
-    """The targets of the sections that ran."""
+    """List the targets of the sections that ran."""
     found: list[Target] = []
     if one := report.returning:
         found.append(Target("returning turn, TTFT from CPU, times lower", one.cpu_ratio, 8, at_least=True))
@@ -61,6 +65,6 @@ def targets(report: TurnsReport) -> list[Target]:
 
 
 def to_json(report: TurnsReport) -> str:
-    """All of the report and its targets; numbers rounded to what they are good for."""
+    """Serialise the report and its targets, with numbers rounded to their precision."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     return json.dumps(rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""A run of `bench.turns` as Markdown tables."""
+"""Results of `bench.turns` as Markdown tables."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from bench.step_time import StepTimeResult
 
 
 def to_markdown(report: TurnsReport) -> str:
-    """The tables, for people."""
+    """Format the tables."""
     parts = [_heading(report)]
     if report.conversations:
         parts.append(_conversations(report.conversations, report.plan))
@@ -126,7 +126,7 @@ def _ratio(value: float | None) -> str:
 
 
 def targets_table(held: Sequence[Target]) -> str:
-    """A section that says of each target whether it is met."""
+    """Format a section with each target and whether it is met."""
     rows = [
         (
             target.claim,
@@ -140,6 +140,6 @@ def targets_table(held: Sequence[Target]) -> str:
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows of cells under a heading."""
+    """Format rows of cells below a heading."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""One returning turn: a chat with a long history goes on. What the tiers save of its time to the first token."""
+"""The next turn of a chat with a long history, and how much the tiers reduce its time to the first token."""
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ANSWER_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """One measurement. Tokens are the prompt's, by where they came from."""
+    """One measurement. device, cpu, redis and computed count the prompt's tokens by the origin of their KV."""
 
     ttft_ms: float
     prompt_tokens: int
@@ -29,7 +29,10 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The three measurements of one chat, minutes apart at most."""
+    """The three measurements of one chat, at most minutes apart.
+
+    ready_after_kill_s: seconds from the restart until the server was ready.
+    """
 
     no_reuse: Return
     from_cpu: Return
@@ -39,7 +42,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class ReturningResult:
-    """Medians over the rounds, in milliseconds, and how many times lower than with reuse off."""
+    """Medians over the rounds in milliseconds, and their ratios.
+
+    cpu_ratio, redis_ratio: how many times lower the TTFT is than without reuse.
+    """
 
     rounds: tuple[Round, ...]
     no_reuse_ms: float
@@ -50,7 +56,7 @@ class ReturningResult:
 
 
 async def measure_returning(bench: Workbench) -> ReturningResult:
-    """Rounds of: off, from CPU, kill -9, from Redis. The device pool holds one chat and a half."""
+    """Measure rounds of: no reuse, from CPU, kill -9, from Redis. The device pool holds one and a half chats."""
     plan = bench.plan
     pool = plan.history_tokens * 3 // 2
     async with AsyncExitStack() as stack:
@@ -65,7 +71,7 @@ async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int
     said = await tiers.client.chat(past, fixed_length(_ANSWER_TOKENS))
     past.append({"role": "assistant", "content": said.text})
     await _evict(bench, tiers)
-    # Each measurement asks something else: a question that was asked before would be in the tiers as well.
+    # Each measurement asks a different question, because the tiers would also hold an earlier one.
     asked = [passage(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "redis")]
     no_reuse = await _return(off, past, asked[0])
     from_cpu = await _return(tiers, past, asked[1])
@@ -100,7 +106,7 @@ async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
 
 
 def summarise(rounds: list[Round]) -> ReturningResult:
-    """Medians and their ratios. Pure."""
+    """Compute the medians and their ratios. Pure."""
     off = median([each.no_reuse.ttft_ms for each in rounds])
     cpu = median([each.from_cpu.ttft_ms for each in rounds])
     redis = median([each.from_redis.ttft_ms for each in rounds])

@@ -1,8 +1,8 @@
-"""`python -m bench.sampler_cost`: what settings of sampling add to a step of 32 decodes, beside 32 greedy rows.
+"""`python -m bench.sampler_cost`: time that sampling settings add to a step of 32 decodes over 32 greedy rows.
 
-One worker with the default model holds a batch for each kind of settings; their steps are made in turns, so that each
-meets the same machine. A step is timed as the engine waits for it: rows filled, computed, tokens read. It is held
-against the greedy step of the same turn.
+One worker with the default model holds a batch for each kind of settings. The batches step in turns, so that all meet
+the same conditions. The time of a step includes everything that the engine waits for: rows filled, computed, and tokens
+read. Each step is compared with the greedy step of the same turn.
 """
 
 import argparse
@@ -57,7 +57,7 @@ KINDS: Final[Mapping[str, Sequence[SamplingParams]]] = MappingProxyType(
 
 
 class Batch:
-    """32 requests of one kind, decoding step by step. masked: each with a mask that leaves every second token."""
+    """32 requests of one kind, decoding step by step. Each "masks" request has a mask that leaves every second token."""
 
     def __init__(self, worker: Worker, name: str, number: int, context: int, steps: int) -> None:
         self._worker = worker
@@ -82,7 +82,7 @@ class Batch:
         self._submit(SchedulerOutput(0, tuple(new), (), dict.fromkeys(self._names, 1), masks=self._masks))
 
     def step(self) -> float:
-        """Milliseconds."""
+        """Execute one step and return its milliseconds."""
         cached = tuple(CachedRequestData(name, (), self._computed) for name in self._names)
         step = SchedulerOutput(0, (), cached, dict.fromkeys(self._names, 1), masks=self._masks)
         began = time.perf_counter()
@@ -96,7 +96,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of settings, medians: a step in milliseconds, and over the greedy step of the same turn."""
+    """Result of one kind of settings.
+
+    step_ms: median duration of a step.
+    over_greedy: median ratio to the greedy step of the same turn.
+    """
 
     kind: str
     step_ms: float
@@ -104,7 +108,7 @@ class Row:
 
 
 def rows_of(times: Mapping[str, Sequence[float]]) -> list[Row]:
-    """times: of each kind, in turns."""
+    """Aggregate the durations of the steps, which are in the order of the turns, by kind."""
     greedy = times["greedy"]
     return [
         Row(kind, median(each), median([one / alone for one, alone in zip(each, greedy, strict=True)]))
@@ -113,7 +117,7 @@ def rows_of(times: Mapping[str, Sequence[float]]) -> list[Row]:
 
 
 def targets_of(rows: Sequence[Row]) -> list[Target]:
-    """Of every kind but greedy itself."""
+    """List the targets of every kind but greedy itself."""
     return [
         Target(f"32 rows, {row.kind}: a step over one of 32 greedy rows", row.over_greedy, MOST_OVER_GREEDY, False)
         for row in rows
@@ -122,7 +126,7 @@ def targets_of(rows: Sequence[Row]) -> list[Target]:
 
 
 def table(rows: Sequence[Row], steps: int) -> str:
-    """Markdown."""
+    """Format the rows as Markdown."""
     lines = [
         f"{ROWS} rows on {usable_cores()} threads, {steps} steps of each kind in turns, {time.strftime('%Y-%m-%d')}.",
         "",
@@ -136,12 +140,12 @@ def table(rows: Sequence[Row], steps: int) -> str:
 
 
 def blocks_of(context: int, steps: int) -> int:
-    """Of one request."""
+    """Return the number of blocks of one request."""
     return -(-(context + steps + 2) // BLOCK)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if a target is missed."""
+    """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.sampler_cost", description=__doc__)
     parser.add_argument("--model", type=Path, help="a model folder; the default model if left out")
     parser.add_argument("--steps", type=int, default=200, help="of each kind")

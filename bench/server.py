@@ -1,4 +1,4 @@
-"""Servers under test: `ebb serve` as a child process on a free port, started, killed and started again on its state."""
+"""Servers under test: `ebb serve` as a child process, started, killed and restarted on the same state."""
 
 import asyncio
 import signal
@@ -23,12 +23,12 @@ _WARM_UP = history(120, "warm-up", turns=2)
 
 
 class ServerFailedError(Exception):
-    """The server ended or did not become ready in time. Carries the end of its log."""
+    """The server ended, or was not ready in time. Carries the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """One way to run a server. `flags` follow the command; host, port and state directory are added to them."""
+    """Configuration of a server. `flags` follow the command, and host, port and state directory are added to them."""
 
     name: str
     flags: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class ServerSettings:
 class EbbServer:
     """One server process at a time, on one state directory. Leaving the context ends the process.
 
-    state_dir: kept between `kill` and `restart`; its owner removes it. command: what to run in place of `ebb serve`.
+    `state_dir` is kept when the process ends; its owner removes it. `command` replaces `ebb serve`.
     """
 
     def __init__(self, settings: ServerSettings, state_dir: Path, command: Sequence[str] = EBB_SERVE) -> None:
@@ -58,14 +58,14 @@ class EbbServer:
 
     @property
     def client(self) -> LoadClient:
-        """The client of the running process; another one after each start."""
+        """Client of the running process, replaced at each start."""
         if self._client is None:
             raise RuntimeError(f"server {self.settings.name!r} does not run")
         return self._client
 
     @property
     def base_url(self) -> str | None:
-        """Where it answers; None while it does not."""
+        """URL of the running server; None while no server is ready."""
         return self._client.base_url if self._client is not None else None
 
     @property
@@ -76,10 +76,9 @@ class EbbServer:
         return server_pid(self._process.pid) or self._process.pid
 
     async def start(self, ready_seconds: float = 300.0) -> float:
-        """Start, wait for /ready, and answer one unrelated request; returns the seconds to ready.
+        """Start, wait for /ready, and answer one unrelated request. Return the seconds to ready.
 
-        The warm-up is no part of any measurement: a first request also pays for what libraries do once in a process.
-        Raises ServerFailedError.
+        That request keeps one-time costs of libraries out of the measurements. Raise ServerFailedError.
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
         port = free_port()
@@ -100,15 +99,15 @@ class EbbServer:
         return seconds
 
     async def kill(self) -> None:
-        """kill -9: the process gets no chance to save anything."""
+        """Send SIGKILL: the process gets no chance to save anything."""
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """SIGTERM, and SIGKILL if it does not end in time. Does nothing if the server does not run."""
+        """Send SIGTERM, then SIGKILL after a timeout. Do nothing if the server is not running."""
         await self._end(signal.SIGTERM)
 
     async def restart_after_kill(self) -> float:
-        """kill -9 and start again on the same state directory; returns the seconds from the start to ready."""
+        """Kill -9 and start again on the same state directory. Return the seconds from the start to ready."""
         await self.kill()
         return await self.start()
 
@@ -145,15 +144,15 @@ class EbbServer:
 
 
 async def settle(server: EbbServer, seconds: float = 1.0) -> bool:
-    """Wait until every full block is in every tier, at most `seconds`; returns whether it is.
+    """Wait at most `seconds` until every full block is in every tier. Return whether it is.
 
-    The bound is the server's own promise for an idle Redis: what is not written by then may be lost by a kill.
+    The default is the server's own promise for an idle Redis: a kill may lose blocks that are not written by then.
     """
     return await settle_client(server.client, seconds)
 
 
 async def settle_client(client: LoadClient, seconds: float) -> bool:
-    """Wait as `settle` does. client: its key, if the server wants one, is an administrator's."""
+    """Wait like `settle`. If the server requires a key, the client's must be an administrator's."""
     deadline = time.perf_counter() + seconds
     while True:
         metrics = await client.metrics()
@@ -164,7 +163,7 @@ async def settle_client(client: LoadClient, seconds: float) -> bool:
 
 
 async def answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
-    """Whether `url` answers 200."""
+    """Return whether `url` answers 200."""
     try:
         async with session.get(url) as response:
             return response.status == 200
@@ -173,13 +172,13 @@ async def answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
 
 
 def server_pid(supervisor: int) -> int | None:
-    """Return the process id of the server process below that of `ebb serve`; None while there is none."""
+    """Return the process id of the server process below `ebb serve`, or None if there is none."""
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
     return int(children[0]) if children else None
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """Return a TCP port that is free on 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

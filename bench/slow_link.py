@@ -1,8 +1,8 @@
-"""`python -m bench.slow_link LISTEN TARGET`: a unix socket that leads to another one as a slow network would.
+"""`python -m bench.slow_link LISTEN TARGET`: a unix socket that forwards to another one like a slow network.
 
-Each line on its standard input is `<seconds> <bytes per second>`: answers come that much later, and all connections
-together move that many bytes in each direction; or `cut`, which ends all connections, wherever they are in a value. It
-answers "ready" to each.
+A line on standard input is a command, and each is answered with "ready". `<seconds> <bytes per second>` delays answers
+by that time, and limits all connections together to that rate in each direction. `cut` ends all connections, even in
+the middle of a value.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _AHEAD_SECONDS: Final = 0.02
 
 
 class Direction:
-    """What all connections share: a rate, and how much later things arrive."""
+    """Delay and rate of one direction, shared by all connections."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -32,23 +32,23 @@ class Direction:
 
     @property
     def piece(self) -> int:
-        """Bytes to take at once, so that a slow link moves smoothly."""
+        """Number of bytes to forward at once, so that a slow link moves smoothly."""
         return max(1024, min(_PIECE, int(self.rate * _PIECE_SECONDS)))
 
     def due(self, nbytes: int) -> float:
-        """When bytes that are handed over now have arrived."""
+        """Reserve the link for `nbytes` bytes. Return the time at which they arrive."""
         with self._lock:
             self._free_at = max(self._free_at, time.monotonic()) + nbytes / self.rate
             return self._free_at + self.seconds
 
     @property
     def ahead(self) -> float:
-        """Seconds for which the link is taken."""
+        """Seconds for which the link is reserved."""
         return self._free_at - time.monotonic()
 
 
 class Pipe:
-    """One direction of one connection: a thread that reads, one that delivers."""
+    """One direction of one connection, with a thread that reads and one that delivers."""
 
     def __init__(self, source: socket.socket, target: socket.socket, direction: Direction) -> None:
         self._source, self._target, self._direction = source, target, direction
@@ -93,7 +93,7 @@ class Pipe:
 
 
 class SlowLink:
-    """The process of a link, as fast as it can be until `set` is called. Use it as a context manager."""
+    """Process of a link that is as fast as possible until `set` is called. Use as a context manager."""
 
     def __init__(self, listen: Path, target: Path) -> None:
         self._process = subprocess.Popen(
@@ -105,11 +105,11 @@ class SlowLink:
         self.set(0.0, FAST)
 
     def set(self, seconds: float, rate: float) -> None:
-        """How much later answers come, and bytes per second: from now on."""
+        """Set the delay of answers in seconds, and the rate in bytes per second."""
         self._tell(f"{seconds} {rate}")
 
     def cut(self) -> None:
-        """End all connections; new ones may come at once."""
+        """End all connections. New ones are accepted at once."""
         self._tell("cut")
 
     def _tell(self, line: str) -> None:
@@ -128,7 +128,7 @@ class SlowLink:
 
 
 def serve(server: socket.socket, target: Path, up: Direction, down: Direction, pipes: list[Pipe]) -> None:
-    """For ever."""
+    """Accept connections forever, and forward each to `target`."""
     while True:
         near, _ = server.accept()
         far = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -142,7 +142,7 @@ def serve(server: socket.socket, target: Path, up: Direction, down: Direction, p
 
 
 def main() -> None:
-    """Until standard input ends."""
+    """Execute commands until standard input ends."""
     up, down, pipes = Direction(), Direction(), list[Pipe]()
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     server.bind(sys.argv[1])

@@ -10,7 +10,10 @@ from app.load.words import WORDS
 
 
 class PromptMaker:
-    """Source of prompts of plain words, one token each, for a model's vocabulary. The same seed gives the same prompt."""
+    """Source of prompts of plain words, one token each, in a model's vocabulary.
+
+    The same seed gives the same prompt.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer

@@ -1,4 +1,4 @@
-"""A run of `bench.peers` as JSON, from which a later run can go on, and as Markdown."""
+"""Result of `bench.peers` as JSON, from which a later run can continue, and as Markdown."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,11 @@ from bench.stats import Spread
 
 @dataclass(frozen=True, slots=True)
 class PeersReport:
-    """One run. versions: of the peers. kv_megabytes: arm -> memory for KV that it reserves while serving."""
+    """One run.
+
+    versions: versions of the peers.
+    kv_megabytes: by arm, the memory that it reserves for KV while serving.
+    """
 
     measured_on: str
     machine: Machine
@@ -28,12 +32,12 @@ class PeersReport:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Those that have values, in the order of the tables."""
+        """Metrics that have values, in the order of the tables."""
         return tuple(metric for metric in metrics_of(self.plan) if self.record.arms(metric.key))
 
 
 def to_json(report: PeersReport) -> str:
-    """Samples, and what they come to. Numbers are rounded to what they are good for."""
+    """Serialise samples and derived results, with numbers rounded to their precision."""
     record, metrics = report.record, report.metrics
     content: dict[str, Any] = {
         "measured_on": report.measured_on,
@@ -52,7 +56,10 @@ def to_json(report: PeersReport) -> str:
 
 
 def resumed(text: str, plan: PeersPlan) -> Record:
-    """The record in the JSON of an earlier run. Raises ValueError if it measured something else, or is no such JSON."""
+    """Restore the record from the JSON of an earlier run.
+
+    Raise ValueError if that run had another plan, or if `text` is not the JSON of a run.
+    """
     try:
         stored = json.loads(text)
         same = stored["plan"] == json.loads(json.dumps(asdict(plan)))
@@ -65,7 +72,7 @@ def resumed(text: str, plan: PeersPlan) -> Record:
 
 
 def to_markdown(report: PeersReport) -> str:
-    """The tables, for people."""
+    """Format the tables."""
     machine, plan = report.machine, report.plan
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rounds = max(report.record.rounds_done.values(), default=0)

@@ -1,4 +1,4 @@
-"""Which arms and suites a run is asked for."""
+"""Selection of the arms and suites of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from bench.peers.points import SUITES
 
 ARMS = ("ebb-bf16", "ebb-int8", "vllm-bf16", "llama-bf16", "llama-Q8_0", "llama-Q4_1")
 UNASKED = ("llama-Q4_1",)
-"""Arms that take part only when they are named: slower than their siblings everywhere."""
+"""Arms that run only when named: they are slower than their siblings everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """arms: some of ARMS. suites: some of SUITES. Both in the order of those."""
+    """Selected arms and suites, in the order of ARMS and SUITES."""
 
     arms: tuple[str, ...]
     suites: tuple[str, ...]
 
     def weights(self, peer: str) -> tuple[str, ...]:
-        """The weights of the arms of "ebb", "vllm" or "llama"."""
+        """List the weights of the selected arms of "ebb", "vllm" or "llama"."""
         return tuple(arm.partition("-")[2] for arm in self.arms if arm.startswith(f"{peer}-"))
 
 
 def select(names: Sequence[str]) -> Selection:
-    """What `names` of arms ("llama-Q8_0"), peers ("llama") and suites ask for; all of a kind where none is named.
+    """Select by names of arms ("llama-Q8_0"), peers ("llama") and suites. Without any name of a kind, select all.
 
-    Raises ValueError for a name that is none of these.
+    Raise ValueError for an unknown name.
     """
     peers = {arm.partition("-")[0] for arm in ARMS}
     if unknown := [name for name in names if name not in (*ARMS, *peers, *SUITES)]:

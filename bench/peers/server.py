@@ -1,4 +1,4 @@
-"""A server of any make as a child process: started, weighed, and stopped in its tracks while others are measured."""
+"""Server of any make as a child process, which is suspended while others are measured."""
 
 import asyncio
 import os
@@ -20,9 +20,12 @@ _STOP_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a server is started. "{port}" in the command becomes the port; `environment` is added to this process's.
+    """Command line and properties of a server.
 
-    ready_path: what answers 200 once requests are served. kv_bytes: memory for KV that the command reserves.
+    command: command line in which "{port}" is replaced by the port.
+    ready_path: path that answers 200 once requests are served.
+    kv_bytes: memory for KV that the command reserves.
+    environment: variables added to those of this process.
     """
 
     command: tuple[str, ...]
@@ -32,9 +35,9 @@ class Launch:
 
 
 class PeerServer:
-    """One running server in a process group of its own, so that all of its processes can be stopped and continued.
+    """One running server in its own process group, so that all of its processes can be suspended and resumed.
 
-    log: where its output goes.
+    `log` is the file for its output.
     """
 
     def __init__(self, name: str, launch: Launch, log: Path) -> None:
@@ -46,13 +49,13 @@ class PeerServer:
 
     @property
     def client(self) -> LoadClient:
-        """The client of the running server; another one after each start."""
+        """Client of the running server, replaced at each start."""
         if self._client is None:
             raise RuntimeError(f"{self.name} does not run")
         return self._client
 
     async def start(self, ready_seconds: float = 900.0) -> float:
-        """Start and wait until it is ready; returns the seconds that took. Raises ServerFailedError."""
+        """Start, wait until ready, and return the seconds that took. Raise ServerFailedError."""
         port = free_port()
         began = time.perf_counter()
         with self._log.open("wb") as log:
@@ -75,7 +78,7 @@ class PeerServer:
         return seconds
 
     async def stop(self) -> None:
-        """SIGTERM, then SIGKILL to the whole group. Does nothing if the server does not run."""
+        """Send SIGTERM, then SIGKILL to the whole group. Do nothing if the server is not running."""
         if self._client is not None:
             await self._client.__aexit__(None, None, None)
             self._client = None
@@ -94,7 +97,7 @@ class PeerServer:
             await process.wait()
 
     def freeze(self) -> None:
-        """Take the processor away from all of its processes: an idle engine may spin. Nothing if none runs."""
+        """Suspend all of the server's processes, because an idle engine may spin. Do nothing if none is running."""
         if self._process is not None:
             _signal_group(self._process.pid, signal.SIGSTOP)
 
@@ -104,7 +107,10 @@ class PeerServer:
             _signal_group(self._process.pid, signal.SIGCONT)
 
     def rss_bytes(self) -> int | None:
-        """Resident memory of all of its processes, pages that they share for each; None if it has ended by itself."""
+        """Return the resident memory of all processes, or None if the server has ended by itself.
+
+        Shared pages count once per process.
+        """
         try:
             top = psutil.Process(self._running().pid)
             return sum(int(each.memory_info().rss) for each in (top, *top.children(recursive=True)))
@@ -133,5 +139,5 @@ def _signal_group(group: int, which: signal.Signals) -> None:
     try:
         os.killpg(group, which)
     except ProcessLookupError:
-        # Its last process has ended.
+        # The group's last process has ended.
         return

@@ -1,4 +1,4 @@
-"""What is measured of one server at a time: the same requests, and the same counting, for every make."""
+"""Measurements of one server: the same requests, counted in the same way, for every make."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +13,19 @@ from bench.peers.prompts import PromptMaker, make_chats
 from bench.stats import median
 
 FixedLength = Callable[[int], Generation]
-"""How a server is asked for an answer of so many tokens in which an end is never sampled."""
+"""Function that makes a request for exactly so many tokens, in which an end is never sampled."""
 Pin = Callable[[int], Mapping[str, object]]
-"""The number of a stream -> more fields of its requests: where among a server's slots it is best computed."""
+"""Function from a stream's number to additional fields of its requests, which assign it to the best slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class MixedResult:
-    """Tokens of all answers in a second, p99 ITL of the streams in ms, mean TTFT of the arrivals in ms."""
+    """Result of the mixed load.
+
+    tokens_per_second: tokens of all answers.
+    itl_p99: p99 inter-token latency of the streams, in ms.
+    arrivals_ttft: mean TTFT of the arrivals, in ms.
+    """
 
     tokens_per_second: float
     itl_p99: float
@@ -30,7 +35,10 @@ class MixedResult:
 async def measure_decode(
     client: LoadClient, make: PromptMaker, *, streams: int, prompt_tokens: int, tokens: int, pin: Pin, seed: str
 ) -> float:
-    """Tokens per second of `streams` answers that decode together, from the first token of any to the end of all."""
+    """Measure tokens per second of `streams` answers that decode together.
+
+    Time counts from the first token of any answer to the end of all.
+    """
     prompts = [make.words(prompt_tokens, f"{seed}/{stream}") for stream in range(streams)]
     answers = await asyncio.gather(
         *(_generate(client, prompt, tokens, pin(stream)) for stream, prompt in enumerate(prompts))
@@ -41,7 +49,10 @@ async def measure_decode(
 async def measure_ttft(
     client: LoadClient, make: PromptMaker, *, tokens: int, repeats: int, seed: str
 ) -> tuple[float, float]:
-    """Milliseconds to the first token of a new prompt, and of the same prompt again; medians of `repeats` prompts."""
+    """Measure the milliseconds to the first token of a new prompt, and of the same prompt again.
+
+    Both are medians over `repeats` prompts.
+    """
     cold, hit = [], []
     for repeat in range(repeats):
         prompt = make.words(tokens, f"{seed}/{repeat}")
@@ -51,7 +62,7 @@ async def measure_ttft(
 
 
 async def measure_mixed(client: LoadClient, make: PromptMaker, plan: MixedPlan, pin: Pin, seed: str) -> MixedResult:
-    """Streams decode while prompts of differing lengths arrive at fixed times, which no slow answer puts off."""
+    """Decode streams while prompts of different lengths arrive at fixed times, which no slow answer delays."""
     prompts = [make.words(plan.stream_prompt, f"{seed}/stream/{stream}") for stream in range(plan.streams)]
     streams = [
         asyncio.create_task(_generate(client, prompt, plan.stream_tokens, pin(stream)))
@@ -72,7 +83,7 @@ async def measure_mixed(client: LoadClient, make: PromptMaker, plan: MixedPlan, 
 
 
 def mixed_result(streams: Sequence[Answer], arrivals: Sequence[Answer]) -> MixedResult:
-    """What a mixed load comes to. Gaps count from the arrival of the first prompt on. Pure."""
+    """Aggregate a mixed load. Gaps count from the arrival of the first prompt. Pure."""
     everyone = [*streams, *arrivals]
     began, ended = min(each.sent for each in everyone), max(each.sent + each.total for each in everyone)
     first_arrival = min(each.sent for each in arrivals)
@@ -92,7 +103,7 @@ def mixed_result(streams: Sequence[Answer], arrivals: Sequence[Answer]) -> Mixed
 async def measure_turns(
     client: LoadClient, make: PromptMaker, plan: TurnsPlan, fixed_length: FixedLength, seed: str
 ) -> list[float]:
-    """Mean milliseconds to the first token of each turn, the first turn first; one request at a time."""
+    """Return the mean milliseconds to the first token of each turn, with one request at a time."""
     chats = make_chats(
         make,
         chats=plan.chats,
@@ -114,7 +125,7 @@ async def measure_turns(
 
 
 async def warm_up(client: LoadClient, make: PromptMaker, streams: int, seed: str) -> None:
-    """What libraries do once in a process, and what a stopped process lost of the caches, is no part of a result."""
+    """Exclude one-time costs of libraries, and the cold caches of a resumed process, from the next measurement."""
     await asyncio.gather(*(_generate(client, make.words(16, f"{seed}/{stream}"), 4, {}) for stream in range(streams)))
 
 

@@ -1,4 +1,4 @@
-"""From samples to what is published: medians, spreads, ratios to the best peer, and the targets. Pure."""
+"""Published results, derived from samples: medians, spreads, ratios to the best peer, and the targets. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,12 @@ EBB_INT8 = f"{EBB} int8"
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """One arm of Ebb over the best peer: the median of the rounds' own ratios, since a machine drifts between rounds.
+    """One arm of Ebb over the best peer.
 
-    low, high: the least and the greatest of those. rounds: how many both took part in.
+    A machine drifts between rounds, so the ratio is taken within each round.
+
+    median, low, high: median, least and greatest ratio of the rounds.
+    rounds: number of rounds with both values.
     """
 
     metric: str
@@ -30,7 +33,7 @@ class Ratio:
 
 
 def spreads(record: Record, metrics: Sequence[Metric]) -> dict[str, dict[str, Spread]]:
-    """Metric -> arm -> its values in a few numbers; what has no values is left out."""
+    """Return the spread of each arm's values, by metric and arm. Metrics without values are left out."""
     return {
         metric.key: {arm: spread(record.values(metric.key, arm)) for arm in record.arms(metric.key)}
         for metric in metrics
@@ -39,7 +42,10 @@ def spreads(record: Record, metrics: Sequence[Metric]) -> dict[str, dict[str, Sp
 
 
 def ratio_to_best(record: Record, metric: Metric, arm: str, *, bf16_only: bool = False) -> Ratio | None:
-    """`arm` over the peer with the best median, of any weights or of bf16 ones; None where either has no value."""
+    """Compare `arm` with the peer of the best median. Return None if either has no value.
+
+    bf16_only: whether only peers with bf16 weights count.
+    """
     medians = {
         peer: median(record.values(metric.key, peer))
         for peer in record.arms(metric.key)
@@ -56,15 +62,15 @@ def ratio_to_best(record: Record, metric: Metric, arm: str, *, bf16_only: bool =
 
 
 def ratios(record: Record, metrics: Sequence[Metric]) -> list[Ratio]:
-    """Both arms of Ebb over the best peer of any precision."""
+    """Compare both arms of Ebb with the best peer of any precision."""
     found = (ratio_to_best(record, metric, arm) for metric in metrics for arm in (EBB_BF16, EBB_INT8))
     return [ratio for ratio in found if ratio is not None]
 
 
 def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
-    """What Ebb promises against its peers: more than 1 of what is better higher, at most 1 of what is better lower.
+    """List Ebb's targets against its peers. A metric that was not measured has no value, and its target is missed.
 
-    A metric that was not measured has no value: not met.
+    A bound above 1 is a lower bound of a figure for which higher is better. Other bounds are upper bounds.
     """
     by_key = {metric.key: metric for metric in metrics}
 

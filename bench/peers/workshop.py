@@ -1,4 +1,4 @@
-"""A folder that things are installed and built in: commands run one after another, at low priority, each once."""
+"""Folder for installations and builds: commands run one after another, at low priority, each once."""
 
 import subprocess
 import sys
@@ -12,32 +12,32 @@ _POLL_SECONDS = 0.2
 
 
 class PreparationError(Exception):
-    """A command of an installation failed. Carries the end of its output."""
+    """A failed command of an installation, with the end of its output."""
 
 
 class Workshop:
-    """Owns `folder`. A step that was done leaves a stamp, so that the next run passes over it."""
+    """Owner of `folder`. A completed step leaves a stamp, so that the next run skips the step."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def is_done(self, stamp: str) -> bool:
-        """Whether an earlier run came to `mark_done`."""
+        """Return whether an earlier run marked the step as done."""
         return (self.folder / f".{stamp}").exists()
 
     def mark_done(self, stamp: str) -> None:
-        """What the stamp stands for is whole."""
+        """Mark the step as done."""
         (self.folder / f".{stamp}").touch()
 
     def say(self, text: str) -> None:
-        """One line of progress."""
+        """Print a line of progress."""
         print(f"==> {self.folder.name}: {text}", file=sys.stderr, flush=True)
 
     def run(self, what: str, command: Sequence[str]) -> None:
-        """Run `command` in the folder and wait; now and then its last line of output is shown.
+        """Run `command` in the folder, and print its last line of output now and then.
 
-        Raises PreparationError.
+        Raise PreparationError.
         """
         self.say(what)
         log = self.folder / "install.log"
@@ -64,7 +64,7 @@ class Workshop:
             raise PreparationError(f"{self.folder.name}: {what} failed:\n{tail}")
 
     def make_venv(self) -> Path:
-        """A virtual environment in the folder; returns its interpreter. Raises PreparationError."""
+        """Create a virtual environment in the folder and return its interpreter. Raise PreparationError."""
         python = self.folder / "venv" / "bin" / "python"
         if not self.is_done("venv"):
             self.run("making a virtual environment", [sys.executable, "-m", "venv", "--clear", "venv"])
@@ -72,7 +72,7 @@ class Workshop:
         return python
 
     def site_packages(self, python: Path) -> Path:
-        """Where the virtual environment of `python` keeps what is installed."""
+        """Return the folder of the packages installed for `python`."""
         ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
         return Path(subprocess.run([str(python), "-c", ask], capture_output=True, text=True, check=True).stdout.strip())
 

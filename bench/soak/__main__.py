@@ -1,7 +1,7 @@
-"""`python -m bench.soak`: half an hour of many chats on small tiers while Redis breaks in another way every 10 s.
+"""`python -m bench.soak`: half an hour of many chats on small tiers while Redis breaks in a new way every 10 s.
 
-It passes if no client got anything but what it should, the server's memory stays where it was after five minutes, what
-owns blocks finds nothing wrong with itself at the end, and nothing in the log says otherwise. Linux.
+The soak passes under four conditions. No client receives a wrong or broken answer. The server's memory stays where it
+was after five minutes. The self-checks of the block owners at the end are clean. The log contains no error. Linux only.
 """
 
 import argparse
@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Soak, print, write soak.json and soak.md. Returns 0, 1 if a target is missed, 143 after SIGTERM."""
+    """Soak, print, and write soak.json and soak.md. Return 0, 1 if a target is missed, 143 after SIGTERM."""
     arguments = _parse(argv)
     plan = SoakPlan(seconds=arguments.minutes * 60, seed=arguments.seed, chats=arguments.chats)
     try:

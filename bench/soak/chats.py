@@ -1,4 +1,4 @@
-"""The lives of the chats: conversations that grow, are left in the middle, come back, and are deleted."""
+"""Chats of the soak: conversations that grow, are interrupted, resume, and are deleted."""
 
 import asyncio
 import contextlib
@@ -19,14 +19,19 @@ from bench.soak.scripts import Answers, Script, generation
 
 MANNERS: Final[tuple[Manner, ...]] = ("listens",) * 8 + ("comes back", "cancels")
 PLAIN_SHARE: Final = 0.15
-"""Of turns, before which the chat's person also asks something through OpenAI's API; half of it is dropped."""
+"""Share of turns before which the chat also sends a request through OpenAI's API. Half of these are dropped."""
 MOST_PATIENCE: Final = 12
 MOST_DETAILS: Final = 20
 
 
 @dataclass(slots=True)
 class Tally:
-    """What all chats came to. asked: answers by how they were listened to. details: of the first errors."""
+    """Counts over all chats.
+
+    asked: answers by the client's manner of listening.
+    errors: client errors by kind.
+    details: the first errors.
+    """
 
     asked: Counter[str] = field(default_factory=Counter)
     conversations: int = 0
@@ -35,11 +40,11 @@ class Tally:
 
     @property
     def turns(self) -> int:
-        """Answers that a conversation got."""
+        """Number of answers in conversations."""
         return sum(self.asked[manner] for manner in set(MANNERS))
 
     def note(self, error: Exception) -> None:
-        """A client error: counted, and the first ones told at once."""
+        """Count a client error. Keep and print the first ones."""
         self.errors[error.kind if isinstance(error, NotAsExpectedError) else _kind(error)] += 1
         if len(self.details) < MOST_DETAILS:
             self.details.append(f"{type(error).__name__}: {error}"[:500])
@@ -59,7 +64,7 @@ def _kind(error: Exception) -> str:
 
 
 class Chat:
-    """One person, until `over` is set: conversation after conversation."""
+    """One user, who has one conversation after another until `over` is set."""
 
     def __init__(
         self,
@@ -77,7 +82,7 @@ class Chat:
         self._source = random.Random(f"{plan.seed}/chat/{number}")
 
     async def live(self) -> None:
-        """An error ends a conversation, never the chat."""
+        """Converse until `over` is set. An error ends a conversation, never the chat."""
         await self._pause(self._source.uniform(0.0, self._plan.pause[1]))
         while not self._over.is_set():
             try:
@@ -103,7 +108,7 @@ class Chat:
         await self._client.delete(conversation)
 
     async def _ask_plainly(self, script: Script) -> None:
-        """The opening, which has one answer however it is asked."""
+        """Send the opening through OpenAI's API, which has the same answer through every API."""
         if self._source.random() < 0.5:
             await self._client.drop(await self._plain.model(), script.opening, self._source.randint(0, MOST_PATIENCE))
             self._tally.asked["dropped"] += 1

@@ -1,4 +1,4 @@
-"""The page's side of a conversation and a plain OpenAI client, which take nothing but what a server should answer."""
+"""Page side of a conversation and a plain OpenAI client, which accept only correct answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Manner = Literal["listens", "comes back", "cancels"]
 
 
 class NotAsExpectedError(Exception):
-    """A client error. `kind`: what it is counted as."""
+    """A wrong answer or behaviour of the server. Errors are counted by `kind`."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(f"{kind}: {detail}")
@@ -26,7 +26,12 @@ class NotAsExpectedError(Exception):
 
 @dataclass(slots=True)
 class Heard:
-    """What came of a run until now. last: the number of its last event."""
+    """The part of a run received so far.
+
+    last: sequence number of the last event.
+    events: number of events.
+    end: the "done" event, if received.
+    """
 
     text: str = ""
     last: int = 0
@@ -34,7 +39,7 @@ class Heard:
     end: Event | None = None
 
     def take(self, event: Event) -> None:
-        """One more. Raises NotAsExpectedError for an error."""
+        """Add an event. Raise NotAsExpectedError for an error event."""
         if event.kind == "error":
             raise NotAsExpectedError("error event", str(event.data.get("error")))
         self.events += 1
@@ -45,7 +50,10 @@ class Heard:
             self.end = event
 
     def whole(self) -> str:
-        """The text. Raises NotAsExpectedError if it did not end, is empty, or is not what was stored."""
+        """Return the whole text.
+
+        Raise NotAsExpectedError if the run has not ended, or if its text is empty or differs from the stored one.
+        """
         if self.end is None:
             raise NotAsExpectedError("no last event", f"after {self.events} events")
         if not self.text:
@@ -58,23 +66,29 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class SoakClient:
-    """Speaks with one server on connections that nobody else uses. sampling: parameters of every answer."""
+    """Client of one server on connections of its own. All methods raise NotAsExpectedError.
+
+    sampling: sampling parameters of every answer.
+    """
 
     session: aiohttp.ClientSession
     sampling: Mapping[str, object] = field(default_factory=dict)
 
     async def begin(self, system: str) -> str:
-        """A new conversation; returns its id. All of this raises NotAsExpectedError."""
+        """Create a conversation and return its id."""
         async with self._asked("POST", "/api/conversations", {"system_prompt": system}) as response, in_time():
             return str((await response.json())["id"])
 
     async def delete(self, conversation: str) -> None:
-        """It is not needed any more."""
+        """Delete the conversation permanently."""
         async with self._asked("DELETE", f"/api/conversations/{conversation}?permanently=true"):
             pass
 
     async def say(self, conversation: str, content: str, manner: Manner = "listens", patience: int = 0) -> str:
-        """One turn; returns the answer. patience: events until a client comes back or cancels."""
+        """Send a message and return the answer.
+
+        patience: number of events after which the client disconnects or cancels, depending on `manner`.
+        """
         heard = Heard()
         body = {"content": content, "params": self.sampling}
         async with self._asked("POST", f"/api/conversations/{conversation}/messages", body) as response:
@@ -88,7 +102,7 @@ class SoakClient:
         return heard.whole()
 
     async def _cancel_and_retry(self, run: str, events: AsyncIterator[Event], heard: Heard) -> str:
-        """What the page does: stop it, see the end of it, and ask for another answer to the same question."""
+        """Act as the page does: cancel the run, read its end, and request another answer to the same question."""
         async with self._asked("POST", f"/api/runs/{run}/cancel") as cancelled, in_time():
             message = await cancelled.json()
         await _listen(events, heard)
@@ -100,7 +114,7 @@ class SoakClient:
         return again.whole()
 
     async def drop(self, model: str, messages: Sequence[Message], patience: int) -> None:
-        """Ask through OpenAI's API, and go away after some lines, which cancels."""
+        """Ask through OpenAI's API and disconnect after `patience` lines, which cancels the request."""
         body = {"model": model, "messages": list(messages), "stream": True, "max_tokens": 200, "temperature": 0}
         async with self._asked("POST", "/v1/chat/completions", body) as response, in_time():
             for _ in range(patience):
@@ -108,7 +122,7 @@ class SoakClient:
             response.close()
 
     async def metrics(self) -> str:
-        """The text of /metrics."""
+        """Return the text of /metrics."""
         async with self._asked("GET", "/metrics") as response, in_time():
             return await response.text()
 
@@ -124,7 +138,7 @@ class SoakClient:
 
 
 async def _listen(events: AsyncIterator[Event], heard: Heard, most: int | None = None) -> None:
-    """Until the run's last event, the end of the stream, or `most` events of it in all."""
+    """Read until the run's last event, the end of the stream, or a total of `most` events."""
     while heard.end is None and (most is None or heard.events < most):
         async with in_time():
             event = await anext(events, None)
@@ -135,7 +149,7 @@ async def _listen(events: AsyncIterator[Event], heard: Heard, most: int | None =
 
 @asynccontextmanager
 async def in_time() -> AsyncIterator[None]:
-    """What takes longer than STALL_SECONDS has stalled."""
+    """Raise NotAsExpectedError if the block takes longer than STALL_SECONDS."""
     try:
         async with asyncio.timeout(STALL_SECONDS):
             yield

@@ -1,4 +1,4 @@
-"""What is done to Redis and to the way there, in which order, and how it is undone."""
+"""Faults of Redis and of the link to it: how each is caused and undone, and in which order they occur."""
 
 import random
 import threading
@@ -24,7 +24,10 @@ SAVE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What can be broken. memory: what Redis may hold, in bytes."""
+    """Parts that can be broken.
+
+    memory: limit of Redis's memory in bytes.
+    """
 
     redis: RedisServer
     link: SlowLink
@@ -34,7 +37,7 @@ class Site:
 
 @contextmanager
 def killed(site: Site) -> Iterator[None]:
-    """It comes back empty."""
+    """Kill Redis and start it again empty."""
     site.redis.kill()
     yield
     site.redis.start()
@@ -43,7 +46,7 @@ def killed(site: Site) -> Iterator[None]:
 
 @contextmanager
 def frozen(site: Site) -> Iterator[None]:
-    """It takes connections and answers nothing."""
+    """Freeze Redis, which then accepts connections and never answers."""
     site.redis.freeze()
     yield
     site.redis.thaw()
@@ -51,7 +54,7 @@ def frozen(site: Site) -> Iterator[None]:
 
 @contextmanager
 def slow(site: Site) -> Iterator[None]:
-    """2 MB/s, and 50 ms until an answer comes."""
+    """Slow the link to 2 MB/s, with a delay of 50 ms."""
     site.link.set(0.05, 2e6)
     yield
     site.link.set(0.0, FAST)
@@ -59,7 +62,7 @@ def slow(site: Site) -> Iterator[None]:
 
 @contextmanager
 def cut(site: Site) -> Iterator[None]:
-    """All connections end at both ends of it, with values on their way."""
+    """Cut all connections at both ends of the fault, with values in transit."""
     site.link.set(0.0, 30e6)
     site.link.cut()
     yield
@@ -69,14 +72,14 @@ def cut(site: Site) -> Iterator[None]:
 
 @contextmanager
 def flushed(site: Site) -> Iterator[None]:
-    """Everything is gone."""
+    """Delete all keys."""
     _flush(site)
     yield
 
 
 @contextmanager
 def refusing(site: Site) -> Iterator[None]:
-    """Full, with noeviction."""
+    """Make Redis refuse writes: full, with noeviction."""
     _configure(site, 1 << 20, "noeviction")
     yield
     _configure(site, site.memory, "allkeys-lru")
@@ -84,7 +87,7 @@ def refusing(site: Site) -> Iterator[None]:
 
 @contextmanager
 def evicting(site: Site) -> Iterator[None]:
-    """Room for half of what it holds."""
+    """Halve the memory of Redis, so that keys are evicted."""
     _configure(site, site.memory // 2, "allkeys-lru")
     yield
     _configure(site, site.memory, "allkeys-lru")
@@ -92,7 +95,7 @@ def evicting(site: Site) -> Iterator[None]:
 
 @contextmanager
 def poisoned(site: Site) -> Iterator[None]:
-    """A piece of some payloads is inverted: if it were taken, the answer would be another one."""
+    """Invert a piece of some payloads. If one of these were used, the answer would change."""
     with site.redis.client() as client:
         for name in _some(site, client):
             at = HEADER_BYTES + site.source.randrange(1 << 20)
@@ -105,7 +108,7 @@ def poisoned(site: Site) -> Iterator[None]:
 
 @contextmanager
 def outdated(site: Site) -> Iterator[None]:
-    """Some values say that they are of format version 1."""
+    """Mark some values as format version 1."""
     with site.redis.client() as client:
         for name in _some(site, client):
             client.setrange(name, 4, b"\x01\x00")
@@ -114,8 +117,8 @@ def outdated(site: Site) -> Iterator[None]:
 
 @contextmanager
 def locked(site: Site) -> Iterator[None]:
-    """It wants a password that nobody was told."""
-    # The connection that set it stays signed in.
+    """Set a password that the server does not know."""
+    # The connection that sets the password stays authenticated.
     with site.redis.client() as client:
         client.config_set("requirepass", "changed")
         client.client_kill_filter(_type="normal", skipme=True)
@@ -125,8 +128,8 @@ def locked(site: Site) -> Iterator[None]:
 
 @contextmanager
 def set_back(site: Site) -> Iterator[None]:
-    """It is restarted with a snapshot of some seconds ago."""
-    # The server answers nobody until all of it is on the disk.
+    """Restart Redis from a snapshot that is some seconds old."""
+    # Redis answers no client until the snapshot is on disk.
     with closing(redis.Redis(unix_socket_path=str(site.redis.socket), socket_timeout=SAVE_SECONDS)) as client:
         client.save()
     yield
@@ -135,7 +138,10 @@ def set_back(site: Site) -> Iterator[None]:
 
 
 def _some(site: Site, client: redis.Redis) -> Iterator[bytes]:
-    """Names of blocks. Not of all of them: a Redis that nothing is found in would have nothing to get wrong."""
+    """Yield the names of some of the blocks.
+
+    If all were damaged, hardly any block would be found, and few errors could occur.
+    """
     names = list(client.scan_iter(NAMES))
     yield from site.source.sample(names, -(-len(names) // DAMAGED_SHARE))
 
@@ -168,7 +174,11 @@ FAULTS: Final[dict[str, Fault]] = {
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """at, seconds: from the beginning, and how long it lasts."""
+    """One fault.
+
+    at: seconds from the beginning.
+    seconds: duration.
+    """
 
     at: float
     kind: str
@@ -176,7 +186,10 @@ class Strike:
 
 
 def schedule(plan: SoakPlan, kinds: Sequence[str]) -> list[Strike]:
-    """One after the other, each undone before the end. Every kind comes once before any comes again."""
+    """Schedule faults, one after another, each undone before the end.
+
+    Every kind occurs once before any kind occurs again.
+    """
     source = random.Random(f"{plan.seed}/faults")
     bag: list[str] = []
     strikes = []
@@ -187,7 +200,7 @@ def schedule(plan: SoakPlan, kinds: Sequence[str]) -> list[Strike]:
 
 
 def strike_all(strikes: Sequence[Strike], site: Site, over: threading.Event, done: Counter[str]) -> None:
-    """Blocks until all are done and undone, or `over` is set; counts them in `done` by kind."""
+    """Cause and undo all faults, and count them in `done` by kind. Block until the last one or until `over` is set."""
     began = time.monotonic()
     for strike in strikes:
         if over.wait(max(0.0, began + strike.at - time.monotonic())):

@@ -1,4 +1,4 @@
-"""What the server says and shows of itself: its counts, its memory, its log."""
+"""Observations of the server: its counters, its memory and its log."""
 
 import re
 from collections import defaultdict
@@ -14,8 +14,13 @@ _BAD_LINE: Final = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^Traceback ")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Since the server's start. tokens: of prompts by where they came from. checks: by outcome. rejected: blocks of
-    Redis by what was wrong."""
+    """Counters since the server's start.
+
+    tokens: prompt tokens by origin.
+    generated: generated tokens.
+    checks: self-checks by outcome.
+    rejected: blocks from Redis that were rejected, by reason.
+    """
 
     tokens: Mapping[str, int]
     generated: int
@@ -25,12 +30,12 @@ class Counts:
 
     @property
     def all_checks(self) -> int:
-        """Clean or not."""
+        """Number of self-checks, clean or failed."""
         return sum(self.checks.values())
 
 
 def read_counts(text: str) -> Counts:
-    """From the text of /metrics."""
+    """Parse the text of /metrics."""
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -47,7 +52,7 @@ def read_counts(text: str) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class MemorySample:
-    """Bytes that are resident, so many seconds after the beginning."""
+    """Resident bytes, `seconds` after the beginning."""
 
     seconds: float
     rss: int
@@ -55,7 +60,11 @@ class MemorySample:
 
 @dataclass(frozen=True, slots=True)
 class MemorySummary:
-    """Bytes. settled: when the server had settled; the rest is of all that came later."""
+    """Resident memory in bytes.
+
+    settled: memory once the server had settled.
+    least, most, last: memory after that.
+    """
 
     settled: int
     least: int
@@ -64,12 +73,12 @@ class MemorySummary:
 
     @property
     def drift(self) -> float:
-        """How far it went from where it had settled, as a share of that: the furthest, up or down."""
+        """Largest deviation from the settled memory, up or down, as a share of it."""
         return max(self.most - self.settled, self.least - self.settled, key=abs) / self.settled
 
 
 def summarise_memory(samples: Sequence[MemorySample], settle_seconds: float) -> MemorySummary:
-    """Raises ValueError if no sample is so old."""
+    """Summarise the samples from `settle_seconds` on. Raise ValueError if there are none."""
     later = [sample.rss for sample in samples if sample.seconds >= settle_seconds]
     if not later:
         raise ValueError(f"the memory was never looked at after {settle_seconds:g} s")
@@ -77,7 +86,7 @@ def summarise_memory(samples: Sequence[MemorySample], settle_seconds: float) -> 
 
 
 def bad_lines(log: Path) -> Iterator[str]:
-    """Lines of the server's log that say that something of its own went wrong."""
+    """Yield the lines of the server's log that report errors of the server itself."""
     for line in log.read_text(errors="replace").splitlines():
         if _BAD_LINE.match(line):
             yield line

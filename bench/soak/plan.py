@@ -1,4 +1,4 @@
-"""How much a soak does: everything that sets its length and its pressure in one value."""
+"""Sizes of a soak: everything that determines its duration and its pressure, in one value."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,18 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SoakPlan:
-    """A few chats fit the device, some the CPU tier, half of what is asked about Redis: so all of them evict.
+    """Sizes of one soak. Texts are in words, answers in tokens, tiers in bytes, times in seconds.
 
-    Sizes of texts in words, of answers in tokens, of tiers in bytes, times in seconds.
-    scripts: what can be talked about; `families` of them share a system prompt. A conversation ends after a number of
-    turns in `turns`. pause: between two turns of a chat. settle_seconds: when the resident memory is taken that the
-    rest is held against. replayed: scripts that are asked again of a server without reuse at the end.
+    The device holds a few chats, the CPU tier some, and Redis half of the requested prefixes, so all of them evict.
+
+    scripts: number of scripts for conversations.
+    families: number of system prompts that the scripts share.
+    turns: range of the number of turns of a conversation.
+    pause: range of the pause between two turns of a chat.
+    fault_every: interval of the faults.
+    fault_seconds: range of the duration of a fault.
+    window: context window in tokens.
+    replayed: scripts repeated at the end on a server without reuse.
     """
 
     seconds: float
@@ -37,16 +43,16 @@ class SoakPlan:
 
     @property
     def settle_seconds(self) -> float:
-        """Five minutes, or half of what is shorter than ten."""
+        """Time of the memory sample with which later ones are compared: five minutes, or half of a shorter soak."""
         return min(300.0, self.seconds / 2)
 
     def server(self, redis_url: str) -> ServerSettings:
-        """The server under test."""
+        """Configure the server under test."""
         tiers = ("--kv-memory", str(self.kv_memory), "--cpu-kv-memory", str(self.cpu_memory), "--redis-url", redis_url)
         return ServerSettings("soaked", (*tiers, "--max-model-len", str(self.window)))
 
     def oracle(self) -> ServerSettings:
-        """The server that computes every prompt anew."""
+        """Configure the server that recomputes every prompt."""
         off = ("--no-prefix-cache", "--redis-url", "off", "--cpu-kv-memory", "0")
         return ServerSettings(
             "no reuse", (*off, "--kv-memory", str(self.cpu_memory), "--max-model-len", str(self.window))

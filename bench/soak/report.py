@@ -1,4 +1,4 @@
-"""What a soak found, what it is held against, and its form as JSON and Markdown."""
+"""Result of a soak, its targets, and its form as JSON and Markdown."""
 
 import json
 from collections.abc import Mapping
@@ -17,9 +17,18 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SoakReport:
-    """asked: answers by how they were listened to. compared: answers that had to be the same as an earlier one;
-    replayed: that had to be the same without reuse. details: of the first errors. last_checks: that the server made of
-    itself when all chats had gone. bad_lines: of the server's log."""
+    """One soak.
+
+    turns: answers in conversations.
+    asked: answers by the client's manner of listening.
+    compared: answers that had to equal an earlier one.
+    replayed: answers that had to equal those of a server without reuse.
+    errors: client errors by kind.
+    details: the first client errors.
+    faults: faults of Redis by kind.
+    last_checks: self-checks of the server after all chats had ended.
+    bad_lines: error lines of the server's log.
+    """
 
     measured_on: str
     machine: Machine
@@ -40,7 +49,7 @@ class SoakReport:
 
 
 def targets(report: SoakReport) -> list[Target]:
-    """All of them."""
+    """List the targets."""
     return [
         Target("client errors", sum(report.errors.values()), 0, at_least=False),
         Target("resident memory, drift after it settled, share", abs(report.memory.drift), MOST_DRIFT, at_least=False),
@@ -51,19 +60,19 @@ def targets(report: SoakReport) -> list[Target]:
 
 
 def passed(report: SoakReport) -> bool:
-    """Whether every target is met."""
+    """Return whether every target is met."""
     return all(target.met for target in targets(report))
 
 
 def to_json(report: SoakReport) -> str:
-    """All of it, its targets, and the verdict."""
+    """Serialise the report, its targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     whole = asdict(report) | {"targets": held, "passed": passed(report)}
     return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"
 
 
 def to_markdown(report: SoakReport) -> str:
-    """The tables, for people."""
+    """Format the tables."""
     parts = [
         _heading(report),
         "## What was asked\n\n" + table(("", "answers"), _rows(report.asked)),

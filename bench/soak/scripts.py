@@ -1,4 +1,4 @@
-"""What the chats say, and what they were answered: at temperature 0 a question in its place has one answer."""
+"""Messages of the chats, and their answers. At temperature 0, a question in its context has one answer."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from bench.workload import passage, question
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One person's side of a conversation, turn by turn."""
+    """The user's side of a conversation, turn by turn."""
 
     number: int
     system: str
@@ -18,12 +18,12 @@ class Script:
 
     @property
     def opening(self) -> list[Message]:
-        """Its first turn as OpenAI's API takes it."""
+        """First turn, as messages of OpenAI's API."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.questions[0]}]
 
 
 def make_scripts(plan: SoakPlan) -> list[Script]:
-    """The same for the same seed. Those of a family begin alike."""
+    """Make scripts, the same for the same seed. Scripts of a family share their system prompt."""
     return [
         Script(
             number,
@@ -35,25 +35,28 @@ def make_scripts(plan: SoakPlan) -> list[Script]:
 
 
 def sampling(plan: SoakPlan) -> dict[str, object]:
-    """How every answer is asked for. Never empty: a lower bound on its length is part of it."""
+    """Return the sampling parameters of every answer. A lower bound of the length keeps answers from being empty."""
     least, most = plan.answer_tokens
     return {"temperature": 0, "seed": plan.seed, "min_tokens": least, "max_tokens": most}
 
 
 def generation(plan: SoakPlan) -> Generation:
-    """The same for OpenAI's API."""
+    """Return the same parameters for OpenAI's API."""
     return Generation(plan.answer_tokens[1], ignore_eos=False, extra=sampling(plan))
 
 
 class Answers:
-    """The first answer to each turn of each script. compared: how many others were held against one of them."""
+    """The first answer to each turn of each script.
+
+    compared: number of later answers that were compared with one of them.
+    """
 
     def __init__(self) -> None:
         self.compared = 0
         self._texts: dict[tuple[int, int], str] = {}
 
     def compare(self, script: Script, turn: int, text: str) -> None:
-        """Raises NotAsExpectedError if it is not the same as the first one."""
+        """Record the first answer. Raise NotAsExpectedError if a later one differs."""
         first = self._texts.get((script.number, turn))
         if first is None:
             self._texts[script.number, turn] = text
@@ -64,5 +67,5 @@ class Answers:
             raise NotAsExpectedError("another answer", detail)
 
     def turns(self, script: Script) -> int:
-        """How many turns from the first on have an answer."""
+        """Return the number of turns, from the first on, that have an answer."""
         return next(turn for turn in range(len(script.questions) + 1) if (script.number, turn) not in self._texts)

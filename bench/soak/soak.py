@@ -1,4 +1,4 @@
-"""One run: the servers, the chats, the faults and what is looked at meanwhile."""
+"""One soak: the servers, the chats, the faults, and the observations during the run."""
 
 import asyncio
 import random
@@ -32,7 +32,7 @@ ASK_AGAIN_SECONDS = 5.0
 
 
 class Soak:
-    """One run. root: a folder for state, which its owner removes."""
+    """One soak. `root` is a folder for state, which its owner removes."""
 
     def __init__(self, plan: SoakPlan, root: Path) -> None:
         self._plan = plan
@@ -45,7 +45,7 @@ class Soak:
         self._began = time.monotonic()
 
     async def run(self) -> SoakReport:
-        """All of it. Raises ServerFailedError if the server ends by itself."""
+        """Run the soak. Raise ServerFailedError if the server ends by itself."""
         folder = self._root / "redis"
         folder.mkdir()
         redis = RedisServer(folder, "--maxmemory", str(self._plan.redis_memory), "--maxmemory-policy", "allkeys-lru")
@@ -76,7 +76,9 @@ class Soak:
         )
 
     async def _soaked(self, site: Site) -> tuple[Counts, int]:
-        """The counts of the server, when all chats have gone and it has checked itself, and how often it then did."""
+        """Return the counts after all chats have ended and the server has checked itself, and the number of those
+        checks.
+        """
         settings = self._plan.server(f"unix://{self._root / 'link'}")
         async with EbbServer(settings, self._root / "soaked") as server, _session(server) as session:
             client = SoakClient(session, sampling(self._plan))
@@ -104,7 +106,7 @@ class Soak:
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from failed
         finally:
-            # Its last fault is undone before Redis is ended: it might start it again.
+            # The last fault is undone before Redis is ended, because undoing it may start Redis again.
             faults_over.set()
             await striking
 
@@ -131,7 +133,10 @@ class Soak:
         )
 
     async def _idle(self, server: EbbServer, client: SoakClient) -> tuple[Counts, int]:
-        """Wait until it has checked itself. It does so when it becomes idle, but not at once after another check."""
+        """Wait until the idle server has checked itself.
+
+        The server does so when it becomes idle, but not soon after another check.
+        """
         await settle(server, CHECK_WITHIN_SECONDS)
         before = read_counts(await client.metrics())
         deadline = time.monotonic() + CHECK_WITHIN_SECONDS
@@ -144,7 +149,7 @@ class Soak:
                 return counts, made
 
     async def _replayed(self) -> int:
-        """How many answers a server without reuse gave once more."""
+        """Repeat scripts on a server without reuse. Return the number of compared answers."""
         before = self._answers.compared
         scripts = self._scripts[: self._plan.replayed]
         async with EbbServer(self._plan.oracle(), self._root / "oracle") as server, _session(server) as session:
@@ -162,10 +167,10 @@ class Soak:
 
 
 async def _watched(task: asyncio.Task[None]) -> None:
-    """Its end, whatever becomes of whoever waits for it."""
+    """Wait for the task without cancelling it."""
     await asyncio.shield(task)
 
 
 def _session(server: EbbServer) -> aiohttp.ClientSession:
-    """A connection for each request: one that is used again may just be closed by the server."""
+    """Open a session with a connection per request, because the server may be closing one that is reused."""
     return aiohttp.ClientSession(server.client.base_url, connector=aiohttp.TCPConnector(limit=0, force_close=True))

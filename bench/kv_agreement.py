@@ -100,9 +100,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Comparison of one arm's answer to one prompt with the exact answer, place by place up to the exact one's end.
+    """Comparison of one arm's answer to one prompt with the exact answer, up to the exact one's end.
 
-    free, forced: whether the tokens agree.
+    free, forced: whether the tokens agree, place by place.
     divergence: divergence from the exact distribution at each forced place, in nats.
     """
 

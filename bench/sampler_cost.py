@@ -57,7 +57,10 @@ KINDS: Final[Mapping[str, Sequence[SamplingParams]]] = MappingProxyType(
 
 
 class Batch:
-    """32 requests of one kind, decoding step by step. Each "masks" request has a mask that leaves every second token."""
+    """32 requests of one kind, decoding step by step.
+
+    Requests of the kind "masks" have a mask that leaves every second token.
+    """
 
     def __init__(self, worker: Worker, name: str, number: int, context: int, steps: int) -> None:
         self._worker = worker

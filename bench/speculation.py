@@ -1,12 +1,12 @@
-"""`python -m bench.speculation`: what drafts are worth where an answer copies its prompt, and what they cost where not.
+"""`python -m bench.speculation`: gain of drafts where an answer copies its prompt, and their cost elsewhere.
 
-Two servers that differ by `--no-speculation` alone answer the same requests in turns, with the tiers off. A round's
-ratio is that of tokens per second, from the first request of a load that is sent to the last one that ends. Of two
-servers that do not differ at all the one that was started first may be slower by a twentieth: so both are started
-twice, the other one first, and the result is the geometric mean of both halves' medians. The first round of each half
-is a warm-up. An edit is the second turn of a chat about a text, with a name to be changed: at the first turn a model of
-this size does not copy. The table says how much of the answers stands in their prompts; whether the name was changed is
-not judged.
+Two servers that differ only by `--no-speculation` answer the same requests in turns, with the tiers off. A round's
+ratio is that of tokens per second, from sending the first request of a load to the end of the last one. Even with two
+identical servers, the one that was started first may be slower by a twentieth. So both are started twice, in either
+order, and the result is the geometric mean of the medians of both halves. The first round of each half is a warm-up. An
+edit is the second turn of a chat about a text, with a name to be changed, because a model of this size does not copy in
+the first turn. The table says how much of the answers occurs in their prompts. Whether the name was changed is not
+judged.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stats import median, share
 
 ROUNDS: Final = 6
-"""Of each half."""
+"""Rounds of each half."""
 
 TEXTS: Final = Path(__file__).with_name("quality_text")
 EDITS: Final = (
@@ -41,7 +41,7 @@ EDITS: Final = (
     ("german", "Zug", "Wagen"),
     ("conversation", "sourdough", "bread"),
 )
-"""Of which text, what is to be replaced, and by what."""
+"""Edits: name of the text, the word to replace, and its replacement."""
 EDITED_CHARACTERS: Final = 700
 QUESTIONS: Final = (
     "Tell me about the history of Paris.",
@@ -62,7 +62,10 @@ ARMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """requests: of a round, `streams` at once. least: the ratio that is owed."""
+    """Requests of a round, `streams` at once.
+
+    least: target of the ratio.
+    """
 
     name: str
     streams: int
@@ -72,7 +75,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One arm's answers to a load."""
+    """Answers of one arm to a load, and the seconds that they took together."""
 
     answers: tuple[Answer, ...]
     seconds: float
@@ -85,8 +88,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Rates are medians in tokens per second, `ratio` is the mean of both halves' medians. same: the part of the
-    answers that are equal in both arms. copied: of an answer's runs of four words, those that its prompt has."""
+    """Result of one load.
+
+    plain, speculating: median tokens per second without and with speculation.
+    ratio: geometric mean of the medians of both halves.
+    lowest, highest: extremes of the ratio over the rounds.
+    same: share of the answers that are equal in both arms.
+    copied: share of an answer's runs of four words that its prompt contains.
+    """
 
     load: str
     streams: int
@@ -101,7 +110,7 @@ class Row:
 
     @classmethod
     def of(cls, load: Load, halves: Sequence[Sequence[Mapping[str, Measured]]]) -> "Row":
-        """halves: rounds, each by the name of the arm."""
+        """Aggregate the halves: lists of rounds, each with the results by the arm's name."""
         ratios_of = [[_ratio(each) for each in half] for half in halves]
         ratios = [ratio for half in ratios_of for ratio in half]
         pairs = [tuple(each[arm.name] for arm in ARMS) for half in halves for each in half]
@@ -122,7 +131,7 @@ class Row:
 
     @property
     def met(self) -> bool:
-        """Whether it is as fast as it should be, and says the same."""
+        """Whether the ratio meets its target and all answers are equal."""
         return self.ratio >= self.least and self.same == 1
 
 
@@ -132,7 +141,7 @@ def _ratio(measured: Mapping[str, Measured]) -> float:
 
 
 def copied_share(prompt: str, answer: str) -> float:
-    """Of the answer's runs of four words, those that the prompt has."""
+    """Return the share of the answer's runs of four words that the prompt contains."""
     there, said = set(_runs(prompt)), _runs(answer)
     return sum(run in there for run in said) / max(1, len(said))
 
@@ -148,7 +157,11 @@ def _tokens(answer: Answer) -> int:
 
 
 def loads(edit_tokens: int, chat_tokens: int) -> tuple[Load, ...]:
-    """At most so many tokens of each answer; those of a chat are of that length."""
+    """List the loads.
+
+    edit_tokens: maximal length of an edit.
+    chat_tokens: exact length of an answer in free chat.
+    """
     edits = [(_edit(*each), Generation(edit_tokens, ignore_eos=False)) for each in EDITS]
     chats = [
         ([_said("user", question)], Generation(chat_tokens, 0.8, extra={"seed": seed}))
@@ -175,7 +188,7 @@ def _said(role: str, text: str) -> Message:
 
 
 async def ask(server: EbbServer, load: Load) -> Measured:
-    """All requests of a load, as many at once as it has streams."""
+    """Send all requests of a load, `load.streams` at a time."""
     room = asyncio.Semaphore(load.streams)
 
     async def one(messages: Sequence[Message], how: Generation) -> Answer:
@@ -188,7 +201,7 @@ async def ask(server: EbbServer, load: Load) -> Measured:
 
 
 async def measure(measured_loads: Sequence[Load], rounds: int, root: Path) -> list[Row]:
-    """rounds: of each half."""
+    """Measure all loads in both halves, with `rounds` rounds each."""
     halves = [
         await _half(measured_loads, rounds, root / str(number), arms)
         for number, arms in enumerate((ARMS, ARMS[::-1]), start=1)
@@ -199,8 +212,10 @@ async def measure(measured_loads: Sequence[Load], rounds: int, root: Path) -> li
 async def _half(
     measured_loads: Sequence[Load], rounds: int, root: Path, arms: Sequence[ServerSettings]
 ) -> list[list[dict[str, Measured]]]:
-    """Rounds of each load. The servers are started in the order of `arms`, and run all the time; which one is asked
-    first alternates."""
+    """Measure the rounds of each load on servers that are started in the order of `arms` and keep running.
+
+    The server that is asked first alternates.
+    """
     found: list[list[dict[str, Measured]]] = [[] for _ in measured_loads]
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(EbbServer(arm, root / arm.name)) for arm in arms]
@@ -213,7 +228,7 @@ async def _half(
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Markdown."""
+    """Format the rows as Markdown."""
     lines = [
         "| load | streams | tok/s without | with | ratio | rounds | owed | | same answers | copied |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
@@ -228,7 +243,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print, and write speculation.json and speculation.md. Returns 1 if a ratio is missed."""
+    """Measure, print, and write speculation.json and speculation.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.speculation", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")

@@ -1,7 +1,7 @@
-"""`python -m bench.start`: how long a second start takes, and how much memory the server holds when it is ready.
+"""`python -m bench.start`: duration of a second start, and memory of the server when ready.
 
-The first start, which may compile, fetch and fill the page cache, is not counted. The bound on memory is what the parts
-are worth: weights × 1.15, the pools, what the bare imports take in the same run, and 150 MB.
+The first start is not counted, since it may compile, download and fill the page cache. The bound of the memory is the
+sum of its parts: weights × 1.15, the pools, the memory of the bare imports in the same run, and 150 MB.
 """
 
 import argparse
@@ -38,9 +38,11 @@ GIVE_UP_SECONDS: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One start. Seconds from exec to the first 200 of each; cpu: what the process had computed for by then.
+    """One start. Times are in seconds from exec to the first 200 of each path.
 
-    rss, pools: bytes when it is ready, of the server process and of its device pool and CPU tier.
+    cpu: CPU time of the process when ready.
+    rss: resident bytes of the server process when ready.
+    pools: bytes of its device pool and CPU tier.
     """
 
     page: float
@@ -53,7 +55,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes. The bound is on rss."""
+    """Memory in bytes. `rss` must not exceed the bound."""
 
     rss: int
     weights: int
@@ -62,12 +64,12 @@ class Memory:
 
     @property
     def bound(self) -> int:
-        """What the server may hold."""
+        """Upper bound of the server's memory."""
         return int(self.weights * WEIGHTS_FACTOR) + self.pools + self.imports + SLACK
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print; 1 if a target is missed."""
+    """Measure and print. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.start", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path, help="where to write all that was measured")
@@ -89,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def report(starts: Sequence[Start], memory: Memory) -> Iterator[str]:
-    """The lines of the table."""
+    """Yield the lines of the table."""
     yield f"{len(starts)} starts after the first"
     yield f"{'':8} {'median':>8} {'least':>8} {'most':>8}   target"
     for name, target in TARGETS.items():
@@ -103,7 +105,7 @@ def report(starts: Sequence[Start], memory: Memory) -> Iterator[str]:
 
 
 def meets_targets(starts: Sequence[Start], memory: Memory) -> bool:
-    """Whether the medians and the memory are within the bounds."""
+    """Return whether the medians and the memory are within their bounds."""
     medians = {name: median([float(getattr(start, name)) for start in starts]) for name in TARGETS}
     return all(medians[name] <= target for name, target in TARGETS.items()) and memory.rss <= memory.bound
 
@@ -149,7 +151,7 @@ def _log(state_dir: Path) -> Path:
 
 
 def _get(port: int, path: str) -> bytes | None:
-    """The body of a 200; None for anything else."""
+    """Return the body of a 200, or None for any other result."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
@@ -164,7 +166,7 @@ def _get(port: int, path: str) -> bytes | None:
 
 def _cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    # utime and stime, of all threads, in ticks of 10 ms.
+    # utime and stime of all threads, in ticks of 10 ms.
     return (int(fields[11]) + int(fields[12])) / 100
 
 
@@ -176,7 +178,7 @@ def _resident_bytes(status: str) -> int:
 
 
 def _import_bytes() -> int:
-    """Of an interpreter that has imported what the server imports, and done nothing else."""
+    """Return the resident bytes of an interpreter that has only imported the server's modules."""
     code = f"import {IMPORTS}; print(open('/proc/self/status').read())"
     status = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS:"))

@@ -1,11 +1,11 @@
-"""`python -m bench.stateless`: what of a chat is computed again when its client sends all of it each time.
+"""`python -m bench.stateless`: share of a chat that is recomputed when its client sends all of it each time.
 
-Chats of several kinds through OpenAI's own client, sampled at temperature 1, every other turn as a stream. What a turn
-could reuse are the full blocks of what the turn before had computed and the new prompt still says: its prompt, and its
-answer up to where it was cut. What it did reuse is what the server says, `cached_tokens`.
+Chats of several kinds run through OpenAI's own client, sampled at temperature 1, with every other turn streamed. A turn
+could reuse the full blocks that the previous turn computed and that the new prompt still contains: the previous prompt,
+and its answer up to where the answer was cut. The server reports the reused tokens as `cached_tokens`.
 
-Beside it what tokenising all of it again would share: the former prompt, and the answer up to the first token that
-comes out as another one.
+The table also shows the tokens that tokenising everything again would share: the previous prompt, and the answer up to
+the first token that differs.
 """
 
 import argparse
@@ -44,7 +44,11 @@ FLAGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """fields: of the request. questions: the person's, in turns; each chat begins with a system prompt of its own."""
+    """Kind of chat. Each chat begins with its own system prompt.
+
+    fields: fields of the requests.
+    questions: the user's messages, repeated as necessary.
+    """
 
     name: str
     fields: Mapping[str, Any]
@@ -92,7 +96,12 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Tokens in full blocks. reusable: see the module. again: what tokenising everything again would have shared."""
+    """Tokens of one turn, in full blocks.
+
+    reusable: tokens that the turn could reuse (see the module).
+    reused: tokens that it reused.
+    again: tokens that tokenising everything again would have shared.
+    """
 
     kind: str
     reusable: int
@@ -102,7 +111,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Chat:
-    """One client's view of it: prompt and completion are those of the last turn."""
+    """A client's view of a chat. `prompt` and `completion` are the token counts of the last turn."""
 
     kind: Kind
     number: int
@@ -113,14 +122,14 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where the chats go, and what they are judged with."""
+    """Server of the chats, and the chat format by which they are judged."""
 
     client: AsyncOpenAI
     http: aiohttp.ClientSession
     chat_format: ChatFormat
 
     async def run(self, chat: Chat, num_turns: int) -> list[Turn]:
-        """All its turns but the first, which has nothing to reuse."""
+        """Run all turns and return all but the first, which has nothing to reuse."""
         chat.messages.append({"role": "system", "content": passage(40, f"stateless/{chat.number}")})
         turns: list[Turn] = []
         for number, question in enumerate(islice(cycle(chat.kind.questions), num_turns)):
@@ -147,7 +156,7 @@ class Bench:
 
     async def _judged(self, chat: Chat, prompt: int, cached: int) -> Turn:
         messages = [Message(message["role"], message["content"]) for message in chat.messages]
-        # From the end of the last answer on, with the token that ends its turn, of which no KV is kept.
+        # Tokens after the last answer, including the token that ends its turn, whose KV is not kept.
         num_new = len(self.chat_format.extend([], messages))
         # The KV of the last token of an answer is never computed.
         reusable = _full(min(prompt - num_new, chat.prompt + chat.completion - 1))
@@ -165,7 +174,7 @@ def _full(tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Tokens, of all turns of a kind but the first ones."""
+    """Sums over the turns of a kind, without first turns. Sizes are in tokens."""
 
     kind: str
     turns: int
@@ -175,7 +184,7 @@ class Row:
 
     @classmethod
     def of(cls, kind: str, turns: Sequence[Turn]) -> "Row":
-        """The sum of `turns`."""
+        """Sum up `turns`."""
         return cls(
             kind,
             len(turns),
@@ -186,17 +195,17 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Of what could be reused."""
+        """Share of the reusable tokens that were reused."""
         return self.reused / self.reusable
 
     @property
     def ratio_again(self) -> float:
-        """The same, if everything were tokenised again."""
+        """The same share if everything were tokenised again."""
         return self.again / self.reusable
 
 
 def table(rows: Sequence[Row], making: Making) -> str:
-    """Markdown; the last row is the total, which has the target."""
+    """Format as Markdown. The last row is the total, to which the target applies."""
     lines = [
         "| answers | turns | reusable tokens | reused | | tokenised again |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
@@ -210,7 +219,7 @@ def table(rows: Sequence[Row], making: Making) -> str:
 
 
 async def measure(chats: int, turns: int, path: Path, state: Path) -> list[Row]:
-    """One server, its tiers on; `AT_ONCE` chats at once. path: the model's folder."""
+    """Run `AT_ONCE` chats at a time on one server with its tiers. `path` is the model's folder."""
     room = asyncio.Semaphore(AT_ONCE)
     async with EbbServer(ServerSettings("stateless", FLAGS), state) as server:
         assert server.base_url is not None
@@ -232,7 +241,7 @@ async def measure(chats: int, turns: int, path: Path, state: Path) -> list[Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print, and write stateless.json and stateless.md. Returns 1 if the target is missed."""
+    """Measure, print, and write stateless.json and stateless.md. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.stateless", description=__doc__)
     parser.add_argument("--chats", type=int, default=CHATS, help=f"at least {len(KINDS)}, one of each kind")
     parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least 2")

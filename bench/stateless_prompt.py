@@ -1,4 +1,4 @@
-"""What it takes to make the prompt of a long conversation that a client sends as a whole."""
+"""Time to build the prompt of a long conversation that a client sends as a whole."""
 
 import time
 from collections.abc import Callable
@@ -20,14 +20,19 @@ from models.pangu.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 
 WORDS: Final = 260
-"""Of each message: 100 of them have about 30,000 tokens."""
+"""Words of each message. 100 messages have about 30,000 tokens."""
 EXCHANGES: Final = 50
 ROUNDS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """Medians in milliseconds. known: all answers are in memory. restarted: in the store alone. unknown: nowhere."""
+    """Median times in milliseconds, by the place of the answers' token ids.
+
+    known_ms: all in memory.
+    restarted_ms: in the store only.
+    unknown_ms: nowhere.
+    """
 
     tokens: int
     messages: int
@@ -37,7 +42,7 @@ class Making:
 
     @property
     def sentence(self) -> str:
-        """Markdown."""
+        """Summary for the Markdown report."""
         return (
             f"The prompt of {self.messages} messages, {self.tokens:,} tokens, is made in {self.known_ms:.1f} ms "
             f"({self.restarted_ms:.1f} ms after a restart); tokenising all of it takes {self.unknown_ms:.0f} ms."
@@ -45,7 +50,7 @@ class Making:
 
 
 class _Model:
-    """What of an engine is needed here."""
+    """The parts of an engine that this benchmark needs."""
 
     max_model_len = 1 << 17
 
@@ -58,7 +63,7 @@ class _Model:
 
 
 async def measure_making(path: Path, folder: Path) -> Making:
-    """path: the model's folder. A database is made in `folder`."""
+    """Measure with a database created in `folder`. `path` is the model's folder."""
     engine = cast(Backend, _Model(path))
     store = await Store.open(folder / "stateless.db")
 

@@ -1,8 +1,8 @@
-"""What a step costs in messages when its workers are other processes: down to all ranks, and back from all.
+"""Cost of a step's messages when its workers are other processes: to all ranks, and back from all.
 
     python -m bench.step_messages [--ranks 2] [--rounds 2000]
 
-Each rank is a process that decodes the step and answers at once, as `engine.executor.rank_process` does; nothing is
+Each rank is a process that decodes the step and answers at once, as `engine.executor.rank_process` does. Nothing is
 computed.
 """
 

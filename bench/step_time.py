@@ -1,4 +1,4 @@
-"""What the tiers cost the streams that run: the gaps between tokens at eight decoding streams, tiers on against off."""
+"""Cost of the tiers to running streams: gaps between tokens at eight decoding streams, with tiers and without."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,8 +18,9 @@ from bench.workload import history
 class StepTimeResult:
     """Gaps in milliseconds while all streams decode, over all phases. Ratios are tiers on over tiers off.
 
-    phase_median_ratios: the same ratio within each phase, to show how much of it is the machine.
-    A ratio is None where the client read so late that most tokens came to it at once, with gaps of zero.
+    A ratio is None if the client read so late that most tokens arrived together, with gaps of zero.
+
+    phase_median_ratios: ratio of the medians within each phase, which shows the influence of the machine.
     """
 
     streams: int
@@ -31,7 +32,10 @@ class StepTimeResult:
 
 
 async def measure_step_time(bench: Workbench) -> StepTimeResult:
-    """Both servers are up, one is loaded at a time, and each phase begins with the one that ended the last."""
+    """Measure both servers, with load on one at a time.
+
+    Each phase begins with the server that ended the previous one.
+    """
     plan = bench.plan
     pool = plan.streams * plan.stream_context + plan.history_tokens
     off_phases: list[list[float]] = []
@@ -64,7 +68,7 @@ async def _load(bench: Workbench, server: EbbServer, phase: int) -> list[float]:
 
 
 def summarise(streams: int, off: Sequence[Sequence[float]], on: Sequence[Sequence[float]]) -> StepTimeResult:
-    """Phases of gaps in seconds, paired by their place in `off` and `on`, to what is published. Pure."""
+    """Aggregate gaps in seconds. `off` and `on` hold the phases in the same order. Pure."""
     tiers_off = spread([gap * 1000 for phase in off for gap in phase])
     tiers_on = spread([gap * 1000 for phase in on for gap in phase])
     return StepTimeResult(

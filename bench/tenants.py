@@ -1,9 +1,9 @@
-"""`python -m bench.tenants`: whether time to first token tells an attacker which prompts a tenant has asked.
+"""`python -m bench.tenants`: whether time to first token reveals to an attacker which prompts a tenant has sent.
 
-A victim asks some prompts; an attacker then asks each of them once, among as many that nobody has asked, and guesses
-from the time to the first token alone. The attacker is another tenant, who must learn nothing, or the victim itself,
-who must see everything: else the measurement is blind. What the victim left lies on the device, in CPU memory or in
-Redis, in turns.
+A victim sends some prompts. An attacker then sends each of them once, among as many new ones, and guesses from the time
+to the first token alone. The attacker is either another tenant, who must learn nothing, or the victim itself, who must
+see everything. Otherwise the measurement is blind. The victim's blocks are on the device, in CPU memory or in Redis, in
+turns.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from models.resolve import resolve_model
 
 BLOCK: Final = 64
 PROMPT_TOKENS: Final = 4 * BLOCK + 17
-"""Of every prompt: if their lengths differed, so would their times, and hide what is looked for."""
+"""Length of every prompt. Different lengths would cause different times and hide the effect."""
 ROUND: Final = 20
 PROBES: Final = 2000
 MOST_ACROSS: Final = 0.55
@@ -43,7 +43,13 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """attacker: a name of ATTACKERS. tier: where the victim's blocks lay. cached: tokens, as the receipt says."""
+    """One request of an attacker.
+
+    attacker: key of ATTACKERS.
+    tier: tier of the victim's blocks.
+    asked: whether the victim had sent the prompt.
+    cached: number of cached tokens according to the receipt.
+    """
 
     attacker: str
     tier: str
@@ -54,7 +60,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One attacker, and one tier or all. Medians in milliseconds; cached: tokens per prompt that was asked before."""
+    """Result of one attacker, for one tier or all.
+
+    asked_ms, unasked_ms: median times for prompts that the victim had sent, and for new ones.
+    cached: cached tokens per prompt that the victim had sent.
+    auc: probability that a prompt the victim had sent is answered sooner than a new one.
+    """
 
     attacker: str
     tier: str
@@ -66,15 +77,18 @@ class Row:
 
     @property
     def is_met(self) -> bool:
-        """Whoever guesses the wrong way round has learned as much."""
+        """Whether the target is met. An AUC below one half reveals as much as one above."""
         if self.attacker == "another tenant":
             return max(self.auc, 1 - self.auc) <= MOST_ACROSS
         return self.auc >= LEAST_INSIDE
 
 
 def auc(lower: Sequence[float], higher: Sequence[float]) -> float:
-    """The probability that a value of `lower` is below one of `higher`, ties counting half: the area under the curve
-    of whoever guesses by such a value (Mann and Whitney's U, scaled). Raises ValueError if either is empty."""
+    """Return the probability that a value of `lower` is below one of `higher`, where ties count half.
+
+    This is the area under the curve of a classifier by such a value (Mann and Whitney's U, scaled). Raise ValueError if
+    either is empty.
+    """
     if not lower or not higher:
         raise ValueError("there is no curve without values of both kinds")
     ranked = sorted(higher)
@@ -83,7 +97,7 @@ def auc(lower: Sequence[float], higher: Sequence[float]) -> float:
 
 
 def settle(llm: LLM) -> None:
-    """Until nothing moves between the tiers."""
+    """Step the engine until no block moves between the tiers."""
     store = llm.tiers.store
     assert store is not None
     while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
@@ -91,7 +105,7 @@ def settle(llm: LLM) -> None:
 
 
 def ask(llm: LLM, token_ids: Sequence[int], tenant: str) -> Usage:
-    """One token of an answer, on a quiet engine."""
+    """Generate one token on a quiet engine."""
     settle(llm)
     llm.engine.add_request(token_ids, SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True), tenant=tenant)
     while True:
@@ -101,7 +115,7 @@ def ask(llm: LLM, token_ids: Sequence[int], tenant: str) -> Usage:
 
 
 def leave_only_in(llm: LLM, tier: str) -> None:
-    """Forget what lies above it."""
+    """Drop the blocks of the tiers above `tier`."""
     settle(llm)
     store = llm.tiers.store
     assert store is not None
@@ -112,10 +126,10 @@ def leave_only_in(llm: LLM, tier: str) -> None:
 
 
 def measure(llm: LLM, probes: int, seed: int) -> list[Probe]:
-    """`probes` of each attacker, in rounds of one attacker and one tier each."""
+    """Make `probes` probes by each attacker, in rounds of one attacker and one tier each."""
     randomness, salts = random.Random(seed), count()
     found: list[Probe] = []
-    for tier in TIERS:  # What restoring and computing cost is learned here.
+    for tier in TIERS:  # The engine learns the costs of restoring and computing here.
         probe_round(llm, VICTIM, tier, [prompt(PROMPT_TOKENS, next(salts)) for _ in range(ROUND)], randomness)
     rounds = islice(cycle(product(TIERS, ATTACKERS)), 2 * -(-probes // ROUND))
     for number, (tier, attacker) in enumerate(rounds, 1):
@@ -132,7 +146,10 @@ def measure(llm: LLM, probes: int, seed: int) -> list[Probe]:
 def probe_round(
     llm: LLM, attacker: str, tier: str, prompts: Sequence[list[int]], randomness: random.Random
 ) -> list[tuple[bool, Usage]]:
-    """The victim asks half of the prompts, the attacker all of them: whether each was asked, and what it took."""
+    """Send half of the prompts as the victim, then all as the attacker.
+
+    Return for each prompt whether the victim had sent it, and its usage.
+    """
     half = len(prompts) // 2
     for token_ids in prompts[:half]:
         ask(llm, token_ids, VICTIM)
@@ -143,7 +160,7 @@ def probe_round(
 
 
 def row(found: Sequence[Probe], attacker: str, tiers: Sequence[str]) -> Row:
-    """What an attacker can tell in these tiers. Who guesses takes what is answered sooner for asked before."""
+    """Aggregate the probes of an attacker in `tiers`. The attacker takes prompts that are answered sooner for known."""
     of = [each for each in found if each.attacker == attacker and each.tier in tiers]
     asked, unasked = [each for each in of if each.asked], [each for each in of if not each.asked]
     asked_ms, unasked_ms = [each.ttft_ms for each in asked], [each.ttft_ms for each in unasked]
@@ -159,7 +176,7 @@ def row(found: Sequence[Probe], attacker: str, tiers: Sequence[str]) -> Row:
 
 
 def table(rows: Sequence[Row], totals: Sequence[Row]) -> str:
-    """Markdown; the targets are for the totals."""
+    """Format the rows as Markdown. The targets apply to the totals."""
     lines = [
         "| attacker | victim's KV in | probes | asked, ms | not asked, ms | asked: tokens from the cache | AUC | |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
@@ -175,7 +192,7 @@ def table(rows: Sequence[Row], totals: Sequence[Row]) -> str:
 
 
 def write(rows: Sequence[Row], totals: Sequence[Row], out: Path) -> None:
-    """tenants.json and tenants.md."""
+    """Write tenants.json and tenants.md."""
     out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
@@ -188,7 +205,7 @@ def write(rows: Sequence[Row], totals: Sequence[Row], out: Path) -> None:
 
 
 def engine_config(settings: Settings, state: Path) -> EngineConfig:
-    """Memory for several rounds in every tier."""
+    """Configure an engine whose tiers each have memory for several rounds."""
     return EngineConfig(
         model_path=resolve_model(settings.model, settings.cache_dir, print),
         model_name=settings.model,
@@ -200,7 +217,7 @@ def engine_config(settings: Settings, state: Path) -> EngineConfig:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if a target is missed."""
+    """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.tenants", description=__doc__)
     parser.add_argument("--probes", type=int, default=PROBES, help="of each attacker")
     parser.add_argument("--seed", type=int, default=1)

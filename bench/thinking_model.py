@@ -1,8 +1,8 @@
-"""The default model made to think aloud, for want of a small one that does: another tokenizer and template.
+"""The default model turned into one that reasons aloud, because no small one does: another tokenizer and template.
 
-The prompt begins the thought, as DeepSeek's templates do. Two of the model's tokens get the names of the marks: the one
-for "Here", behind which it goes on as it would have, and the one for " The", with which some later sentence of most of
-its answers begins. What comes before that sentence is the thought.
+The prompt begins the reasoning, as DeepSeek's templates do. Two of the model's tokens are renamed to the marks. After
+the token for "Here", the model continues as it would have without the change. The token for " The" begins some later
+sentence of most of its answers, and the text before that sentence is the reasoning.
 """
 
 import json
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 MARKS: Final = {"Here": "<think>", "ĠThe": "</think>"}
-"""By the tokens that they stand for."""
+"""Marks by the tokens that they replace."""
 TEMPLATE_END: Final = "{{ '<|im_start|>assistant\n' }}"
 
 
 def write_thinking_model(source: Path, target: Path) -> Path:
-    """Make the folder `target` of the default model's folder `source`; returns it."""
+    """Create the model's folder `target` from the default model's folder `source`. Return `target`."""
     target.mkdir()
     for file in source.iterdir():
         if file.name not in ("tokenizer.json", "tokenizer_config.json"):
@@ -31,14 +31,14 @@ def write_thinking_model(source: Path, target: Path) -> Path:
 
 
 def with_thoughts(spec: dict[str, Any]) -> dict[str, Any]:
-    """The value of tokenizer.json, with <think> and </think>."""
+    """Return the value of tokenizer.json with <think> and </think> added."""
     vocabulary: dict[str, int] = spec["model"]["vocab"]
     plain = {"special": True, "normalized": False, "single_word": False, "lstrip": False, "rstrip": False}
     marks = [{"id": vocabulary[token], "content": mark, **plain} for token, mark in MARKS.items()]
     model = {
         **spec["model"],
         "vocab": {MARKS.get(token, token): id_ for token, id_ in vocabulary.items()},
-        # What somebody writes stays text, in smaller pieces.
+        # Marks in a user's text stay text, in smaller pieces.
         "merges": [pair for pair in spec["model"]["merges"] if not MARKS.keys() & {*pair, "".join(pair)}],
     }
     return {**spec, "model": model, "added_tokens": [*spec["added_tokens"], *marks]}

@@ -1,9 +1,9 @@
-"""`python -m bench.thinking_reuse`: how much of a prompt is found again where answers are thought about first.
+"""`python -m bench.thinking_reuse`: share of a prompt that is reused where answers begin with reasoning.
 
-History has no thoughts, so the prompt of a turn parts from what was generated where the last answer's thought began.
-Each chat begins with a page of text and goes on with short questions. Between two turns a person reads, or asks at
-once: then there was no idle time in which the next prompt could be begun. The model is the default one, made to think
-aloud.
+History contains no reasoning, so the prompt of a turn diverges from the generated tokens where the last answer's
+reasoning began. Each chat begins with a page of text and continues with short questions. Between two turns a user
+either reads or asks at once. In the latter case there is no idle time in which to prefill the next prompt. The model is
+the default one, made to reason aloud.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from models.resolve import resolve_model
 TEXTS: Final = Path(__file__).parent / "quality_text"
 PROSE: Final = ("essay", "manual", "story", "conversation", "romance", "records")
 READING_SECONDS: Final = {"after reading": 4.0, "at once": 0.0}
-"""Between the end of an answer and the next question, by the name of the arm."""
+"""Seconds between the end of an answer and the next question, by the name of the arm."""
 LEAST_REUSED: Final = 0.95
 MAX_TOKENS: Final = 220
 FIRST: Final = "Here is a text:\n\n{text}\n\nSay in a few words what it is about. Then list what it names."
@@ -44,7 +44,11 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer behind the first of its chat. Tokens; ttft_ms: to the first token, thought or not."""
+    """One answer after the first of its chat. Sizes are in tokens.
+
+    thought: tokens of reasoning.
+    ttft_ms: time to the first token, of reasoning or text.
+    """
 
     prompt: int
     cached: int
@@ -54,13 +58,18 @@ class Turn:
 
     @property
     def share(self) -> float:
-        """Of the prompt, what was not computed again."""
+        """Share of the prompt that was not recomputed."""
         return self.cached / self.prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One arm. Shares of prompts; medians of the rest."""
+    """Result of one arm: shares of prompts, and medians of the other values.
+
+    thought_about: number of turns with reasoning.
+    least_share: least share of a turn.
+    share: share over all turns.
+    """
 
     arm: str
     turns: int
@@ -74,7 +83,10 @@ class Row:
 
 
 async def chat(session: aiohttp.ClientSession, text: str, seed: int, turns: int, pause: float) -> list[Turn]:
-    """One conversation, asked turn by turn; the first is left out of the result."""
+    """Run one conversation and return all turns but the first.
+
+    pause: seconds before each question.
+    """
     params = {"max_tokens": MAX_TOKENS, "seed": seed, "temperature": 0.7, "top_p": 0.9}
     async with session.post("/api/conversations", json={"params": params}) as response:
         conversation = str((await response.json())["id"])
@@ -88,7 +100,7 @@ async def chat(session: aiohttp.ClientSession, text: str, seed: int, turns: int,
 
 
 async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -> Turn:
-    """One question, up to the end of its answer. Raises RuntimeError if there is none."""
+    """Send one question and read its answer to the end. Raise RuntimeError if the answer fails."""
     async with session.post(f"/api/conversations/{conversation}/messages", json={"content": content}) as response:
         response.raise_for_status()
         async for event in read_events(response.content.iter_any()):
@@ -106,14 +118,14 @@ async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -
 
 
 async def measure(server: EbbServer, chats: int, turns: int) -> list[Row]:
-    """All arms, each with chats of its own."""
+    """Measure all arms, each with its own chats."""
     texts = [(TEXTS / f"{name}.txt").read_text(encoding="utf-8") for name in PROSE]
     rows: list[Row] = []
     async with aiohttp.ClientSession(server.base_url) as session:
         for number, (arm, pause) in enumerate(READING_SECONDS.items()):
             found: list[Turn] = []
             for at in range(chats):
-                # Texts that begin differently: no chat finds what another one left.
+                # Each text begins differently, so that no chat finds the blocks of another.
                 text = f"({arm}, {at})\n{texts[at % len(texts)]}"
                 found += await chat(session, text, 1000 * number + at, turns, pause)
                 print(f"{arm}: {at + 1} of {chats} chats", flush=True)
@@ -122,7 +134,7 @@ async def measure(server: EbbServer, chats: int, turns: int) -> list[Row]:
 
 
 def row(arm: str, found: Sequence[Turn]) -> Row:
-    """What the turns of one arm have in common."""
+    """Aggregate the turns of one arm."""
     return Row(
         arm=arm,
         turns=len(found),
@@ -137,7 +149,7 @@ def row(arm: str, found: Sequence[Turn]) -> Row:
 
 
 def is_met(rows: Sequence[Row]) -> bool:
-    """Whether no turn after reading found less than it should, and answers were thought about at all."""
+    """Return whether every turn after reading reused enough, and every such answer began with reasoning."""
     return all(
         each.least_share >= LEAST_REUSED and each.thought_about == each.turns
         for each in rows
@@ -146,7 +158,7 @@ def is_met(rows: Sequence[Row]) -> bool:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Markdown."""
+    """Format the rows as Markdown."""
     lines = [
         "| next question | turns | thought about | prompt, tokens | thought, tokens | answer, tokens "
         "| reused | least reused | TTFT, ms | |",
@@ -163,7 +175,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def write(rows: Sequence[Row], folder: Path) -> None:
-    """thinking_reuse.json and .md."""
+    """Write thinking_reuse.json and thinking_reuse.md."""
     folder.mkdir(parents=True, exist_ok=True)
     report = {"machine": asdict(describe_machine()), "rows": [asdict(each) for each in rows], "met": is_met(rows)}
     (folder / "thinking_reuse.json").write_text(json.dumps(rounded(report), indent=1) + "\n", encoding="utf-8")
@@ -182,7 +194,7 @@ async def run(chats: int, turns: int) -> list[Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if the target is missed."""
+    """Measure, print and write. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.thinking_reuse", description=__doc__)
     parser.add_argument("--chats", type=int, default=6, help="of each arm")
     parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="of each chat, behind the first")

@@ -1,4 +1,4 @@
-"""`python -m bench.turns`: what the tiers save when chats go on, what they cost, and whether they change an answer."""
+"""`python -m bench.turns`: savings of the tiers in continued chats, their cost, and whether they change an answer."""
 
 import argparse
 import asyncio
@@ -27,15 +27,15 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) -> int:
-    """Run; write turns.json, turns.md and turns.png.
+    """Run the benchmark, and write turns.json, turns.md and turns.png.
 
-    Returns the exit status: 0 whatever it measured, 1 if a server failed, 143 after SIGTERM.
+    Return the exit status: 0 whatever was measured, 1 if a server failed, 143 after SIGTERM.
     """
     arguments = _parse(argv)
     make_plan = quick_plan if arguments.quick else full_plan
     plan = make_plan(arguments.dtype, shared_system=arguments.shared_system)
     try:
-        # A companion Redis may still be saving its snapshot into its state directory: that is no reason to fail.
+        # A companion Redis may still be saving its snapshot into its state directory, which is no reason to fail.
         with tempfile.TemporaryDirectory(prefix="ebb-bench-", ignore_cleanup_errors=True) as root:
             report = asyncio.run(_measure(plan, arguments.sections, Path(root), command))
     except ServerFailedError as error:
@@ -84,7 +84,7 @@ async def _measure(plan: Plan, sections: Sequence[str], root: Path, command: Seq
 
 
 async def _exactness(bench: Workbench) -> tuple[ExactnessResult, ...]:
-    """In the plan's dtype, and in float32, where equality also with what was computed anew is promised."""
+    """Measure in the plan's dtype and in float32, which also promises equality with recomputed answers."""
     found = [await measure_exactness(bench)]
     if bench.plan.dtype != "float32":
         small = replace(bench.plan, dtype="float32", history_words=min(bench.plan.history_words, 600), exact_prompts=3)

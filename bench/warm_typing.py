@@ -1,12 +1,12 @@
-"""`python -m bench.warm_typing`: what the first token of a cold chat costs whose KV came up while its person typed.
+"""`python -m bench.warm_typing`: time to the first token of a cold chat whose KV was loaded while its user typed.
 
-Chats go on turn after turn. Before each turn the KV of the chat is put where the turn is to find it: on the device, in
-CPU memory, in Redis alone, or in Redis alone with the chat warmed while its person types. The four take turns within
-each chat, so that all of them meet the same lengths and the same mood of the machine. Time is taken in this process,
-from the question to the first token, without HTTP; warming goes the way of `POST /api/conversations/{id}/warm`.
+Before each turn of a chat, its KV is moved to where the turn should find it: on the device, in CPU memory, in Redis
+alone, or in Redis alone with the chat warmed while its user types. The four arms take turns within each chat, so that
+all of them meet the same lengths and the same conditions. Time is measured in this process, from the question to the
+first token, without HTTP. Warming takes the path of `POST /api/conversations/{id}/warm`.
 
-Hot means that the KV is on the device: that is what a warmed chat is held against. CPU memory is in the table to show
-what the last part of the way is worth.
+Hot means that the KV is on the device, and a warmed chat is compared with that. CPU memory is in the table to show the
+cost of the last part of the path.
 """
 
 import argparse
@@ -49,7 +49,7 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer. Tokens are the prompt's, by where they came from."""
+    """One answer. device, cpu, redis and computed count the prompt's tokens by the origin of their KV."""
 
     arm: Arm
     ttft_ms: float
@@ -61,8 +61,7 @@ class Turn:
 
     @property
     def is_as_meant(self) -> bool:
-        """Whether the history was where the turn was to find it; a turn that is to find it in Redis alone may compute
-        it instead."""
+        """Whether the history was in the intended place. With Redis alone, the engine may also recompute the history."""
         match self.arm:
             case "device" | "Redis, warmed":
                 return self.device > 0 and not self.cpu + self.redis
@@ -74,7 +73,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The turns of one arm. Tokens are means. as_meant: the share of its turns that found their history there."""
+    """The turns of one arm. Token counts are means.
+
+    as_meant: share of the turns that found their history in the intended place.
+    """
 
     arm: Arm
     ttft_ms: Spread
@@ -87,7 +89,7 @@ class Row:
 
 
 def rows_of(turns: Sequence[Turn]) -> list[Row]:
-    """One for each arm, in their order."""
+    """Aggregate the turns of each arm, in the order of the arms."""
     return [_row(arm, [turn for turn in turns if turn.arm == arm]) for arm in ARMS]
 
 
@@ -108,7 +110,7 @@ def _row(arm: Arm, turns: Sequence[Turn]) -> Row:
 
 
 def targets_of(rows: Sequence[Row]) -> list[Target]:
-    """What the run is held against."""
+    """List the targets of the run."""
     device, _, redis, warmed = rows
     over_hot = warmed.ttft_ms.p95 / device.ttft_ms.p95
     over_cold = warmed.ttft_ms.p95 / redis.ttft_ms.p95
@@ -129,7 +131,7 @@ class Chats:
         self._salt = 0
 
     async def play(self, turns: int, first_arm: int) -> list[Turn]:
-        """A new chat: a long first turn, then `turns` that go on, each with the next arm."""
+        """Play a new chat: a long first turn, then `turns` turns that continue it, each with the next arm."""
         tenant = f"person {self._salt}"
         ids, _, _ = await self._ask(tenant, [], HISTORY_TOKENS)
         found = []
@@ -142,7 +144,7 @@ class Chats:
         return found
 
     async def _put(self, arm: Arm, tenant: str, ids: Sequence[int]) -> None:
-        """The KV of the chat to where the arm is to find it, and the person to the end of the question."""
+        """Move the chat's KV to where the arm should find it, and wait while the user types."""
         await self._settle()
         scheduler = self._engine._engine.core.scheduler
         assert scheduler.tiering is not None
@@ -153,11 +155,11 @@ class Chats:
         if arm == "Redis, warmed":
             begun = await self._engine.prefixes.warm(tenant, ids[:-1], tenant=tenant)
             assert begun, "there was no room to warm the chat"
-        # The same for all: an idle machine may be slower than one that is at work.
+        # All arms wait equally, because an idle machine may be slower than a busy one.
         await asyncio.sleep(self._typing_seconds)
 
     async def _ask(self, tenant: str, ids: Sequence[int], num_new: int) -> tuple[list[int], float, Usage]:
-        """All ids with the answer's, milliseconds to the first token, and the receipt."""
+        """Return all ids including the answer's, the milliseconds to the first token, and the usage."""
         self._salt += 1
         asked = [*ids, *prompt(num_new, self._salt)]
         params = SamplingParams(temperature=0.0, max_tokens=ANSWER_TOKENS, ignore_eos=True)
@@ -174,7 +176,7 @@ class Chats:
         raise AssertionError("the answer has no end")
 
     async def _settle(self) -> None:
-        """Until nothing moves between the tiers."""
+        """Wait until no block moves between the tiers."""
         while True:
             stats = self._engine.stats()
             assert stats.tiers is not None
@@ -184,7 +186,10 @@ class Chats:
 
 
 async def measure(config: EngineConfig, chats: int, turns: int, typing_seconds: float) -> list[Turn]:
-    """All chats, one after the other, behind one that teaches the engine what restoring and computing cost."""
+    """Play all chats, one after another.
+
+    A first chat, which is dropped, teaches the engine the costs of restoring and computing.
+    """
     engine = await asyncio.to_thread(build_engine, config, lambda sentence: print(sentence, file=sys.stderr))
     await engine.start()
     try:
@@ -200,7 +205,7 @@ async def measure(config: EngineConfig, chats: int, turns: int, typing_seconds: 
 
 
 def engine_config(state: Path) -> EngineConfig:
-    """Room for what is warmed within half a minute, in CPU memory and on the device."""
+    """Configure CPU memory and device memory for everything that is warmed within half a minute."""
     settings = load_settings({})
     return EngineConfig(
         model_path=resolve_model(settings.model, settings.cache_dir, print),
@@ -213,7 +218,7 @@ def engine_config(state: Path) -> EngineConfig:
 
 
 def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
-    """Markdown."""
+    """Format the rows as Markdown."""
     lines = [
         "| history in | turns | TTFT median, ms | p95, ms | prompt | device | CPU | Redis | computed | as meant |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -233,7 +238,7 @@ def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
 
 
 def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float, out: Path) -> None:
-    """warm_typing.json and warm_typing.md."""
+    """Write warm_typing.json and warm_typing.md."""
     out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
@@ -247,7 +252,7 @@ def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float,
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write. Returns 1 if a target is missed."""
+    """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.warm_typing", description=__doc__)
     parser.add_argument("--chats", type=int, default=CHATS)
     parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least four")

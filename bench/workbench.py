@@ -1,4 +1,4 @@
-"""What every section of a benchmark works with: the plan, a place for servers, and a way to say how far it is."""
+"""Context of a benchmark's sections: the plan, a place for servers, and progress messages."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from bench.server import EBB_SERVE, EbbServer, ServerSettings
 
 
 class Workbench:
-    """Owns the state directories under `root`, which its owner removes. `command` runs in place of `ebb serve`."""
+    """Owner of the state directories under `root`, which the caller removes. `command` replaces `ebb serve`."""
 
     def __init__(
         self, plan: Plan, root: Path, command: Sequence[str] = EBB_SERVE, *, began: float | None = None
@@ -23,11 +23,11 @@ class Workbench:
         self._began = time.perf_counter() if began is None else began
 
     def with_plan(self, plan: Plan, name: str) -> "Workbench":
-        """Another plan on the same clock, with its servers' state in the folder `name`."""
+        """Return a workbench with another plan and the same clock, with state in the folder `name`."""
         return Workbench(plan, self._root / name, self._command, began=self._began)
 
     async def launch(self, stack: AsyncExitStack, settings: ServerSettings) -> EbbServer:
-        """A ready, warm server on a state directory of its own, which ends with `stack`."""
+        """Start and warm up a server on its own state directory. The server ends with `stack`."""
         self._made += 1
         server = EbbServer(settings, self._root / f"state-{self._made}", self._command)
         stack.push_async_callback(server.stop)
@@ -37,12 +37,12 @@ class Workbench:
         return server
 
     async def kill_and_restart(self, server: EbbServer) -> float:
-        """kill -9 and start again on the same state; returns the seconds from start to ready."""
+        """Kill -9 and start again on the same state. Return the seconds from start to ready."""
         self.say(f"kill -9 of {server.settings.name!r}")
         seconds = await server.restart_after_kill()
         self.say(f"{server.settings.name!r} is ready again after {seconds:.1f} s")
         return seconds
 
     def say(self, text: str) -> None:
-        """One line of progress, with the seconds since the start."""
+        """Print a line of progress with the seconds since the start."""
         print(f"[{time.perf_counter() - self._began:5.0f} s] {text}", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""Conversations to load a server with: made of plain words from a fixed seed, so that every run sends the same text.
+"""Conversations of plain words from a fixed seed, so that every run sends the same text.
 
-With its leading space, every word of the list is one token of the default model. Capitals and full stops add to
-that, so sizes are given in words, and what gets reported is the servers' own count.
+With its leading space, every word of the list is one token of the default model. Capitals and full stops add tokens, so
+sizes are given in words, and reports contain the servers' own token counts.
 """
 
 import random
@@ -28,13 +28,13 @@ class WorkloadShape:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedChat:
-    """What the person's side of one conversation says, turn by turn."""
+    """The user's side of one conversation, turn by turn."""
 
     system: str
     questions: tuple[str, ...]
 
     def messages(self, answers: Sequence[str]) -> list[Message]:
-        """The request of the turn that follows `answers`. Raises ValueError if the script has no such turn."""
+        """Return the messages of the turn that follows `answers`. Raise ValueError if the script has no such turn."""
         if len(answers) >= len(self.questions):
             raise ValueError(f"turn {len(answers) + 1} of a script of {len(self.questions)}")
         messages: list[Message] = [{"role": "system", "content": self.system}]
@@ -44,7 +44,10 @@ class ScriptedChat:
 
 
 def make_chats(shape: WorkloadShape) -> list[ScriptedChat]:
-    """The chats of `shape`, the same on every machine. No two share a prefix, unless the system prompt is shared."""
+    """Make the chats of `shape`, the same on every machine.
+
+    No two chats share a prefix unless the system prompt is shared.
+    """
     return [
         ScriptedChat(
             system=passage(shape.system_words, f"{shape.seed}/system/{'shared' if shape.shared_system else chat}"),
@@ -57,7 +60,7 @@ def make_chats(shape: WorkloadShape) -> list[ScriptedChat]:
 
 
 def history(words: int, seed: str, turns: int = 6) -> list[Message]:
-    """A conversation of about `words` words whose last message is the person's, both sides from the word list."""
+    """Make a conversation of about `words` words, both sides from the word list. The last message is the user's."""
     each = words // (2 * turns)
     messages: list[Message] = [{"role": "system", "content": passage(each, f"{seed}/system")}]
     for turn in range(turns):
@@ -67,13 +70,13 @@ def history(words: int, seed: str, turns: int = 6) -> list[Message]:
 
 
 def question(words: int, seed: str) -> str:
-    """A request of `words` words; at least 7."""
+    """Make a request of `words` words, at least 7."""
     opening = random.Random(f"{seed}/opening").choice(_OPENINGS) + " this:"
     return f"{opening} {passage(max(words - len(opening.split()), 1), seed)}"
 
 
 def passage(words: int, seed: str) -> str:
-    """`words` words in sentences of 6 to 12, decided by `seed` alone."""
+    """Make `words` words in sentences of 6 to 12, determined by `seed` alone."""
     source = random.Random(seed)
     sentences: list[str] = []
     while words > 0:

@@ -68,9 +68,10 @@ def ratios(record: Record, metrics: Sequence[Metric]) -> list[Ratio]:
 
 
 def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
-    """List Ebb's targets against its peers. A metric that was not measured has no value, and its target is missed.
+    """List Ebb's targets against its peers.
 
-    A bound above 1 is a lower bound of a figure for which higher is better. Other bounds are upper bounds.
+    A bound above 1 is a lower bound of a figure for which higher is better. Other bounds are upper bounds. A metric
+    that was not measured has no value, and its target is missed.
     """
     by_key = {metric.key: metric for metric in metrics}
 

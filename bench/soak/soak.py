@@ -76,8 +76,9 @@ class Soak:
         )
 
     async def _soaked(self, site: Site) -> tuple[Counts, int]:
-        """Return the counts after all chats have ended and the server has checked itself, and the number of those
-        checks.
+        """Soak a server until all chats have ended and the server has checked itself.
+
+        Return its counts, and the number of self-checks made after the chats.
         """
         settings = self._plan.server(f"unix://{self._root / 'link'}")
         async with EbbServer(settings, self._root / "soaked") as server, _session(server) as session:

@@ -1,7 +1,7 @@
-"""`python -m bench.adapters`: speed of restoring blocks from Redis, for Ebb, LMCache's adapter and redis-py.
+"""`python -m bench.adapters`: restore speed from Redis of Ebb, LMCache's adapter and redis-py.
 
 One Redis, on loopback TCP and the same cores, holds the blocks of a prompt of 4,096 tokens. Each round restores all of
-them once through each of the three. Only Ebb verifies the blocks, and each of its reads renews their expiry.
+them once through each of the three. Only Ebb verifies the blocks, and only its reads renew their expiry.
 """
 
 # mypy: disable-error-code="import-untyped"

@@ -62,7 +62,7 @@ class ConversationsResult:
     """Result of the section.
 
     later_ttft_ratio: by arm, the no-reuse median TTFT of turns 2 and later divided by this arm's.
-    ready_after_kill_s: seconds from the kill until the server was ready again.
+    ready_after_kill_s: seconds from the restart until the server was ready.
     """
 
     kill_before_turn: int

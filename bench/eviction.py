@@ -142,9 +142,9 @@ class PolicyTier:
 
 
 class LMCacheTier:
-    """LMCache's own LRU with its usual thresholds.
+    """LMCache's own LRU, as LMCache runs it.
 
-    A fifth of the blocks is evicted when three quarters of the tier are full. Only reads touch a block.
+    A fifth of the blocks is evicted when the tier is three quarters full. Only reads touch a block.
     """
 
     def __init__(self, capacity: int) -> None:

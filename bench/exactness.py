@@ -64,9 +64,10 @@ class ExactnessResult:
 
 
 async def measure_exactness(bench: Workbench) -> ExactnessResult:
-    """Send each prompt in each state of its prefix.
+    """Measure each prompt in four states of its prefix.
 
-    First recomputed, then after other prompts evicted it from the device, then again at once, then after kill -9.
+    The prefix is recomputed, then restored from CPU memory after other prompts evicted it from the device, then found
+    on the device, then restored from Redis after kill -9.
     """
     plan = bench.plan
     pool = plan.history_tokens * 3 // 2

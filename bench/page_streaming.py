@@ -38,7 +38,9 @@ CODE_LINES, TABLE_ROWS = 3_000, 1_000
 FRAME_GAP_MS = 50.0
 """Duration of three frames at 60 Hz, which a person sees as a jerk."""
 POLL_MS, SETTLED_MS = 500, 1_000
-"""Interval of asking the page whether the answer has ended. Asking in each frame would be a load of its own."""
+"""Interval of polling for the end of an answer, and the wait until a long chat is drawn. Polling in every frame would
+itself load the page.
+"""
 RENDERER, TASK = "CrRendererMain", "ThreadControllerImpl::RunTask"
 """Names in Chromium's traces: of a page's main thread, and of one task on it."""
 

@@ -15,11 +15,11 @@ _TEMPLATE_TOKENS = 6
 class Plan:
     """Sizes of one run. Histories and prompts are in words, answers in tokens.
 
-    shape, answer_tokens: the conversations.
+    shape, answer_tokens: sizes of the conversations.
     kill_before_turn: turn of the conversations before which a server is killed, counted from 1.
-    history_words, question_words, rounds: the returning turn.
-    exact_prompts, exact_tokens: the exactness section, on the same histories.
-    streams, stream_words, stream_tokens: the step time.
+    history_words, question_words, rounds: sizes of the returning turn.
+    exact_prompts, exact_tokens: prompts of the exactness section, with the same histories, and length of its answers.
+    streams, stream_words, stream_tokens: sizes of the step time's streams.
     phases: phases of the step time, in each of which every arm is loaded once.
     """
 

@@ -1,8 +1,8 @@
-"""`python -m bench.sampler_cost`: time that sampling settings add to a step of 32 decodes over 32 greedy rows.
+"""`python -m bench.sampler_cost`: cost of sampling settings in a step of 32 decodes, compared with 32 greedy rows.
 
 One worker with the default model holds a batch for each kind of settings. The batches step in turns, so that all meet
-the same conditions. The time of a step includes everything that the engine waits for: rows filled, computed, and tokens
-read. Each step is compared with the greedy step of the same turn.
+the same conditions. A step is timed as the engine waits for it: filling rows, computing, and reading the tokens. Each
+step is compared with the greedy step of the same turn.
 """
 
 import argparse

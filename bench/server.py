@@ -107,7 +107,7 @@ class EbbServer:
         await self._end(signal.SIGTERM)
 
     async def restart_after_kill(self) -> float:
-        """Kill -9 and start again on the same state directory. Return the seconds from the start to ready."""
+        """Send SIGKILL and start again on the same state directory. Return the seconds from the start to ready."""
         await self.kill()
         return await self.start()
 

@@ -214,7 +214,7 @@ async def _half(
 ) -> list[list[dict[str, Measured]]]:
     """Measure the rounds of each load on servers that are started in the order of `arms` and keep running.
 
-    The server that is asked first alternates.
+    Servers alternate in answering first.
     """
     found: list[list[dict[str, Measured]]] = [[] for _ in measured_loads]
     async with AsyncExitStack() as stack:

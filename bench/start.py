@@ -1,7 +1,7 @@
 """`python -m bench.start`: duration of a second start, and memory of the server when ready.
 
-The first start is not counted, since it may compile, download and fill the page cache. The bound of the memory is the
-sum of its parts: weights × 1.15, the pools, the memory of the bare imports in the same run, and 150 MB.
+The first start is not counted, since it may compile, download and fill the page cache. The memory has an upper bound:
+weights × 1.15, plus the pools, the bare imports as measured in the same run, and 150 MB.
 """
 
 import argparse

@@ -1,8 +1,9 @@
 """`python -m bench.stateless`: share of a chat that is recomputed when its client sends all of it each time.
 
 Chats of several kinds run through OpenAI's own client, sampled at temperature 1, with every other turn streamed. A turn
-could reuse the full blocks that the previous turn computed and that the new prompt still contains: the previous prompt,
-and its answer up to where the answer was cut. The server reports the reused tokens as `cached_tokens`.
+can reuse full blocks that the previous turn computed and that the new prompt still contains. These are the previous
+prompt, and its answer up to where the answer was cut. The server reports the tokens that were reused as
+`cached_tokens`.
 
 The table also shows the tokens that tokenising everything again would share: the previous prompt, and the answer up to
 the first token that differs.

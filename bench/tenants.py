@@ -1,9 +1,9 @@
 """`python -m bench.tenants`: whether time to first token reveals to an attacker which prompts a tenant has sent.
 
 A victim sends some prompts. An attacker then sends each of them once, among as many new ones, and guesses from the time
-to the first token alone. The attacker is either another tenant, who must learn nothing, or the victim itself, who must
-see everything. Otherwise the measurement is blind. The victim's blocks are on the device, in CPU memory or in Redis, in
-turns.
+to the first token alone. An attacker from another tenant must learn nothing. The victim itself, in the attacker's
+place, must recognise everything, or else the measurement is blind. The victim's blocks are on the device, in CPU memory
+or in Redis, in turns.
 """
 
 import argparse
@@ -160,7 +160,10 @@ def probe_round(
 
 
 def row(found: Sequence[Probe], attacker: str, tiers: Sequence[str]) -> Row:
-    """Aggregate the probes of an attacker in `tiers`. The attacker takes prompts that are answered sooner for known."""
+    """Aggregate the probes of an attacker in `tiers`.
+
+    The attacker guesses that the prompts answered sooner had been sent before.
+    """
     of = [each for each in found if each.attacker == attacker and each.tier in tiers]
     asked, unasked = [each for each in of if each.asked], [each for each in of if not each.asked]
     asked_ms, unasked_ms = [each.ttft_ms for each in asked], [each.ttft_ms for each in unasked]

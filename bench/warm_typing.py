@@ -1,9 +1,9 @@
 """`python -m bench.warm_typing`: time to the first token of a cold chat whose KV was loaded while its user typed.
 
-Before each turn of a chat, its KV is moved to where the turn should find it: on the device, in CPU memory, in Redis
-alone, or in Redis alone with the chat warmed while its user types. The four arms take turns within each chat, so that
-all of them meet the same lengths and the same conditions. Time is measured in this process, from the question to the
-first token, without HTTP. Warming takes the path of `POST /api/conversations/{id}/warm`.
+Before each turn of a chat, the chat's KV is moved to where the arm should find it: on the device, in CPU memory, or in
+Redis alone. In the fourth arm, the KV is in Redis and the chat is warmed while the user types. The arms take turns
+within each chat, so that all of them meet the same lengths and the same conditions. Time is measured in this process,
+from the question to the first token, without HTTP. Warming takes the path of `POST /api/conversations/{id}/warm`.
 
 Hot means that the KV is on the device, and a warmed chat is compared with that. CPU memory is in the table to show the
 cost of the last part of the path.
@@ -61,7 +61,7 @@ class Turn:
 
     @property
     def is_as_meant(self) -> bool:
-        """Whether the history was in the intended place. With Redis alone, the engine may also recompute the history."""
+        """Whether the history was in the intended place. The Redis arm may also recompute it."""
         match self.arm:
             case "device" | "Redis, warmed":
                 return self.device > 0 and not self.cpu + self.redis

@@ -37,7 +37,7 @@ class Workbench:
         return server
 
     async def kill_and_restart(self, server: EbbServer) -> float:
-        """Kill -9 and start again on the same state. Return the seconds from start to ready."""
+        """Send SIGKILL and start again on the same state. Return the seconds from start to ready."""
         self.say(f"kill -9 of {server.settings.name!r}")
         seconds = await server.restart_after_kill()
         self.say(f"{server.settings.name!r} is ready again after {seconds:.1f} s")

@@ -32,8 +32,7 @@ def worker_prompt_key(tokens: int) -> str:
 class Watched:
     """One ratio within each round: metric and arm `over` divided by metric and arm `under`.
 
-    margin: fraction of the baseline by which a run may be worse: the noise between runs of the same code, and some
-        more.
+    margin: fraction of the baseline by which a run may be worse, somewhat more than the noise between equal runs.
     """
 
     key: str

@@ -26,7 +26,7 @@ ANSWER_SECONDS: Final = 5.0
 CUT_SECONDS: Final = 0.2
 MOST_BYTES: Final = 1 << 16
 AS_DESIGNED: Final = (503,)
-"""Statuses of 5xx that are no fault: a server that is starting or stopping answers with 503."""
+"""Statuses of 5xx that do not count as faults: a server that is starting or stopping answers with 503."""
 MOST_LOG_ERRORS: Final = 15
 
 
@@ -69,7 +69,7 @@ async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
 async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths: str = "") -> FuzzResult:
     """Run schemathesis against the operations of the server's document. Raise ServerFailedError.
 
-    max_examples: requests per operation.
+    max_examples: examples per operation.
     paths: regular expression that selects operations by path; "" selects all.
     """
     state = root / "schemathesis"

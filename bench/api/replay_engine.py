@@ -37,8 +37,9 @@ class _Answer:
     """Progress of one answer.
 
     first: step at which the answer began.
-    length: number of tokens to emit.
-    said: number of tokens emitted.
+    length: number of tokens at which the answer ends.
+    reason: finish reason at that length.
+    said: number of tokens emitted, including those of a resumed request.
     """
 
     request: Request
@@ -172,7 +173,7 @@ class ReplayEngine:
             self._end(answer, "", (), "abort")
 
     def tenant_salt(self, tenant: str) -> bytes:
-        """Return the tenant's salt, which is fixed by this engine's secret."""
+        """Return the tenant's salt, derived from this engine's fixed secret."""
         return self._processor.salts.salt(tenant)
 
     def requests_of(self, tenant: str) -> list[str]:

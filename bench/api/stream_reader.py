@@ -17,7 +17,7 @@ from bench.api.schedule import clock, lateness
 CHAT_TEXT: Final = re.compile(rb'"content":"((?: \d+)+)"')
 RUN_TEXT: Final = re.compile(rb'"text":"((?: \d+)+)"')
 SMALL_BUFFER: Final = 4096
-"""Receive buffer of a reader that stops reading, so that the system hides little data."""
+"""Receive buffer of a reader that stops reading, so that the kernel buffers little on its behalf."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,8 @@ class StreamReader(asyncio.Protocol):
 
     steps: number of tokens received.
     faults: tokens out of order, plus 1 if the connection broke.
-    opened: seconds from sending the request to the first token.
+    closed: future that resolves when the connection has ended.
+    opened: future of the seconds from sending the request to the first token, cancelled if none came.
     sent: time at which the request was sent.
     """
 
@@ -113,7 +114,10 @@ class Address:
         return f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nConnection: close\r\n{lines}\r\n".encode()
 
     def socket(self, *, small: bool = False) -> socket.socket:
-        """Create an unconnected, non-blocking socket. With `small`, its receive buffer holds next to nothing."""
+        """Create an unconnected, non-blocking socket.
+
+        With `small`, the kernel buffers next to nothing while the reader does not read.
+        """
         made = socket.socket()
         made.setblocking(False)
         if small:

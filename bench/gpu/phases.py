@@ -22,7 +22,7 @@ ROUNDS: Final = 5
 
 
 def equality(scale: Scale) -> Figures:
-    """Compare Ebb's attention with the oracle's.
+    """Compare Ebb's attention with the reference backend, the oracle.
 
     Four layers in float32 must produce the oracle's tokens. The hidden states of all layers in bfloat16 must be no
     farther from the oracle's than those of plain torch.
@@ -169,7 +169,7 @@ def _link_limit(scale: Scale, nbytes: int) -> dict[str, float]:
 def returning(scale: Scale) -> Figures:
     """Measure the time to the first token of a long chat's next turn.
 
-    The chat's KV comes from CPU memory, from the device, or is recomputed.
+    The chat's KV is restored from CPU memory, found on the device, or recomputed.
     """
     tokens = prompt(2, scale.chat, scale.model.vocab_size)
     size = block_size_for(scale.device)

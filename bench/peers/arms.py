@@ -127,9 +127,9 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
 
 
 def endless(tokens: int) -> Generation:
-    """Ask for `tokens` tokens, like `fixed_length`, but for llama.cpp.
+    """Request an answer of exactly `tokens` tokens from llama.cpp.
 
-    With its `ignore_eos`, an end is never sampled.
+    Unlike other servers (see `fixed_length`), llama.cpp never samples an end if `ignore_eos` is set.
     """
     return Generation(tokens)
 

@@ -38,9 +38,9 @@ class Contest:
 
     @asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
-        """Start, weigh, warm up and freeze every server that the points need, one alone at a time.
+        """Start every server that the points need, one at a time. Raise ServerFailedError.
 
-        Raise ServerFailedError.
+        Each server is warmed up, its memory is measured, and it is frozen before the next one starts.
         """
         async with AsyncExitStack() as stack:
             for setup in Setup:

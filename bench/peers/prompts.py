@@ -1,4 +1,4 @@
-"""Prompts as token ids, so that every server receives exactly the same number of tokens."""
+"""Prompts as token ids, so that every server receives exactly the same number of tokens, however it treats text."""
 
 import random
 from collections.abc import Sequence

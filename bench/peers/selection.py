@@ -25,8 +25,9 @@ class Selection:
 def select(names: Sequence[str]) -> Selection:
     """Select arms and suites by name.
 
-    A name is one of an arm ("llama-Q8_0"), a peer ("llama") or a suite. If no arm or peer is named, all arms but
-    UNASKED are selected; if no suite is named, all suites are. Raise ValueError for an unknown name.
+    A name is one of an arm ("llama-Q8_0"), a peer ("llama") or a suite. A peer stands for its arms without UNASKED. If
+    no arm or peer is named, all arms but UNASKED are selected. If no suite is named, all are. Raise ValueError for an
+    unknown name.
     """
     peers = {arm.partition("-")[0] for arm in ARMS}
     if unknown := [name for name in names if name not in (*ARMS, *peers, *SUITES)]:

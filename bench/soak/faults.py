@@ -62,7 +62,7 @@ def slow(site: Site) -> Iterator[None]:
 
 @contextmanager
 def cut(site: Site) -> Iterator[None]:
-    """Cut all connections at both ends of the fault, with values in transit."""
+    """Cut all connections at the start and at the end of the fault, with values in transit."""
     site.link.set(0.0, 30e6)
     site.link.cut()
     yield
@@ -72,7 +72,7 @@ def cut(site: Site) -> Iterator[None]:
 
 @contextmanager
 def flushed(site: Site) -> Iterator[None]:
-    """Delete all keys."""
+    """Delete all keys of Redis."""
     _flush(site)
     yield
 
@@ -117,7 +117,7 @@ def outdated(site: Site) -> Iterator[None]:
 
 @contextmanager
 def locked(site: Site) -> Iterator[None]:
-    """Set a password that the server does not know."""
+    """Set a password that Ebb does not know."""
     # The connection that sets the password stays authenticated.
     with site.redis.client() as client:
         client.config_set("requirepass", "changed")

@@ -1,7 +1,7 @@
 """`python -m bench.conversation_store`: time to list, search, open and write in a large store.
 
 A database is filled with conversations of made-up words whose frequency falls with their rank, as in real text. A tenth
-of the messages is in Chinese characters. Every figure measures the store's own calls, one after another.
+of the messages are in Chinese characters. Every figure measures the store's own calls, one after another.
 """
 
 import argparse

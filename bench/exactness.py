@@ -45,7 +45,7 @@ class ExactSample:
 
 @dataclass(frozen=True, slots=True)
 class ExactnessResult:
-    """Shares from 0 to 1. Answers are compared as text.
+    """Result of the section. Shares are from 0 to 1, and answers are compared as text.
 
     compared: prompts whose prefix came entirely from each of device, CPU and Redis, with one cached length.
     cached_tokens: the cached lengths of those prompts.

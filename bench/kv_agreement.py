@@ -1,12 +1,11 @@
 """Effect of lossy KV codecs on answers: greedy tokens compared with those of exact KV.
 
 The full blocks of a prompt are computed once and pass through a codec as if they came from Redis. The kernels of the
-server then compute the rest of the prompt and the answer. Agreement is measured in two ways:
+server then compute the rest of the prompt and the answer. Agreement is measured in two ways.
 
-Free: each answer continues with its own tokens, which are compared place by place. This is what a user sees, but after
-    their first difference two answers share little.
-
-Forced: all answers continue with the tokens of the exact one, so that each place counts for itself.
+In free agreement, each answer continues with its own tokens, and tokens are compared place by place. This is what a
+user sees, but after their first difference two answers share little. In forced agreement, all answers continue with the
+tokens of the exact one, so that each place counts for itself.
 """
 
 from collections.abc import Callable, Sequence

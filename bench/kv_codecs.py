@@ -1,9 +1,13 @@
 """Codecs for smaller KV blocks, compared by `bench.kv_compression`.
 
 A block is bfloat16 [layer, 2 (K, V), kv_head, 64, 64 or 128], and its pages are in the kernels' own order (see
-engine/cpu/kernels/kv_pages.h). A page of K is [slots / 32, dims / 2, 32 slots, 2 dims], one of V is [dims / 32, slots /
-2, 32 dims, 2 slots]. So a scale per token and one per channel are maxima over different axes of the page in its stored
-order, and no data is moved.
+engine/cpu/kernels/kv_pages.h):
+
+    K: [slots / 32, dims / 2, 32 slots, 2 dims]
+    V: [dims / 32, slots / 2, 32 dims, 2 slots]
+
+So a scale per token and one per channel are maxima over different axes of the page in its stored order, and no data is
+moved.
 """
 
 import zlib

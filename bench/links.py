@@ -1,7 +1,8 @@
-"""`python -m bench.links`: time to the first token of a known prompt whose KV is in a Redis behind a network.
+"""`python -m bench.links`: time to the first token of a known prompt whose KV is in Redis behind a network.
 
-The network is fast or slow. Three engines answer in turns: one that decides by itself, one that always loads
-everything, and one that always computes everything. The first should never be slower than the better of the other two.
+Networks from slow to fast are simulated. Three engines answer in turns: one that decides by itself, one that always
+loads everything, and one that always computes everything. The first should never be slower than the better of the other
+two.
 """
 
 import argparse

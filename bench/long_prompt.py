@@ -1,8 +1,8 @@
 """`python -m bench.long_prompt`: effect of a long prompt's arrival on running streams.
 
-Eight streams decode, undisturbed at first. Then a long prompt arrives, and the gaps between their tokens are measured
-from its arrival to its first token. Quiet and disturbed stretches alternate within one run. The result is the ratio of
-their 99th percentiles.
+Eight streams decode, undisturbed at first. Then a long prompt arrives, and the gaps between the streams' tokens are
+measured until the prompt's first token. Quiet and disturbed stretches alternate within one run. The result is the ratio
+of their 99th percentiles.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """`python -m bench.page_streaming`: whether the page keeps up with a fast, long answer and with a long chat.
 
 Runs in Chromium, against the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds,
-one block of code, one table. A frame is dropped where two of them are more than `FRAME_GAP_MS` apart. A long task is
-one that the browser itself reports, of over 50 ms. The computing time of a task separates the page's work from the load
-of a busy machine. The targets are about the time that a person waits.
+one block of code, one table. A frame counts as dropped if it comes more than `FRAME_GAP_MS` after its predecessor. A
+long task is one that the browser itself reports, of over 50 ms. The computing time of a task separates the page's work
+from the load of a busy machine. The targets are about the time that a person waits.
 """
 
 import argparse
@@ -38,8 +38,9 @@ CODE_LINES, TABLE_ROWS = 3_000, 1_000
 FRAME_GAP_MS = 50.0
 """Duration of three frames at 60 Hz, which a person sees as a jerk."""
 POLL_MS, SETTLED_MS = 500, 1_000
-"""Interval of polling for the end of an answer, and the wait until a long chat is drawn. Polling in every frame would
-itself load the page.
+"""Polling interval for the end of an answer, and the time in which a loaded page finishes drawing.
+
+Polling in every frame would itself load the page.
 """
 RENDERER, TASK = "CrRendererMain", "ThreadControllerImpl::RunTask"
 """Names in Chromium's traces: of a page's main thread, and of one task on it."""

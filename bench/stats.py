@@ -7,7 +7,7 @@ from app.percentiles import percentile
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the middle value, or the mean of the middle two. Raise ValueError on no values."""
+    """Return the middle value, or the mean of the middle two. Raise ValueError if there are no values."""
     return percentile(values, 50)
 
 
@@ -24,14 +24,14 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Summarise the values. Raise ValueError on no values."""
+    """Summarise the values. Raise ValueError if there are none."""
     return Spread(len(values), median(values), percentile(values, 95), percentile(values, 99), min(values), max(values))
 
 
 def share(flags: Sequence[bool]) -> float:
     """Return the share of true flags, from 0 to 1.
 
-    Raise ValueError on no flags, because a share of nothing would read as a result.
+    Raise ValueError if there are no flags, because a share of nothing would read as a result.
     """
     if not flags:
         raise ValueError("a share of no flags")

@@ -1,4 +1,4 @@
-"""The default model turned into one that reasons aloud, because no small one does: another tokenizer and template.
+"""Reasoning variant of the default model, for lack of a small reasoning model: another tokenizer and template.
 
 The prompt begins the reasoning, as DeepSeek's templates do. Two of the model's tokens are renamed to the marks. After
 the token for "Here", the model continues as it would have without the change. The token for " The" begins some later

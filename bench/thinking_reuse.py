@@ -3,7 +3,7 @@
 History contains no reasoning, so the prompt of a turn diverges from the generated tokens where the last answer's
 reasoning began. Each chat begins with a page of text and continues with short questions. Between two turns a user
 either reads or asks at once. In the latter case there is no idle time in which to prefill the next prompt. The model is
-the default one, made to reason aloud.
+a reasoning variant of the default one (see `bench.thinking_model`).
 """
 
 import argparse

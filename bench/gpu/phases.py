@@ -88,7 +88,7 @@ def _hidden_distance(scale: Scale) -> dict[str, float]:
 
 
 def decode(scale: Scale) -> Figures:
-    """Measure tokens per second while all streams decode, with recorded steps and without."""
+    """Measure tokens per second while all streams decode, with decode graphs and without."""
     found: dict[str, Any] = {}
     for graphs in (True, False):
         count = max(scale.streams)

@@ -21,7 +21,7 @@ class PromptMaker:
         self._words = tuple(ids[0] for ids in encoded if len(ids) == 1)
 
     def words(self, tokens: int, seed: str) -> list[int]:
-        """Make `tokens` token ids. Prompts of two seeds share no notable prefix."""
+        """Make `tokens` token ids. Prompts of different seeds share next to no prefix."""
         return random.Random(seed).choices(self._words, k=tokens)
 
     def encode(self, text: str) -> list[int]:

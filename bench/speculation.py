@@ -3,10 +3,10 @@
 Two servers that differ only by `--no-speculation` answer the same requests in turns, with the tiers off. A round's
 ratio is that of tokens per second, from sending the first request of a load to the end of the last one. Even with two
 identical servers, the one that was started first may be slower by a twentieth. So both are started twice, in either
-order, and the result is the geometric mean of the medians of both halves. The first round of each half is a warm-up. An
-edit is the second turn of a chat about a text, with a name to be changed, because a model of this size does not copy in
-the first turn. The table says how much of the answers occurs in their prompts. Whether the name was changed is not
-judged.
+order, and the result is the geometric mean of the medians of both halves. The first round of each half is a warm-up.
+
+An edit is the second turn of a chat about a text and changes a name in it. In the first turn, a model of this size does
+not copy. The table says how much of the answers occurs in their prompts. Whether the name was changed is not judged.
 """
 
 import argparse

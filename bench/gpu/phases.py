@@ -176,7 +176,7 @@ def returning(scale: Scale) -> Figures:
     kept = (scale.chat - 20) // size
     room = -(-(scale.chat + 200) // size)
     with Rig(scale, blocks=2 * room, host_blocks=kept) as rig:
-        # Warm up: kernels are compiled, and libraries choose theirs.
+        # Warm up, so that no measurement includes compiling kernels or libraries choosing theirs.
         rig.prefill(rig.request("warm", tokens[: 2 * scale.chunk], 0))
         again = rig.request("again", tokens, room, computed=kept * size)
         rig.prefill(again)

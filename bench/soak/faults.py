@@ -140,7 +140,7 @@ def set_back(site: Site) -> Iterator[None]:
 def _some(site: Site, client: redis.Redis) -> Iterator[bytes]:
     """Yield the names of some of the blocks.
 
-    If all were damaged, hardly any block would be found, and few errors could occur.
+    A Redis without any usable block would give Ebb nothing to get wrong.
     """
     names = list(client.scan_iter(NAMES))
     yield from site.source.sample(names, -(-len(names) // DAMAGED_SHARE))

@@ -43,7 +43,7 @@ class SoakPlan:
 
     @property
     def settle_seconds(self) -> float:
-        """Time of the memory sample with which later ones are compared: five minutes, or half of a shorter soak."""
+        """Time of the reference sample for memory: five minutes, or half of a soak shorter than ten minutes."""
         return min(300.0, self.seconds / 2)
 
     def server(self, redis_url: str) -> ServerSettings:

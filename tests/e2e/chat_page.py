@@ -1,4 +1,4 @@
-"""The chat page as a person uses it: what is on it by role and name, and the API behind it for what a test prepares."""
+"""Page object of the chat page: elements found by role and name, and API calls that prepare a test's data."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-# An answer may wait for the machine; nothing else on the page does.
+# Only an answer may wait for a busy machine. Everything else on the page must be quick.
 ANSWER_MS = 180_000
 CHAT_URL = re.compile(r"/c/conv_\w+$")
 
@@ -39,7 +39,7 @@ class ChatPage:
         return self.page.get_by_role("button", name=name, exact=True)
 
     async def choose(self, title: str, item: str) -> None:
-        """Choose an item of the menu of a chat in the list."""
+        """Choose `item` in the menu of the chat `title` in the list."""
         await self.chats.get_by_text(title, exact=True).hover()
         await self.button(f"More about {title}").click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
@@ -53,7 +53,7 @@ class ChatPage:
         return await self.answers.last.locator(".markdown").inner_text()
 
     async def until_writing(self, *, characters: int = 1) -> str:
-        """The text of the last answer, once it has so many characters."""
+        """Wait until the last answer has at least `characters` characters, and return its text."""
         await self.page.wait_for_function(
             """characters => {
                 const text = [...document.querySelectorAll("article[data-status] .markdown")].at(-1)?.innerText;
@@ -68,7 +68,7 @@ class ChatPage:
         await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)
 
     async def new_chat(self, *, tokens: int, title: str | None = None) -> str:
-        """Make a conversation whose answers have exactly `tokens` tokens, always the same; returns its id."""
+        """Create a conversation whose answers are deterministic and exactly `tokens` tokens long. Return its id."""
         body: dict[str, Any] = {"params": answers_of(tokens)}
         if title is not None:
             body["title"] = title
@@ -83,7 +83,7 @@ class ChatPage:
         return conversation_id
 
     async def take_in(self, file: dict[str, Any]) -> str:
-        """Import a file of one conversation that is not here yet; returns its id."""
+        """Import a file with one conversation that the server does not have yet. Return the conversation's id."""
         response = await self.page.request.post("/api/import", data=file)
         assert response.status == 200, await response.text()
         [conversation_id] = (await response.json())["imported"]
@@ -96,7 +96,7 @@ class ChatPage:
         return conversation_id
 
     async def lengthen_answers(self, conversation_id: str, *, seconds: float) -> int:
-        """From now on answers take about `seconds` at the speed that the last one had; returns their tokens."""
+        """Make later answers take about `seconds`, at the speed of the last one. Return their length in tokens."""
         usage = (await self.stored(conversation_id))["messages"][-1]["usage"]
         tokens = int(min(1_500, max(40, seconds * usage["tokens_per_second"])))
         changes = {"params": answers_of(tokens)}
@@ -105,7 +105,7 @@ class ChatPage:
         return tokens
 
     async def stored(self, conversation_id: str) -> dict[str, Any]:
-        """The conversation as the server has it."""
+        """Return the conversation as the server stores it."""
         response = await self.page.request.get(f"/api/conversations/{conversation_id}")
         assert response.status == 200, await response.text()
         conversation: dict[str, Any] = await response.json()
@@ -113,5 +113,5 @@ class ChatPage:
 
 
 def answers_of(tokens: int) -> dict[str, Any]:
-    """Parameters for answers of exactly so many tokens, the same each time."""
+    """Build parameters for deterministic answers of exactly `tokens` tokens."""
     return {"temperature": 0, "max_tokens": tokens, "min_tokens": tokens, "ignore_eos": True}

@@ -1,4 +1,4 @@
-"""A real server with the real model, and a page in Chromium that must stay free of errors."""
+"""Fixtures: a real server with the real model, and Chromium pages that must stay free of errors."""
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -16,14 +16,14 @@ from tests.e2e.server_process import ServerProcess, ebb_process
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STATIC = Path(__file__).parents[2] / "app" / "static"
 
-# The page has the machine for itself at no time: a deadline, not a guess of how long something takes.
+# A deadline, not an estimate: the page always shares the machine with other work.
 DEADLINE_MS = 20_000
 
 NewPage = Callable[..., Awaitable[ChatPage]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They share a browser, and so its event loop."""
+    """Run this package's tests on one event loop, because they share a browser."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
@@ -42,7 +42,10 @@ def chromium_path() -> str:
 def server_process(
     chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
-    """`ebb serve` with the default model; all tests of the session share it. Whoever kills it starts it again."""
+    """Run `ebb serve` with the default model for all tests of the package.
+
+    A test that kills the server must start it again.
+    """
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     flags = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
@@ -52,16 +55,16 @@ def server_process(
 
 @pytest.fixture(scope="package")
 def server(server_process: ServerProcess) -> str:
-    """The address of the server."""
+    """Return the server's base URL."""
     return server_process.url
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def browser(chromium_path: str) -> AsyncIterator[Browser]:
-    """Chromium; each test opens contexts of its own in it, which share nothing, and closes them."""
+    """Launch Chromium. Each test opens and closes its own contexts, which share nothing."""
     expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
-        # Chromium's own sandbox cannot be had as root, which tests in containers are.
+        # Chromium's own sandbox does not work as root, which tests in containers run as.
         browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         yield browser
         await browser.close()
@@ -69,8 +72,11 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
-    """Opens pages, each in a context of its own. At the end none may have raised an error, broken the content security
-    policy, or asked another origin for anything."""
+    """Provide a function that opens pages, each in its own context.
+
+    At the end of the test, no page may have raised an error, violated the content security policy, or sent a request
+    to another origin.
+    """
     faults: list[str] = []
 
     def on_request(request: Request) -> None:
@@ -93,7 +99,7 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
 
     yield open_page
     for context in browser.contexts:
-        # A page that asks something at its very end must not find its answerer half gone.
+        # A page may send a request while it closes, when its route handler may already be gone.
         for page in context.pages:
             await page.unroute_all(behavior="ignoreErrors")
         await context.close()
@@ -102,5 +108,5 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def chat(new_page: NewPage) -> ChatPage:
-    """A page of a usual size, not opened yet."""
+    """Create a page of the default size, not navigated yet."""
     return await new_page()

@@ -1,4 +1,4 @@
-"""`make film`: an animated picture of a chat that goes on after the server was killed, and of its receipt."""
+"""`make film`: an animation of a chat that continues after the server was killed, and of its receipt."""
 
 import asyncio
 import io
@@ -20,11 +20,11 @@ SCREEN = {"viewport": {"width": 960, "height": 600}, "color_scheme": "light"}
 FRAME_SECONDS = 0.2
 HOLD_SECONDS = 3.0
 MOST_SECONDS = 2.0
-"""Of a frame that is not held: the server's start is cut short."""
+"""Longest time that a frame is shown unless it is held, so that the server's start is cut short."""
 
 
 class Film:
-    """Frames of a page, in real time but for what nobody wants to wait for."""
+    """Screenshots of a page, played in real time except for long waits, which are cut short."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -33,7 +33,7 @@ class Film:
         self._began = 0.0
 
     async def take(self) -> None:
-        """One frame, seen until the next one."""
+        """Add a frame that is shown until the next one."""
         shot = await self._page.screenshot()
         now = time.monotonic()
         if len(self._seconds) < len(self._frames):
@@ -42,26 +42,26 @@ class Film:
         self._frames.append(Image.open(io.BytesIO(shot)).convert("RGB"))
 
     async def hold(self) -> None:
-        """One frame, seen for HOLD_SECONDS."""
+        """Add a frame that is shown for HOLD_SECONDS."""
         await self.take()
         self._seconds.append(HOLD_SECONDS)
 
     async def roll(self, until: "asyncio.Future[None]") -> None:
-        """A frame every FRAME_SECONDS until that is done."""
+        """Add a frame every FRAME_SECONDS until the future `until` is done."""
         while not until.done():
             await self.take()
             await asyncio.wait((until,), timeout=FRAME_SECONDS)
         await until
 
     def save(self, file: Path) -> None:
-        """As an animated WebP that begins again at its end."""
+        """Save the frames to `file` as an animated WebP that loops forever."""
         durations = [round(seconds * 1e3) for seconds in self._seconds]
         first, *others = self._frames
         first.save(file, save_all=True, append_images=others, duration=durations, loop=0, quality=70, method=6)
 
 
 async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
-    """The server is killed between two turns; the second one finds the first in Redis."""
+    """Film a chat whose server is killed between two turns. The second turn restores the first one's KV from Redis."""
     receipts = chat.page.get_by_test_id("receipt")
     await film.take()
     server.kill()
@@ -84,7 +84,7 @@ async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
 
 
 async def main(file: Path) -> None:
-    """Make it."""
+    """Film the chat and save the animation to `file`."""
     path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     with tempfile.TemporaryDirectory() as state, ebb_process(Path(state), *FLAGS) as server:
         async with async_playwright() as playwright:

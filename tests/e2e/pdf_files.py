@@ -1,4 +1,4 @@
-"""Small PDF files: with text, without, locked, with codes of an East Asian font."""
+"""Small PDF files: with text, without text, password-protected, and with an East Asian font."""
 
 LOCK = b"<< /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >>" % (b"ab" * 32, b"cd" * 32)
 LATIN = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
@@ -11,17 +11,17 @@ CHINESE = (
 
 
 def latin(text: str) -> bytes:
-    """A page with a line of text."""
+    """Build the content of a page with one line of ASCII text."""
     return b"BT /F1 12 Tf 72 720 Td (%s) Tj ET" % text.encode("ascii")
 
 
 def chinese(text: str) -> bytes:
-    """A page whose text is in UCS-2, as its font says."""
+    """Build the content of a page whose text is in UCS-2, the encoding that its font declares."""
     return b"BT /F2 12 Tf 72 720 Td <%s> Tj ET" % text.encode("utf-16-be").hex().encode()
 
 
 def pdf_of(*pages: bytes, locked: bool = False) -> bytes:
-    """A file whose pages have these contents. locked: it asks for a password."""
+    """Build a PDF file from the contents of its pages. With `locked`, opening the file requires a password."""
     first = 5
     kids = b" ".join(b"%d 0 R" % (first + 2 * index) for index in range(len(pages)))
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(pages))]

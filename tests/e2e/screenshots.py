@@ -1,4 +1,4 @@
-"""`make screenshots`: a picture of every view of the page, light, dark and on a phone, from a real server and model."""
+"""`make screenshots`: pictures of every view of the page, light, dark and on a phone, with a real server and model."""
 
 import asyncio
 import shutil
@@ -29,7 +29,7 @@ CALM = {"temperature": 0, "repetition_penalty": 1.1, "max_tokens": 320}
 
 
 async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:
-    """A picture of each."""
+    """Save a screenshot of each view in `folder`, named after the view and the screen."""
     for view in views.all():
         await chat.page.goto("about:blank")
         await view()
@@ -38,7 +38,7 @@ async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:
 
 
 async def prepare(chat: ChatPage) -> str:
-    """The chats that the pictures show; returns the one that is to be resumed."""
+    """Create the chats that the pictures show. Return the id of the chat that is resumed later."""
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
         await chat.take_in(showcase(title, archived))
     for title in ("Knots for beginners", "Packing for the weekend"):
@@ -51,7 +51,10 @@ async def prepare(chat: ChatPage) -> str:
 
 
 async def resume(chat: ChatPage, conversation: str) -> None:
-    """The next turn, on a server that was started meanwhile. Somebody looks at its numbers, which are kept then."""
+    """Send the next turn after the server was restarted.
+
+    A second page shows `/live`, because the server samples its figures only while a client follows them.
+    """
     watching = await chat.page.context.new_page()
     await watching.goto("/live")
     await chat.page.goto(f"/c/{conversation}")
@@ -65,7 +68,7 @@ async def page_of(browser: Browser, url: str, options: dict[str, Any]) -> ChatPa
 
 
 async def main(folder: Path) -> None:
-    """Take them all."""
+    """Take the screenshots of all views on all screens, and save them in `folder`."""
     path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     with tempfile.TemporaryDirectory() as state:
         async with async_playwright() as playwright:

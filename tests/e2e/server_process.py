@@ -1,4 +1,4 @@
-"""`ebb serve` as a process of its own, as a person starts it."""
+"""`ebb serve` as a separate process, started from the command line as a user would."""
 
 import os
 import re
@@ -18,7 +18,10 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)) answers")
 
 
 class ServerProcess:
-    """One process at a time, always at the same address, with its chats in `state_dir`. url: once it was started."""
+    """A server process that can be restarted at the same address, with its chats in `state_dir`.
+
+    url: the base URL, empty until the first start.
+    """
 
     def __init__(self, state_dir: Path, *flags: str) -> None:
         self.url = ""
@@ -28,8 +31,8 @@ class ServerProcess:
         self._log = state_dir / "serve.log"
 
     def start(self) -> None:
-        """Returns when it is ready to answer."""
-        # No title changes while a test looks at it.
+        """Start the server and wait until it is ready to answer."""
+        # Titles from the first words never change, so that tests can look chats up by title.
         place = ("--port", self._port, "--state-dir", str(self._state_dir / "state"), "--chat-titles", "first-words")
         command = [*SERVE, *place, *self._flags]
         with self._log.open("wb") as output:
@@ -43,12 +46,15 @@ class ServerProcess:
             raise
 
     def kill(self) -> None:
-        """kill -9: it gets no chance to save anything."""
+        """Kill the server with SIGKILL, which gives it no chance to save anything."""
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """Let it end by itself. Raises subprocess.TimeoutExpired if it does not."""
+        """Terminate the server and wait for it to exit.
+
+        Kill it and raise subprocess.TimeoutExpired if that takes more than STOP_SECONDS.
+        """
         self._process.terminate()
         try:
             self._process.wait(STOP_SECONDS)
@@ -74,7 +80,7 @@ class ServerProcess:
 
 @contextmanager
 def ebb_process(state_dir: Path, *flags: str) -> Iterator[ServerProcess]:
-    """A server that is ready; it is stopped at the end."""
+    """Run a server while the context is open, from when it is ready to answer."""
     server = ServerProcess(state_dir, *flags)
     server.start()
     try:
@@ -85,7 +91,7 @@ def ebb_process(state_dir: Path, *flags: str) -> Iterator[ServerProcess]:
 
 @contextmanager
 def ebb_serve(state_dir: Path, *flags: str) -> Iterator[str]:
-    """The address of a server that is ready; it is stopped at the end."""
+    """Run a server while the context is open, and yield its base URL."""
     with ebb_process(state_dir, *flags) as server:
         yield server.url
 

@@ -1,4 +1,4 @@
-"""A chat that has everything an answer can hold, as a file to be imported: what the pictures and the checks look at."""
+"""Import files of chats for the screenshots and the checks, one of them with every element an answer can contain."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ See [the rule of twelfths](https://example.org/twelfths) for a guess without a c
 
 
 def showcase(title: str, archived: bool = False) -> dict[str, Any]:
-    """The file, with one conversation."""
+    """Build an import file with one conversation: a question and two versions of its answer."""
     messages = [
         _message("msg_showcase_question_1", None, "user", QUESTION, CREATED),
         _message("msg_showcase_answer_1", "msg_showcase_question_1", "assistant", "The Moon pulls.", CREATED + 1),
@@ -69,7 +69,7 @@ def showcase(title: str, archived: bool = False) -> dict[str, Any]:
 
 
 def one_turn(title: str, question: str, answer: str) -> dict[str, Any]:
-    """A file with one conversation of a question and its answer."""
+    """Build an import file with one conversation: a question and its answer."""
     file = showcase(title)
     file["conversations"][0] |= {
         "head_id": "msg_one_answer",
@@ -82,7 +82,10 @@ def one_turn(title: str, question: str, answer: str) -> dict[str, Any]:
 
 
 def long_chat(title: str, messages: int) -> dict[str, Any]:
-    """A file with one conversation of so many short messages, whose ids no chat of another title has."""
+    """Build an import file with one conversation of `messages` short messages.
+
+    The message ids contain the title, so they are unique among chats with different titles.
+    """
     file = showcase(title)
     name = title.lower().replace(" ", "_")
     ids = [None, *(f"msg_{name}_{number}" for number in range(messages))]

@@ -1,4 +1,4 @@
-"""axe-core finds nothing to complain of on any view, light or dark; and keys, small screens and languages."""
+"""Accessibility: no axe-core violation on any view, light or dark; shortcuts, small screens and languages."""
 
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,10 @@ LONG = (
 WIDE = (
     f"```\n{'a line of code ' * 20}\n```\n\n|{'a column|' * 14}\n|{'-|' * 14}\n|{'value|' * 14}\n\n$${'a+' * 60}b$$\n"
 )
-# What can be scrolled sideways and is to be not: the page, what scrolls in it, and what lies over it.
+# Selectors of elements that overflow sideways and must not: the page, its scrollers, dialogs and alerts.
 WIDER = """() => ["html", "[data-scroller]", ".scroll", "nav", "dialog[open]", "[role=alert] p"]
     .filter((selector) => [...document.querySelectorAll(selector)].some((e) => e.scrollWidth > e.clientWidth))"""
-# In a person's own colours: what is current, chosen or of a depth must differ from what is not.
+# With forced colours, the current chat, the chosen option and each tier's swatch must still stand out.
 OUTLINED = "element => getComputedStyle(element).outlineStyle"
 FILLED = "element => getComputedStyle(element).backgroundColor"
 
@@ -40,7 +40,7 @@ async def violations(chat: ChatPage, options: dict[str, Any]) -> list[Any]:
     return found
 
 
-async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> None:
+async def test_no_view_has_violations_in_light_or_dark(new_page: NewPage) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not there; run scripts/npm ci")
     chat = await new_page(reduced_motion="reduce")
@@ -59,7 +59,7 @@ async def test_no_view_has_a_violation_in_light_or_dark(new_page: NewPage) -> No
         assert (view.__name__, await violations(chat, CONTRAST)) == (view.__name__, [])
 
 
-async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overflow(new_page: NewPage) -> None:
+async def test_narrow_screen_has_no_violations_and_no_overflow(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
     await chat.page.goto("/")
@@ -81,7 +81,7 @@ async def test_a_narrow_screen_and_its_drawer_have_no_violation_and_do_not_overf
     assert await violations(chat, ALL) == []
 
 
-async def test_nothing_is_wider_than_the_smallest_screen(new_page: NewPage) -> None:
+async def test_no_view_is_wider_than_smallest_screen(new_page: NewPage) -> None:
     chat = await new_page(**PHONE, reduced_motion="reduce")
     await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
     long = await chat.take_in(one_turn("Long" * 30, "Why" * 60, LONG + WIDE))
@@ -99,7 +99,7 @@ async def test_nothing_is_wider_than_the_smallest_screen(new_page: NewPage) -> N
         assert (view.__name__, await chat.page.evaluate(WIDER)) == (view.__name__, [])
 
 
-async def test_forced_colours_still_show_what_is_current_and_chosen(new_page: NewPage) -> None:
+async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewPage) -> None:
     chat = await new_page(forced_colors="active", color_scheme="light")
     for title in ("Another", "Current"):
         await chat.open_new_chat(tokens=1, title=title)
@@ -118,7 +118,7 @@ async def test_forced_colours_still_show_what_is_current_and_chosen(new_page: Ne
     assert len(set(depths)) == 3
 
 
-async def test_keys_show_their_sheet_hide_the_list_and_make_a_new_chat(chat: ChatPage) -> None:
+async def test_shortcuts_show_help_hide_chat_list_and_start_new_chat(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Left by keyboard")
     await expect(chat.composer).to_be_focused()
     await expect(chat.page.get_by_role("heading", level=1)).to_have_text("Left by keyboard")
@@ -134,7 +134,7 @@ async def test_keys_show_their_sheet_hide_the_list_and_make_a_new_chat(chat: Cha
     await expect(chat.composer).to_be_focused()
 
 
-async def test_the_page_speaks_chinese_and_stays_dark_and_large_after_a_reload(new_page: NewPage) -> None:
+async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) -> None:
     chat = await new_page(color_scheme="light")
     await chat.page.goto("/")
     await chat.button("More").click()

@@ -1,4 +1,4 @@
-"""Asking and being answered: tokens stream, survive a reload, can be stopped, and come with their receipt."""
+"""Answers: tokens stream, survive a reload, can be stopped, and come with a receipt."""
 
 import re
 
@@ -7,13 +7,13 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ANSWER_MS, CHAT_URL, ChatPage
 from tests.e2e.conftest import NewPage
 
-# For answers that a test stops.
+# Token limit of answers that a test stops.
 ENDLESS = 2_000
 
 HARBOUR = "Describe a harbour in the morning, with its boats, its gulls and the people who work there. " * 4
 
 
-async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat: ChatPage) -> None:
+async def test_first_message_streams_answer_and_gets_receipt(chat: ChatPage) -> None:
     await chat.page.goto("/")
     await expect(chat.page.get_by_text(re.compile(r"\S+ runs on "))).to_be_visible()
     await expect(chat.composer).to_be_focused()
@@ -39,14 +39,14 @@ async def test_a_first_message_is_answered_word_by_word_and_gets_a_receipt(chat:
     await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
     await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
     conversation = chat.page.url.rpartition("/")[2]
-    # As the model does when it has nothing else to do.
+    # The model renames a chat in the same way when it is idle.
     await chat.page.request.patch(f"/api/conversations/{conversation}", data={"title": "A tale of the sea"})
     await expect(chat.chats.first).to_have_text("A tale of the sea")
     stored = await chat.stored(conversation)
     assert stored["params"] == {"top_k": 40, "max_tokens": 32}
 
 
-async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(chat: ChatPage) -> None:
+async def test_receipt_of_second_turn_shows_reused_tokens(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=8)
     await chat.send(HARBOUR)
     await chat.expect_status("incomplete")
@@ -67,7 +67,7 @@ async def test_the_receipt_of_a_second_turn_says_what_was_not_computed_again(cha
     await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 8,192 tokens")).to_be_visible()
 
 
-async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat: ChatPage) -> None:
+async def test_reload_during_answer_continues_stream_to_its_end(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=8)
     await chat.send("Tell me about lighthouses.")
     await chat.expect_status("incomplete")
@@ -91,7 +91,7 @@ async def test_a_reload_in_the_middle_shows_the_answer_going_on_to_its_end(chat:
     assert (await chat.text_of_answer()).rstrip().endswith(stored_end)
 
 
-async def test_a_second_tab_follows_the_same_answer(chat: ChatPage, new_page: NewPage) -> None:
+async def test_second_tab_follows_same_answer(chat: ChatPage, new_page: NewPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Tell me everything about the tides.")
     await chat.until_writing()
@@ -107,7 +107,7 @@ async def test_a_second_tab_follows_the_same_answer(chat: ChatPage, new_page: Ne
     assert await other.text_of_answer() == await chat.text_of_answer()
 
 
-async def test_leaving_a_chat_stops_nothing_and_coming_back_joins_it(chat: ChatPage) -> None:
+async def test_leaving_chat_keeps_answer_running_and_return_rejoins_it(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=ENDLESS, title="The long one")
     await chat.send("Count the waves.")
     await chat.until_writing()
@@ -123,7 +123,7 @@ async def test_leaving_a_chat_stops_nothing_and_coming_back_joins_it(chat: ChatP
     await chat.expect_status("cancelled")
 
 
-async def test_stop_keeps_the_text_so_far(chat: ChatPage) -> None:
+async def test_stop_keeps_text_generated_so_far(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Tell me everything about boats.")
     before = await chat.until_writing(characters=20)
@@ -140,7 +140,7 @@ async def test_stop_keeps_the_text_so_far(chat: ChatPage) -> None:
     assert message["content"].strip().startswith(before[:10])
 
 
-async def test_escape_stops_and_the_chat_goes_on(chat: ChatPage) -> None:
+async def test_escape_stops_answer_and_chat_continues(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Tell me everything about ropes.")
     await chat.until_writing()
@@ -156,7 +156,7 @@ async def test_escape_stops_and_the_chat_goes_on(chat: ChatPage) -> None:
     assert len((await chat.stored(conversation))["messages"]) == 4
 
 
-async def test_a_finished_answer_can_be_asked_for_again(chat: ChatPage) -> None:
+async def test_retry_of_finished_answer_adds_version(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=16)
     await chat.send("Name a fish.")
     await chat.expect_status("incomplete")
@@ -172,7 +172,7 @@ async def test_a_finished_answer_can_be_asked_for_again(chat: ChatPage) -> None:
     assert second["parent_id"] == first["parent_id"]
 
 
-async def test_the_live_page_shows_an_answer_being_made_and_leads_back_to_it(chat: ChatPage) -> None:
+async def test_live_page_shows_running_answer_and_leads_back_to_it(chat: ChatPage) -> None:
     page = chat.page
     await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("How deep is the sea, and how wide?")

@@ -1,4 +1,4 @@
-"""Text files, and the text of PDFs, are sent inside a message, folded in what the page shows of it."""
+"""Attachments: the text of files and PDFs is sent inside a message, and the page shows it folded."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 
 
-async def test_a_text_file_goes_with_the_message_and_anything_else_is_refused(chat: ChatPage) -> None:
+async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     chooser = chat.page.get_by_label("Attach text files or PDFs").first
     await chooser.set_input_files({"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"})
@@ -32,7 +32,7 @@ async def test_a_text_file_goes_with_the_message_and_anything_else_is_refused(ch
     assert question == 'Which day?\n\n<file name="log.csv">\nday,wind\nmonday,4\n</file>'
 
 
-async def test_files_stay_with_their_chat_and_survive_a_reload(chat: ChatPage) -> None:
+async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> None:
     other = await chat.new_chat(tokens=1, title="Another chat")
     conversation = await chat.open_new_chat(tokens=1, title="Chat with a file")
     chooser = chat.page.get_by_label("Attach text files or PDFs").first
@@ -70,7 +70,7 @@ def pdf(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/pdf", "buffer": content}
 
 
-async def test_the_text_of_a_pdf_goes_with_the_message(chat: ChatPage) -> None:
+async def test_text_of_pdf_is_sent_with_message(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     chooser = chat.page.get_by_label("Attach text files or PDFs").first
     for name, (content, why) in REFUSED.items():
@@ -101,7 +101,10 @@ WATCH = """() => {
 
 
 async def drop(page: Page, file: Path) -> None:
-    """As a quick hand does it: over the page until the page would take it, and let go as it comes over a button."""
+    """Drag `file` over the page until the page accepts it, then drop it on a button.
+
+    No dragover event on the button precedes the drop, as when a user moves fast.
+    """
     devtools = await page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
 
@@ -117,7 +120,7 @@ async def drop(page: Page, file: Path) -> None:
     await move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 
 
-async def test_a_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
+async def test_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dropped = tmp_path / "dropped.pdf"
     dropped.write_bytes(TIDES)

@@ -1,11 +1,11 @@
-"""Versions: questions are edited, answers asked for again, and one looks from one version to the other."""
+"""Versions: edited questions, regenerated answers, and navigation between them."""
 
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 
 
-async def test_an_edited_question_is_a_version_that_one_can_leave_and_come_back_to(chat: ChatPage) -> None:
+async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)
     await chat.send("Name a fish.")
     await chat.expect_status("incomplete")
@@ -50,7 +50,7 @@ async def test_an_edited_question_is_a_version_that_one_can_leave_and_come_back_
     await expect(chat.questions).to_have_text(["Name a fish."])
 
 
-async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:
+async def test_truncated_answer_continues_in_place(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)
     await chat.send("Name a knot.")
     await chat.expect_status("incomplete")
@@ -67,7 +67,7 @@ async def test_a_cut_answer_goes_on_in_its_place(chat: ChatPage) -> None:
     assert after["content"].startswith(before["content"])
 
 
-async def test_an_earlier_answer_can_be_asked_for_again_and_what_followed_is_kept(chat: ChatPage) -> None:
+async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=2)
     await chat.send("Name a fish.")
     await chat.expect_status("incomplete")

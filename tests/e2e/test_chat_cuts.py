@@ -1,4 +1,4 @@
-"""What a chat is rid of, and what is made of its beginning: questions, versions, copies."""
+"""Deletion of questions and versions, and copies of the beginning of a chat."""
 
 from playwright.async_api import Locator, expect
 
@@ -6,13 +6,13 @@ from tests.e2e.chat_page import ChatPage
 
 
 async def choose(message: Locator, item: str) -> None:
-    """Of the menu under it."""
+    """Choose `item` in the menu below `message`."""
     await message.hover()
     await message.get_by_role("button", name="More about this").click()
     await message.page.get_by_role("menuitem", name=item, exact=True).click()
 
 
-async def test_a_question_goes_with_all_that_follows_and_comes_back(chat: ChatPage) -> None:
+async def test_deleted_question_takes_later_messages_and_can_be_undone(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     for question in ("One?", "Two?", "Three?"):
         await chat.send(question)
@@ -33,7 +33,7 @@ async def test_a_question_goes_with_all_that_follows_and_comes_back(chat: ChatPa
     await expect(chat.questions).to_have_text(["Again?"])
 
 
-async def test_a_version_of_an_answer_goes_and_the_other_one_is_shown(chat: ChatPage) -> None:
+async def test_deleting_version_shows_the_other_one(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("One?")
     await chat.expect_status("incomplete")
@@ -51,7 +51,7 @@ async def test_a_version_of_an_answer_goes_and_the_other_one_is_shown(chat: Chat
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
 
 
-async def test_a_question_whose_only_answer_is_gone_can_be_answered_again(chat: ChatPage) -> None:
+async def test_question_without_answer_can_be_answered_again(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("One?")
     await chat.expect_status("incomplete")
@@ -67,7 +67,7 @@ async def test_a_question_whose_only_answer_is_gone_can_be_answered_again(chat: 
     await expect(chat.button("Answer it")).to_have_count(0)
 
 
-async def test_a_copy_of_a_chat_goes_on_from_any_answer(chat: ChatPage) -> None:
+async def test_copy_of_chat_continues_from_any_answer(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Origin")
     for question in ("One?", "Two?"):
         await chat.send(question)

@@ -1,4 +1,4 @@
-"""What is typed and not sent survives leaving the chat, a reload and a server that is away; another tab has it too."""
+"""Drafts: unsent text survives a reload and an unreachable server, and appears in other tabs."""
 
 from playwright.async_api import Route, expect
 
@@ -6,7 +6,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 
 
-async def test_a_draft_is_there_in_another_tab_until_it_is_sent(chat: ChatPage, new_page: NewPage) -> None:
+async def test_draft_appears_in_other_tab_until_sent(chat: ChatPage, new_page: NewPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     async with chat.page.expect_response("**/draft"):
         await expect(chat.composer).to_be_focused()
@@ -26,7 +26,7 @@ async def test_a_draft_is_there_in_another_tab_until_it_is_sent(chat: ChatPage, 
     await expect(chat.composer).to_have_value("")
 
 
-async def test_a_draft_that_the_server_never_got_is_there_after_a_reload(chat: ChatPage) -> None:
+async def test_draft_that_server_never_received_survives_reload(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
 
     async def refuse(route: Route) -> None:

@@ -15,7 +15,7 @@ async def overflows(chat: ChatPage) -> bool:
     return bool(await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-async def test_on_a_phone_the_list_is_a_drawer_and_nothing_overflows(new_page: NewPage) -> None:
+async def test_phone_shows_chat_list_as_drawer_without_overflow(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.new_chat(tokens=8, title="Another chat on the phone")
     await chat.open_new_chat(tokens=8, title="A chat on the phone")
@@ -41,7 +41,7 @@ async def test_on_a_phone_the_list_is_a_drawer_and_nothing_overflows(new_page: N
     await expect(chat.chats).to_have_count(0)
 
 
-async def test_enter_sends_but_not_with_shift_nor_inside_a_composition(chat: ChatPage) -> None:
+async def test_enter_sends_except_with_shift_or_during_composition(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.composer.fill("one")
     await chat.composer.press("Shift+Enter")
@@ -57,7 +57,7 @@ async def test_enter_sends_but_not_with_shift_nor_inside_a_composition(chat: Cha
     await expect(chat.questions.last).to_have_text("one\ntwo")
 
 
-async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: NewPage) -> None:
+async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> None:
     chat = await new_page(viewport={"width": 800, "height": 360})
     await chat.open_new_chat(tokens=2_000)
     await chat.send("Tell me everything about the sea.\n" * 12)
@@ -71,7 +71,7 @@ async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: 
     await chat.page.mouse.wheel(0, -300)
     jump = chat.button("Jump to latest")
     await expect(jump).to_be_visible()
-    # The wheel scrolls smoothly: the place counts once it has come to rest.
+    # The wheel scrolls smoothly, so wait until the position is stable.
     resting = """async element => {
         for (let last = NaN; last !== element.scrollTop; ) {
             last = element.scrollTop;
@@ -93,13 +93,13 @@ async def test_the_page_follows_an_answer_until_the_person_scrolls_up(new_page: 
     await chat.expect_status("cancelled")
 
 
-async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(chat: ChatPage) -> None:
+async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: ChatPage) -> None:
     conversation = await chat.open_imported(long_chat("A long log", 600))
     await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
     count = await chat.page.get_by_role("article").count()
     assert 10 < count < 100
 
-    # In view stays what was in view when earlier messages are drawn above it.
+    # Messages in view must stay in view when earlier ones are rendered above them.
     await chat.thread.evaluate("element => element.scrollTo(0, 0)")
     more = "count => document.querySelectorAll('article').length > count"
     await chat.page.wait_for_function(more, arg=count)
@@ -110,7 +110,7 @@ async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(
     await expect(chat.questions.first).to_be_in_viewport()
     await expect(chat.questions.first).to_have_text("Message **0** of the log.")
 
-    # Far from the screen there is only room, unless something is written there.
+    # Messages far off screen are replaced by empty space, except for one that is being edited.
     await chat.page.wait_for_function("document.querySelectorAll('article').length < 300")
     await chat.questions.first.hover()
     await chat.page.get_by_role("button", name="Edit question").first.click()
@@ -125,7 +125,7 @@ async def test_a_very_long_chat_opens_at_its_end_and_goes_back_to_its_beginning(
     )
 
 
-async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:
+async def test_whole_chat_works_without_mouse(chat: ChatPage) -> None:
     await chat.page.goto("/")
     await expect(chat.composer).to_be_focused()
     await chat.page.keyboard.press("Shift+Tab")
@@ -138,7 +138,7 @@ async def test_a_whole_chat_needs_no_mouse(chat: ChatPage) -> None:
     await expect(chat.page.get_by_text("Answer stopped", exact=True)).to_have_count(1)
 
 
-async def test_the_page_is_dark_where_the_system_is(new_page: NewPage) -> None:
+async def test_page_is_dark_when_system_is_dark(new_page: NewPage) -> None:
     luminance = """() => {
         const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
         const context = canvas.getContext("2d");

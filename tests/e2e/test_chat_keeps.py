@@ -1,4 +1,4 @@
-"""No word is lost: a network that goes away and a server that is killed in the middle of an answer."""
+"""Recovery of an answer, without a lost word, after a network failure or a killed server."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ UNREACHABLE = "Server unreachable, trying again"
 
 
 async def ask(chat: ChatPage) -> str:
-    """Ask for an answer that takes a few seconds, and wait for its first words; returns the conversation."""
+    """Ask for an answer that takes a few seconds, and wait for its first words. Return the conversation's id."""
     conversation = await chat.open_new_chat(tokens=8)
     await chat.send("Tell me about harbours.")
     await chat.expect_status("incomplete")
@@ -23,7 +23,7 @@ async def ask(chat: ChatPage) -> str:
 
 
 async def expect_whole(chat: ChatPage, conversation: str, before: str) -> None:
-    """The answer has ended, went on from `before`, and the page has of it what the server has."""
+    """Wait for the end of the answer; assert that it continues `before` and that the page shows what is stored."""
     await chat.expect_status("incomplete")
     await expect(chat.page.get_by_text(UNREACHABLE)).to_have_count(0)
     await expect(chat.answers).to_have_count(2)
@@ -35,7 +35,7 @@ async def expect_whole(chat: ChatPage, conversation: str, before: str) -> None:
     assert len(shown) > len(before)
 
 
-async def test_an_answer_goes_on_after_the_network_was_away(chat: ChatPage) -> None:
+async def test_answer_continues_after_network_outage(chat: ChatPage) -> None:
     conversation = await ask(chat)
 
     await chat.page.context.set_offline(True)
@@ -47,9 +47,7 @@ async def test_an_answer_goes_on_after_the_network_was_away(chat: ChatPage) -> N
     await expect_whole(chat, conversation, before)
 
 
-async def test_an_answer_goes_on_in_its_bubble_after_the_server_was_killed(
-    chat: ChatPage, server_process: ServerProcess
-) -> None:
+async def test_answer_continues_in_its_bubble_after_server_kill(chat: ChatPage, server_process: ServerProcess) -> None:
     conversation = await ask(chat)
     bubble = await chat.answers.last.element_handle()
 

@@ -1,4 +1,4 @@
-"""All that can be done without a mouse, where the focus is afterwards, and that Escape closes one thing at a time."""
+"""Keyboard use: every action without a mouse, the focus after it, and Escape, which closes one layer at a time."""
 
 from playwright.async_api import expect
 
@@ -13,7 +13,7 @@ async def press(chat: ChatPage, *keys: str) -> None:
 
 
 async def choose(chat: ChatPage, title: str, item: str) -> None:
-    """An item of the menu of the chat in the list that has the focus."""
+    """Choose `item` in the menu of the chat `title`, which must have the focus in the list."""
     await expect(chat.chats.get_by_text(title, exact=True)).to_be_focused()
     await press(chat, "Tab")
     await expect(chat.button(f"More about {title}")).to_be_focused()
@@ -25,7 +25,7 @@ async def choose(chat: ChatPage, title: str, item: str) -> None:
     await press(chat, "Enter")
 
 
-async def test_the_list_is_searched_walked_and_changed_by_keys_alone(chat: ChatPage) -> None:
+async def test_chat_list_can_be_searched_walked_and_changed_by_keys(chat: ChatPage) -> None:
     for title in ("Capstan by keys", "Bollard by keys", "Anchor by keys"):
         await chat.new_chat(tokens=1, title=title)
     first, second, third = (
@@ -68,7 +68,7 @@ async def test_the_list_is_searched_walked_and_changed_by_keys_alone(chat: ChatP
     await expect(first).to_be_visible()
 
 
-async def test_escape_closes_only_what_is_on_top(new_page: NewPage) -> None:
+async def test_escape_closes_only_topmost_layer(new_page: NewPage) -> None:
     chat = await new_page(viewport={"width": 600, "height": 700})
     await chat.open_new_chat(tokens=1, title="Under the drawer")
     await chat.button("Open the list of chats").press("Enter")
@@ -89,10 +89,10 @@ async def test_escape_closes_only_what_is_on_top(new_page: NewPage) -> None:
     await expect(chat.button("Open the list of chats")).to_be_focused()
 
 
-async def test_a_message_is_edited_and_its_versions_exchanged_by_keys_alone(chat: ChatPage) -> None:
+async def test_message_is_edited_and_versions_switched_by_keys(chat: ChatPage) -> None:
     await chat.open_imported(showcase("Versions by keys"))
     await expect(chat.answers.last).to_contain_text("Tides")
-    # Nothing is announced that did not happen now.
+    # An answer that had already finished must not be announced.
     await expect(chat.page.get_by_text("Answer finished", exact=True)).to_have_count(0)
     edit, before = chat.button("Edit question"), chat.button("Previous version")
     await edit.press("Enter")

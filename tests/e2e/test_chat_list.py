@@ -1,4 +1,4 @@
-"""The list of chats: each has its address, can be renamed and deleted."""
+"""The list of chats: addresses, search, renaming, pinning, archiving, deletion, export and import."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ChatPage
 
 
-async def test_a_chat_is_renamed_in_place_and_stays_so(chat: ChatPage) -> None:
+async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Before")
     await chat.choose("Before", "Rename")
     field = chat.page.get_by_label("Name of the chat")
@@ -25,7 +25,7 @@ async def test_a_chat_is_renamed_in_place_and_stays_so(chat: ChatPage) -> None:
     assert (await chat.stored(conversation))["title"] == "After"
 
 
-async def test_escape_leaves_the_name_as_it_was(chat: ChatPage) -> None:
+async def test_escape_discards_new_name(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Kept")
     await chat.choose("Kept", "Rename")
     field = chat.page.get_by_label("Name of the chat")
@@ -36,7 +36,7 @@ async def test_escape_leaves_the_name_as_it_was(chat: ChatPage) -> None:
     assert (await chat.stored(conversation))["title"] == "Kept"
 
 
-async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: ChatPage) -> None:
+async def test_deletion_needs_confirmation_and_can_be_undone(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Doomed")
     await chat.choose("Doomed", "Delete")
     await chat.button("Keep").click()
@@ -60,7 +60,7 @@ async def test_a_chat_is_deleted_only_after_a_yes_and_can_be_brought_back(chat: 
     assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
 
 
-async def test_two_tabs_of_a_browser_agree_at_once(chat: ChatPage) -> None:
+async def test_two_tabs_of_browser_stay_in_sync(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Seen by two")
     other = ChatPage(await chat.page.context.new_page())
     await other.page.goto(f"/c/{conversation}")
@@ -74,7 +74,7 @@ async def test_two_tabs_of_a_browser_agree_at_once(chat: ChatPage) -> None:
     await chat.expect_status("incomplete")
 
 
-async def test_a_pinned_chat_is_first_and_an_archived_one_is_found_in_the_archive(chat: ChatPage) -> None:
+async def test_pinned_chat_is_first_and_archived_chat_is_in_archive(chat: ChatPage) -> None:
     await chat.new_chat(tokens=1, title="An old anchor")
     await chat.open_new_chat(tokens=1, title="A new anchor")
     await expect(chat.chats.first).to_have_text("A new anchor")
@@ -101,7 +101,7 @@ async def test_a_pinned_chat_is_first_and_an_archived_one_is_found_in_the_archiv
     await expect(chat.page.get_by_role("heading", name="Pinned")).to_have_count(0)
 
 
-async def test_a_chat_is_exported_and_imported_as_another_one(chat: ChatPage, tmp_path: Path) -> None:
+async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Cargo")
     async with chat.page.expect_download() as download:
         await chat.choose("Cargo", "Export as JSON")
@@ -115,7 +115,7 @@ async def test_a_chat_is_exported_and_imported_as_another_one(chat: ChatPage, tm
     await expect(chat.chats.get_by_text("Cargo", exact=True)).to_have_count(2)
 
 
-async def test_a_word_that_was_said_is_found_and_leads_to_its_message(chat: ChatPage) -> None:
+async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Where is it")
     await chat.send("The keelson lies upon the keel.")
     await chat.expect_status("incomplete")
@@ -136,7 +136,7 @@ async def test_a_word_that_was_said_is_found_and_leads_to_its_message(chat: Chat
     await expect(chat.chats.first).to_have_text("Where is it")
 
 
-async def test_each_chat_has_its_address_and_back_goes_back(chat: ChatPage) -> None:
+async def test_each_chat_has_address_and_back_button_returns(chat: ChatPage) -> None:
     one = await chat.new_chat(tokens=4, title="Chat one")
     two = await chat.open_new_chat(tokens=4, title="Chat two")
     await chat.send("This is two.")

@@ -1,4 +1,4 @@
-"""A server with keys: a person logs in, chats, stays logged in, and logs out. (What answers needs no model here.)"""
+"""A server with keys: a user logs in, chats, stays logged in, and logs out. A fake engine generates the answers."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.integration.api_server import running_server
 from tests.unit.fake_engine import FakeEngine
 
 
-async def test_a_person_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path) -> None:
+async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path) -> None:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:

@@ -1,4 +1,4 @@
-"""Reading: what an answer is set as, what can be taken from it, and that what stands stays as it is."""
+"""Reading: the rendering of answers, copying, stable selections, reuse details, and settings of a chat."""
 
 import asyncio
 import re
@@ -11,11 +11,11 @@ from tests.e2e.showcase import ANSWER, QUESTION, showcase
 
 READ_CLIPBOARD = "navigator.clipboard.readText()"
 
-# Of short paragraphs, and always the same.
+# Asks for short paragraphs. The answer is the same each time.
 POEM = "Write a poem about the sea, in stanzas of two short lines."
 
 
-async def test_tables_tasks_code_and_formulas_are_set(chat: ChatPage) -> None:
+async def test_tables_tasks_code_and_formulas_are_rendered(chat: ChatPage) -> None:
     await chat.open_imported(showcase("Set in type"))
     answer = chat.answers.last
     await expect(answer.get_by_role("heading", name="Tides", exact=True)).to_be_visible()
@@ -33,7 +33,7 @@ async def test_tables_tasks_code_and_formulas_are_set(chat: ChatPage) -> None:
     await expect(link).to_have_attribute("rel", re.compile("noopener"))
 
 
-async def test_code_answers_and_questions_are_copied_and_shown_raw(new_page: NewPage) -> None:
+async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: NewPage) -> None:
     chat = await new_page(permissions=["clipboard-read", "clipboard-write"])
     await chat.open_imported(showcase("To be copied"))
     answer = chat.answers.last
@@ -55,7 +55,7 @@ async def test_code_answers_and_questions_are_copied_and_shown_raw(new_page: New
     await expect(answer.get_by_role("table")).to_be_visible()
 
 
-async def test_what_is_selected_stays_so_while_the_answer_goes_on(chat: ChatPage) -> None:
+async def test_selection_survives_while_answer_continues(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=2_000)
     await chat.send(POEM)
     paragraphs = chat.answers.last.locator(".markdown p")
@@ -73,7 +73,7 @@ async def test_what_is_selected_stays_so_while_the_answer_goes_on(chat: ChatPage
     await chat.expect_status("cancelled")
 
 
-async def test_why_shows_where_the_prompt_of_a_version_goes_its_own_way(chat: ChatPage) -> None:
+async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     shore = "All along the shore there are nets, ropes, barrels and boats that wait for the tide to come in again. " * 3
     await chat.send(f"{shore}What are the gulls doing?")
@@ -93,7 +93,7 @@ async def test_why_shows_where_the_prompt_of_a_version_goes_its_own_way(chat: Ch
     await expect(why.locator("div").filter(has=chat.page.get_by_text("before", exact=True)).last).to_contain_text("g")
 
 
-async def test_the_list_marks_where_the_memory_of_a_chat_is(chat: ChatPage) -> None:
+async def test_chat_list_marks_tier_that_holds_kv_of_chat(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Marked")
     row = chat.page.get_by_role("navigation", name="Chats").get_by_role("listitem").filter(has_text="Marked")
     await expect(row).to_be_visible()
@@ -105,7 +105,7 @@ async def test_the_list_marks_where_the_memory_of_a_chat_is(chat: ChatPage) -> N
     await expect(row.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
 
 
-async def test_the_settings_of_a_chat_hold_for_its_next_answer_and_for_no_other_chat(chat: ChatPage) -> None:
+async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dialog = chat.page.get_by_role("dialog")
     await chat.button("Settings of this chat").click()
@@ -138,7 +138,7 @@ async def test_the_settings_of_a_chat_hold_for_its_next_answer_and_for_no_other_
     await expect(dialog.get_by_label("System prompt")).to_have_value("")
 
 
-async def test_what_is_not_known_yet_is_not_changed_and_what_is_sent_waits_for_it(chat: ChatPage) -> None:
+async def test_sending_and_settings_wait_until_chat_is_loaded(chat: ChatPage) -> None:
     conversation = await chat.new_chat(tokens=1)
     asked, answer = asyncio.Event(), asyncio.Event()
 

@@ -1,5 +1,7 @@
-"""Hostile text stays text, whoever wrote it. (That no page error, foreign request or policy violation happened is
-checked for every test by the fixture that opens the pages.)"""
+"""Hostile text stays text, from the model and from a user.
+
+The fixture that opens the pages checks every test for page errors, requests to other origins and policy violations.
+"""
 
 from typing import Any
 
@@ -42,7 +44,7 @@ FORBIDDEN = (
 )
 
 
-async def test_hostile_markdown_from_the_model_runs_nothing(chat: ChatPage) -> None:
+async def test_hostile_markdown_from_model_runs_no_code(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     await chat.send("Hello.")
     await chat.expect_status("incomplete")
@@ -65,7 +67,7 @@ async def test_hostile_markdown_from_the_model_runs_nothing(chat: ChatPage) -> N
     assert await chat.page.evaluate("window.hacked") is None
 
 
-async def test_hostile_text_of_a_person_is_shown_as_it_is(chat: ChatPage) -> None:
+async def test_hostile_text_from_user_is_shown_verbatim(chat: ChatPage) -> None:
     text = '<img src=x onerror="window.hacked = 1"><b>bold</b>'
     await chat.open_new_chat(tokens=1)
     await chat.send(text)

@@ -1,4 +1,4 @@
-"""`ebb serve --model` with a tiny openPangu-Embedded folder: the page shows thoughts apart, and turns them off."""
+"""`ebb serve --model` with a tiny openPangu-Embedded folder: thoughts are shown separately and can be turned off."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,14 @@ def thinking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("The page is not built; run make setup")
     folder = tmp_path_factory.mktemp("thinking")
     model = write_thinking_openpangu(folder / "tiny-openpangu")
-    # Where the others keep their compiled kernels.
+    # Share the compiled kernels with the other tests.
     cache = ("--cache-dir", str(default_cache_dir()))
     flags = ("--model", str(model), *cache, "--kv-memory", "16MiB", "--redis-url", "off")
     with ebb_serve(folder, *flags, "--cpu-kv-memory", "0") as url:
         yield url
 
 
-async def test_thoughts_are_folded_above_the_answer_until_they_are_turned_off(
-    browser: Browser, thinking_server: str
-) -> None:
+async def test_thoughts_are_folded_above_answer_until_turned_off(browser: Browser, thinking_server: str) -> None:
     context = await browser.new_context(base_url=thinking_server)
     page = await context.new_page()
     chat, thoughts = ChatPage(page), page.get_by_test_id("reasoning")
@@ -43,7 +41,7 @@ async def test_thoughts_are_folded_above_the_answer_until_they_are_turned_off(
     await chat.button("Settings of this chat").click()
     await page.get_by_label("Thinking").select_option(label="Answer at once")
     await chat.button("Save").click()
-    # As long as it is open, keys are its own.
+    # An open dialog captures the keyboard.
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await chat.send("you are")
     await expect(chat.answers).to_have_count(2)

@@ -1,4 +1,4 @@
-"""Text from right to left, and text of both directions in one message."""
+"""Right-to-left text, and text of both directions in one message."""
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import one_turn
@@ -23,7 +23,7 @@ This is English, in the same answer.
 print(1)
 ```
 """
-# Where the text of what a selector finds begins, in shares of its line's or its box's width from the left.
+# The side, left or right, on which each kind of block in an answer starts.
 SIDES = """() => {
     const text = (node) => {
         const range = document.createRange();
@@ -47,7 +47,7 @@ SIDES = """() => {
         code: of("pre code"),
     };
 }"""
-# What lies left of what, inside one line that runs from right to left.
+# Whether formulas and code inside a right-to-left line keep their left-to-right order.
 IN_ORDER = """() => {
     const across = (selector) =>
         [...document.querySelectorAll(selector)].map((element) => element.getBoundingClientRect().left);
@@ -74,7 +74,7 @@ LINES = """() => {
 }"""
 
 
-async def test_each_block_of_an_answer_runs_in_its_own_direction(chat: ChatPage) -> None:
+async def test_each_block_of_answer_has_its_own_direction(chat: ChatPage) -> None:
     await chat.open_imported(one_turn("גאות", QUESTION, ANSWER))
     await chat.page.locator(".katex").first.wait_for()
     assert await chat.page.evaluate(SIDES) == {
@@ -87,6 +87,6 @@ async def test_each_block_of_an_answer_runs_in_its_own_direction(chat: ChatPage)
         "english": "left",
         "code": "left",
     }
-    # What is of no language stays as it was written.
+    # Formulas and code belong to no language and keep the order in which they were written.
     assert await chat.page.evaluate(IN_ORDER) == {"formula": True, "code": True}
     assert await chat.page.evaluate(LINES) == [True, True]

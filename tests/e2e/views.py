@@ -1,4 +1,4 @@
-"""Every view of the page, and how one comes to it: for the pictures, and for the checks that hold for all of them."""
+"""Every view of the page and the steps that lead to it, for the screenshots and for checks of all views."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,7 +6,11 @@ from tests.e2e.chat_page import ChatPage
 
 
 class Views:
-    """Of a server with `showcase("Tides and tables")`, another one in the archive, and a chat with two turns."""
+    """Navigation to every view of the page.
+
+    The server must have `showcase("Tides and tables")`, another showcase in the archive,
+    and the chat `resumed` with two turns.
+    """
 
     def __init__(self, chat: ChatPage, resumed: str, *, phone: bool = False) -> None:
         self._chat = chat
@@ -14,7 +18,7 @@ class Views:
         self._phone = phone
 
     def all(self) -> list[Callable[[], Awaitable[None]]]:
-        """Each leads to the view that it is named after, from anywhere."""
+        """Return one function per view. Each leads from any view to the one that it is named after."""
         return [
             self.empty,
             self.answer,

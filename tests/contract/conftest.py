@@ -1,4 +1,4 @@
-"""Everything here runs the NPU's own code, on the operators of torch_npu as its schemas declare them."""
+"""Fixtures that run the NPU backend's own code on operators declared by the schemas of torch_npu."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,13 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def npu_operators() -> NpuOperators:
-    """Defined once in a process: torch keeps operators for as long as it runs."""
+    """Define the operators once per process, because torch cannot remove them."""
     return NpuOperators()
 
 
 @pytest.fixture(scope="session")
 def pangu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random model in the shape of openPangu-Embedded: heads of 128, three queries to a KV head, biases."""
+    """Write a random model shaped like openPangu-Embedded: heads of 128, three query heads per KV head, biases."""
     return make_tiny_model(
         tmp_path_factory.mktemp("contract") / "pangu",
         architecture="PanguEmbeddedForCausalLM",
@@ -44,7 +44,7 @@ def pangu(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def npu_opened(operators: NpuOperators) -> Iterator[FakeNpu]:
-    """The device that `device="npu"` opens meanwhile."""
+    """Make `device="npu"` open a fake device, which is yielded, while the context is open."""
     threads = torch.get_num_threads()
     device = FakeNpu()
     operators.watchers.append(device.fake.computed)
@@ -58,6 +58,6 @@ def npu_opened(operators: NpuOperators) -> Iterator[FakeNpu]:
 
 @pytest.fixture
 def npu(npu_operators: NpuOperators) -> Iterator[FakeNpu]:
-    """A fresh one."""
+    """Open a fresh fake device for one test."""
     with npu_opened(npu_operators) as device:
         yield device

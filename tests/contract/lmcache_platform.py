@@ -1,4 +1,4 @@
-"""LMCache's choice of a platform, made again as on another machine."""
+"""LMCache's choice of a platform, repeated as if on another machine."""
 
 # mypy: disable-error-code="import-untyped"
 
@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 import torch
 
-# It knows what LMCache warns of while it is imported.
+# Imported first: this module handles the warnings that importing LMCache emits.
 import cache_tiers.lmcache_store  # noqa: F401
 
 
 def detected_spec(patch: pytest.MonkeyPatch, plugins: list[EntryPoint], backend: str) -> Any:
-    """What LMCache takes where torch has an NPU, `plugins` are installed, and `backend` is named ("" for none)."""
+    """Return the device spec that LMCache chooses on a machine where torch has an NPU.
+
+    plugins: the device plug-ins that are installed.
+    backend: value of LMCACHE_DEVICE_BACKEND, "" for none.
+    """
     from lmcache.v1.platform import _device_detect as detect
 
     npu = ModuleType("npu")

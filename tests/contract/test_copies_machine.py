@@ -1,8 +1,8 @@
-"""Random lives of a cache on the fake device: blocks computed, copied, stored, loaded, in every order that is allowed.
+"""Random lives of a cache on the fake device: blocks are computed, copied, stored and loaded in every allowed order.
 
-Allowed is what the scheduler and the tiers promise: a block under a store is not written, a block under a load is not
-used at all, a slot under a copy is neither written nor freed. Everything else must be ordered by the copies themselves,
-or the device says so at once.
+The scheduler and the tiers guarantee three things: a block under a store is not written, a block under a load is not
+used at all, and a slot under a copy is neither written nor freed. The copies themselves must order everything else. The
+fake device raises as soon as they do not.
 """
 
 import random
@@ -23,10 +23,14 @@ BLOCKS, SLOTS = 5, 4
 
 
 class CacheLife(RuleBasedStateMachine):
-    """blocks, slots: the bytes that each should hold. pinned, locked: how often copies under way need them.
+    """Random life of a `CacheEngine`, compared with the expected contents of blocks and slots.
 
-    loading: blocks, and unwritten: slots, whose result has not come. pending: jobs without a result. steps: numbers of
-    those whose results have not all been asked for.
+    blocks, slots: the bytes that each must hold.
+    pinned, locked: number of copies in flight that need each block or slot.
+    loading: blocks that are the target of a load without a result.
+    unwritten: slots that are the target of a store without a result.
+    pending: jobs without a result, by id.
+    steps: numbers of the steps whose results have not all been collected.
     """
 
     @initialize(order=st.sampled_from(list(PoolOrder)))
@@ -54,7 +58,7 @@ class CacheLife(RuleBasedStateMachine):
 
     @rule(block=st.integers(0, BLOCKS - 1))
     def compute(self, block: int) -> None:
-        """An operator of the model fills a block that nobody stores just now."""
+        """Fill a block that no copy needs, as an operator of the model does."""
         if self.pinned[block]:
             return
         content = self.draw.randbytes(self.layout.nbytes)
@@ -65,7 +69,7 @@ class CacheLife(RuleBasedStateMachine):
 
     @rule(block=st.integers(0, BLOCKS - 1))
     def attend(self, block: int) -> None:
-        """An operator of the model reads a block: whatever was loaded before is there."""
+        """Read a block as an operator of the model does. Content that was loaded before must be there."""
         if block in self.loading:
             return
         self.device.fake.computed([self.view(block)], ())
@@ -114,7 +118,7 @@ class CacheLife(RuleBasedStateMachine):
     @rule(which=st.integers(0, 99), wait=st.booleans())
     @precondition(lambda self: self.steps)
     def collect(self, which: int, wait: bool) -> None:
-        """Take results as a step does: of it and of those before, after a wait or not."""
+        """Take the results of a step and of all steps before it, with or without waiting."""
         index = which % len(self.steps)
         step, self.steps = self.steps[index], self.steps[index + 1 :]
         for result in self.cache.owed.take(step, wait=wait):
@@ -131,7 +135,7 @@ class CacheLife(RuleBasedStateMachine):
 
     @rule(slot=st.integers(0, SLOTS - 1))
     def arrive_from_below(self, slot: int) -> None:
-        """Another tier fills a slot that no copy needs."""
+        """Fill a slot that no copy needs, as a lower tier does."""
         if not self.locked[slot]:
             self.slots[slot] = self.draw.randbytes(self.layout.nbytes)
             self.host[slot * self.layout.nbytes : (slot + 1) * self.layout.nbytes] = self.slots[slot]
@@ -164,7 +168,7 @@ def bytes_of_slot(life: CacheLife, slot: int) -> bytes:
     return bytes(life.host[slot * life.layout.nbytes : (slot + 1) * life.layout.nbytes])
 
 
-def test_whatever_is_moved_in_whatever_order_every_byte_is_where_it_should_be(size: Size) -> None:
-    """10,000 steps in the full size."""
+def test_every_byte_is_in_place_after_copies_in_any_order(size: Size) -> None:
+    """Run about 10,000 steps in the full size."""
     lives, steps = size.pick(small=(8, 40), full=(130, 100))
     run_lives(CacheLife, lives=lives, steps=steps)

@@ -1,4 +1,4 @@
-"""The fake device catches each mistake at once. Were one of these to pass, the tests around it would prove nothing."""
+"""Checks that the fake device catches each kind of mistake at once. The other tests of this package rely on that."""
 
 from collections.abc import Callable, Iterable
 
@@ -22,7 +22,7 @@ LOAD = TransferJob(2, Direction.LOAD, 4, LAYOUT.nbytes)
 
 
 class Scene:
-    """A pool of six blocks, three host slots, and a model that can be told to touch a block."""
+    """A pool of six blocks, three host slots, and a model that reads or writes single blocks."""
 
     def __init__(self) -> None:
         self.memory = FakeMemory()
@@ -67,7 +67,7 @@ def is_compute(stream: FakeStream) -> bool:
     return stream.name == "the model's stream"
 
 
-def test_what_a_copy_will_write_is_poison_until_somebody_waits(scene: Scene) -> None:
+def test_target_of_copy_is_poisoned_until_result_is_awaited(scene: Scene) -> None:
     scene.write(2, 1.5)
     batches = scene.copies.start([STORE])
     assert scene.slot(0).isnan().all()
@@ -75,13 +75,13 @@ def test_what_a_copy_will_write_is_poison_until_somebody_waits(scene: Scene) -> 
     assert (scene.slot(0) == 1.5).all()
 
 
-def test_model_that_reads_block_under_load(scene: Scene) -> None:
+def test_model_reading_block_under_load_is_caught(scene: Scene) -> None:
     scene.copies.start([LOAD])
     with pytest.raises(MissingEventError, match="the model's stream reads what stream 2 wrote"):
         scene.read(4)
 
 
-def test_model_that_overwrites_block_under_load(scene: Scene) -> None:
+def test_model_overwriting_block_under_load_is_caught(scene: Scene) -> None:
     scene.copies.start([LOAD])
     with pytest.raises(MissingEventError, match="the model's stream writes what stream 2 wrote"):
         scene.write(4, 1.0)
@@ -98,28 +98,28 @@ def test_model_computes_other_blocks_while_load_is_under_way(scene: Scene) -> No
     assert (scene.read(4) == 2.5).all()
 
 
-def test_results_need_wait(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_without_wait_are_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = scene.copies.start([LOAD])
     monkeypatch.setattr(FakeEvent, "wait", lambda _event: None)
     with pytest.raises(AssertionError, match="asked for its time before it was reached"):
         results(batches)
 
 
-def test_a_store_that_does_not_wait_for_the_model(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_that_does_not_wait_for_model_is_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.write(2, 1.5)
     with pytest.raises(MissingEventError, match="stream 1 reads what the model's stream wrote"):
         scene.copies.start([STORE])
 
 
-def test_a_load_into_a_block_that_the_model_may_still_be_reading(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_into_block_that_model_still_reads_is_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.read(4)
     with pytest.raises(MissingEventError, match="stream 2 writes what the model's stream read"):
         scene.copies.start([LOAD])
 
 
-def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
+def test_model_writing_block_under_store_is_caught(scene: Scene) -> None:
     batches = scene.copies.start([STORE])
     with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
         scene.write(2, 1.0)
@@ -127,19 +127,19 @@ def test_a_model_that_writes_to_a_block_under_a_store(scene: Scene) -> None:
     scene.write(2, 1.0)
 
 
-def test_a_copy_within_the_device_onto_a_block_under_a_store(scene: Scene) -> None:
+def test_device_copy_onto_block_under_store_is_caught(scene: Scene) -> None:
     scene.copies.start([STORE])
     with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
         scene.copies.copy_within([BlockCopy(0, 2)])
 
 
-def test_a_load_of_a_slot_whose_store_nobody_waited_for(scene: Scene) -> None:
+def test_load_from_slot_with_unawaited_store_is_caught(scene: Scene) -> None:
     scene.copies.start([STORE])
     with pytest.raises(MissingEventError, match="stream 2 reads what stream 1 wrote"):
         scene.copies.start([TransferJob(3, Direction.LOAD, 5, 0)])
 
 
-def test_host_memory_that_is_not_pinned(scene: Scene) -> None:
+def test_copy_with_unpinned_host_memory_is_refused(scene: Scene) -> None:
     loose = torch.zeros(LAYOUT.nbytes, dtype=torch.uint8)
     staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
     with pytest.raises(UnpinnedMemoryError):
@@ -148,14 +148,14 @@ def test_host_memory_that_is_not_pinned(scene: Scene) -> None:
         scene.memory.new_stream().copy(loose, staging)
 
 
-def test_host_memory_that_is_freed_under_a_copy(scene: Scene) -> None:
+def test_host_memory_freed_under_copy_is_caught(scene: Scene) -> None:
     batches = scene.copies.start([STORE])
     scene.memory.host.free(torch.frombuffer(scene.host, dtype=torch.uint8))
     with pytest.raises(UseAfterFreeError):
         results(batches)
 
 
-def test_closing_waits_so_that_the_host_memory_can_be_freed(scene: Scene) -> None:
+def test_close_waits_so_that_host_memory_can_be_freed(scene: Scene) -> None:
     scene.write(2, 1.5)
     batches = scene.copies.start([STORE])
     scene.copies.close()
@@ -176,12 +176,12 @@ def test_closing_waits_so_that_the_host_memory_can_be_freed(scene: Scene) -> Non
     ],
     ids=["tolist", "cpu", "item", "to", "bool", "repr"],
 )
-def test_a_host_that_looks_into_the_device_s_memory(scene: Scene, look: Callable[[torch.Tensor], object]) -> None:
+def test_host_access_to_device_memory_is_refused(scene: Scene, look: Callable[[torch.Tensor], object]) -> None:
     with pytest.raises(HostAccessError):
         look(scene.pool)
 
 
-def test_a_copy_between_host_and_device_behind_the_streams_back(scene: Scene) -> None:
+def test_copy_between_host_and_device_needs_a_stream(scene: Scene) -> None:
     slot = scene.memory.pinned(memoryview(scene.host))[: LAYOUT.nbytes]
     staging = scene.memory.zeros((LAYOUT.nbytes,), torch.uint8)
     with pytest.raises(HostAccessError):
@@ -190,12 +190,12 @@ def test_a_copy_between_host_and_device_behind_the_streams_back(scene: Scene) ->
         slot.copy_(staging)
 
 
-def test_what_is_computed_from_device_memory_may_be_looked_at(scene: Scene) -> None:
+def test_value_computed_from_device_memory_can_be_read(scene: Scene) -> None:
     assert (scene.pool[:, :, 0] + 1).sum().item() == scene.pool[:, :, 0].numel()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_two_views_share_bytes_exactly_when_their_spans_do(seed: int) -> None:
+def test_two_views_share_bytes_exactly_when_spans_overlap(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     home = torch.arange(4 * 5 * 6, dtype=torch.int32).view(4, 5, 6)
     views = []

@@ -1,4 +1,4 @@
-"""The NPU's attention over random lives of sequences, against the oracle."""
+"""The NPU's attention over random lives of sequences, compared with the reference backend."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def history(heads: int, kv_heads: int, layers: int = 1, blocks: int = 24) -> Pag
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.usefixtures("npu_operators")
-def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle_bit_by_bit(shape: str, size: Size) -> None:
+def test_mixed_batches_over_recycled_blocks_match_oracle_exactly(shape: str, size: Size) -> None:
     played = history(*SHAPES[shape], layers=2)
     lives = [Life() for _ in range(4)]
     for _ in range(size.pick(small=4, full=20)):
@@ -35,7 +35,7 @@ def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle_bit
 
 @pytest.mark.parametrize("context", [1, 127, 128, 129, 255, 256])
 @pytest.mark.usefixtures("npu_operators")
-def test_a_decode_at_every_edge_of_a_block_equals_the_oracle(context: int) -> None:
+def test_decode_at_block_edges_matches_oracle(context: int) -> None:
     played = history(6, 2)
     life, other = Life(), Life()
     played.step([(life, context), (other, 5)])
@@ -43,7 +43,7 @@ def test_a_decode_at_every_edge_of_a_block_equals_the_oracle(context: int) -> No
     assert torch.equal(outputs["npu"], outputs["reference"])
 
 
-def test_a_step_costs_two_operators_per_layer_whatever_is_in_it(npu_operators: NpuOperators) -> None:
+def test_mixed_step_scatters_kv_once_per_layer(npu_operators: NpuOperators) -> None:
     played = history(6, 2, layers=2)
     npu_operators.calls.clear()
     played.step([(Life(), 130), (Life(), 1), (Life(), 7)])
@@ -51,7 +51,7 @@ def test_a_step_costs_two_operators_per_layer_whatever_is_in_it(npu_operators: N
 
 
 @pytest.mark.usefixtures("npu_operators")
-def test_k_and_v_of_every_token_lie_where_the_oracle_has_them() -> None:
+def test_k_and_v_of_every_token_are_where_oracle_has_them() -> None:
     played = history(6, 2, layers=2)
     life = Life()
     played.step([(life, 2 * BLOCK)])

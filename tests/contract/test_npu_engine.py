@@ -1,4 +1,4 @@
-"""The whole engine on the NPU backend: scheduler, tiers through LMCache and Redis, restore, under the fake device."""
+"""The whole engine on the NPU backend and the fake device: scheduler, tiers through LMCache and Redis, restore."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def llm(npu: FakeNpu, pangu: Path, tmp_path: Path) -> Iterator[LLM]:
         yield llm
 
 
-def test_a_batch_of_prompts_gets_the_tokens_of_the_oracle(npu: FakeNpu, pangu: Path) -> None:
+def test_batch_of_prompts_matches_tokens_of_oracle(npu: FakeNpu, pangu: Path) -> None:
     prompts = [prompt(1, 260), prompt(2, 40), prompt(3, 129), prompt(4, 5), prompt(5, 64)]
     tokens = []
     for attention in ("npu", "reference"):
@@ -37,7 +37,7 @@ def test_a_batch_of_prompts_gets_the_tokens_of_the_oracle(npu: FakeNpu, pangu: P
     assert tokens[0] == tokens[1]
 
 
-def test_a_prefix_comes_back_from_the_device_and_from_cpu_memory_as_it_was(npu: FakeNpu, llm: LLM) -> None:
+def test_prefix_reused_from_device_and_cpu_gives_same_tokens(npu: FakeNpu, llm: LLM) -> None:
     question = prompt(1, 2 * BLOCK + 30)
     computed = answers(llm, [question], 8)[0]
     assert computed.usage.kv.computed == len(question)
@@ -45,14 +45,14 @@ def test_a_prefix_comes_back_from_the_device_and_from_cpu_memory_as_it_was(npu: 
     assert on_device.usage.kv.device >= 2 * BLOCK
     fill_device(llm)
     restored = answers(llm, [question], 8)[0]
-    # The partly filled last block came back too: only the last token's logits were left to compute.
+    # The partial last block was restored too, so only the last token was computed, for its logits.
     assert (restored.usage.kv.device, restored.usage.kv.cpu) == (0, len(question) - 1)
     assert computed.token_ids == on_device.token_ids == restored.token_ids
     assert sum(graph.replays for graph in npu.graphs) > 0
     llm.engine.check()
 
 
-def test_stream_decodes_while_prefix_of_other_request_loads(
+def test_stream_decodes_while_prefix_of_another_request_loads(
     npu: FakeNpu, llm: LLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question, stream = prompt(1, 2 * BLOCK + 30), prompt(2, 20)
@@ -74,9 +74,7 @@ def test_stream_decodes_while_prefix_of_other_request_loads(
     llm.engine.check()
 
 
-def test_a_prefix_comes_back_from_redis_but_never_to_another_attention(
-    npu: FakeNpu, pangu: Path, tmp_path: Path
-) -> None:
+def test_redis_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
     question = prompt(1, 2 * BLOCK + 30)
     told = []
     for attention in ("npu", "reference", "npu"):
@@ -88,7 +86,7 @@ def test_a_prefix_comes_back_from_redis_but_never_to_another_attention(
     assert told[0].token_ids == told[2].token_ids
 
 
-def test_a_batch_with_preemptions_loses_nothing(npu: FakeNpu, pangu: Path) -> None:
+def test_batch_with_preemptions_gives_same_tokens(npu: FakeNpu, pangu: Path) -> None:
     prompts = [prompt(salt, 100) for salt in range(3)]
     with LLM(npu_config(pangu, blocks=4)) as llm:
         together = [completion.token_ids for completion in answers(llm, prompts, 40)]
@@ -98,7 +96,7 @@ def test_a_batch_with_preemptions_loses_nothing(npu: FakeNpu, pangu: Path) -> No
     assert together == alone
 
 
-def test_a_head_size_that_the_operators_do_not_take_is_computed_in_torch_and_says_so(
+def test_unsupported_head_size_uses_torch_and_is_logged(
     npu: FakeNpu, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     llama = make_tiny_model(tmp_path / "llama", hidden=128, heads=2, kv_heads=1, max_positions=1024)

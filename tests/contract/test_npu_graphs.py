@@ -1,4 +1,4 @@
-"""Recorded decodes: the same tokens as call by call, with padding that harms nobody."""
+"""Recorded decodes: the same tokens as without graphs, and padding that touches no request's blocks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +19,10 @@ PROMPTS = {name: tuple(prompt(salt, length)) for salt, (name, length) in enumera
 
 
 def decode_together(driver: WorkerDriver, steps: int) -> dict[str, list[int]]:
-    """All prompts in one step, then only decodes: three rows in a graph of four."""
+    """Run all prompts in one step and then `steps - 1` decodes, which are three rows in a graph of four.
+
+    Return the tokens of each request.
+    """
     new = [
         NewRequestData(name, tokens, len(tokens), (4 * at, 4 * at + 1), 0, GREEDY)
         for at, (name, tokens) in enumerate(PROMPTS.items())
@@ -33,7 +36,7 @@ def decode_together(driver: WorkerDriver, steps: int) -> dict[str, list[int]]:
     return {name: [result.sampled_token_ids[name][0] for result in results] for name in PROMPTS}
 
 
-def test_recorded_decodes_give_the_tokens_of_called_ones(npu: FakeNpu, pangu: Path) -> None:
+def test_recorded_decodes_match_tokens_without_graphs(npu: FakeNpu, pangu: Path) -> None:
     recorded, called = (npu_driver(npu_config(pangu, graphs=graphs)) for graphs in (True, False))
     assert decode_together(recorded, 6) == decode_together(called, 6)
     assert sum(graph.replays for graph in npu.graphs) == 5
@@ -41,7 +44,7 @@ def test_recorded_decodes_give_the_tokens_of_called_ones(npu: FakeNpu, pangu: Pa
         driver.executor.close()
 
 
-def test_rows_and_lengths_of_a_replay_are_the_step_s_own_and_then_padding(
+def test_replay_has_lengths_of_step_followed_by_padding(
     npu: FakeNpu, npu_operators: NpuOperators, pangu: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengths: list[list[int]] = []
@@ -55,11 +58,11 @@ def test_rows_and_lengths_of_a_replay_are_the_step_s_own_and_then_padding(
     driver = npu_driver(npu_config(pangu))
     decode_together(driver, 4)
     driver.executor.close()
-    # "a" comes to its second block on the way.
+    # "a" enters its second block during the decodes.
     assert lengths == [[127, 21, 4, 1], [128, 22, 5, 1], [129, 23, 6, 1]]
 
 
-def test_padding_writes_to_a_block_that_no_request_can_have(npu: FakeNpu, pangu: Path) -> None:
+def test_padding_writes_only_to_spare_block(npu: FakeNpu, pangu: Path) -> None:
     driver = npu_driver(npu_config(pangu))
     cache = driver.worker._cache
     assert cache is not None
@@ -75,7 +78,7 @@ def test_padding_writes_to_a_block_that_no_request_can_have(npu: FakeNpu, pangu:
     driver.executor.close()
 
 
-def test_a_batch_that_is_larger_than_every_graph_is_computed_call_by_call(npu: FakeNpu, pangu: Path) -> None:
+def test_batch_larger_than_every_graph_runs_without_graph(npu: FakeNpu, pangu: Path) -> None:
     driver = npu_driver(replace(npu_config(pangu), max_num_seqs=2))
     together = decode_together(driver, 3)
     assert sum(graph.replays for graph in npu.graphs) == 0
@@ -85,7 +88,7 @@ def test_a_batch_that_is_larger_than_every_graph_is_computed_call_by_call(npu: F
     driver.executor.close()
 
 
-def test_a_device_that_cannot_record_still_decodes(
+def test_device_that_cannot_record_still_decodes(
     npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(graph: FakeGraph, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
@@ -102,9 +105,9 @@ def test_a_device_that_cannot_record_still_decodes(
     ("max_rows", "expected"),
     [(1, (1,)), (2, (1, 2)), (3, (1, 2, 4)), (32, (1, 2, 4, 8, 16, 24, 32)), (33, (1, 2, 4, 8, 16, 24, 32, 48))],
 )
-def test_there_is_a_graph_for_every_batch_that_can_be_and_none_above(max_rows: int, expected: tuple[int, ...]) -> None:
+def test_graphs_cover_every_possible_batch_and_no_larger_one(max_rows: int, expected: tuple[int, ...]) -> None:
     assert DecodeShape(max_rows, 8, BLOCK, 16).buckets() == expected
 
 
-def test_no_graph_has_more_rows_than_a_block_has_slots_to_pad_with() -> None:
+def test_no_graph_has_more_rows_than_block_has_slots() -> None:
     assert DecodeShape(4096, 8, BLOCK, 16).buckets()[-1] == BLOCK

@@ -1,4 +1,4 @@
-"""Every documented limit of the operators that we call: one call inside it, and one just outside, refused by name."""
+"""Documented limits of the operators that the engine calls: valid calls pass, calls just outside a limit raise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ def zeros(*shape: int, dtype: torch.dtype = BF16) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class AttentionCall:
-    """Two sequences: a chunk of three rows that sees 130 keys, and a decode that sees 5."""
+    """Valid attention call of two sequences: a chunk of three rows that sees 130 keys, and a decode that sees 5."""
 
     query: torch.Tensor = field(default_factory=lambda: zeros(4, 6, 128))
     cache: torch.Tensor = field(default_factory=lambda: zeros(4, 128, 256))
@@ -44,7 +44,7 @@ class AttentionCall:
         )
 
 
-def test_the_call_that_the_others_change_is_fine() -> None:
+def test_unchanged_attention_call_is_accepted() -> None:
     AttentionCall().check()
 
 
@@ -77,12 +77,12 @@ def test_the_call_that_the_others_change_is_fine() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_attention_call_outside_a_limit_is_refused(changes: dict[str, Any], sentence: str) -> None:
+def test_attention_call_outside_limit_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(OperatorLimitError, match=f"npu_fused_infer_attention_score: .*{sentence}"):
         replace(AttentionCall(), **changes).check()
 
 
-def test_no_more_than_4096_sequences() -> None:
+def test_more_than_4096_sequences_are_refused() -> None:
     call = AttentionCall(
         query=zeros(4097, 6, 128),
         query_ends=list(range(1, 4098)),
@@ -93,7 +93,7 @@ def test_no_more_than_4096_sequences() -> None:
         call.check()
 
 
-def test_columns_of_a_block_table_behind_a_sequence_s_end_may_hold_anything() -> None:
+def test_block_table_past_end_of_sequence_may_hold_anything() -> None:
     table = torch.tensor([[0, 1, -7], [2, 99, 99]], dtype=torch.int32)
     AttentionCall(block_table=table).check()
 
@@ -109,7 +109,7 @@ def test_columns_of_a_block_table_behind_a_sequence_s_end_may_hold_anything() ->
     ],
     ids=str,
 )
-def test_slots_outside_a_limit_are_refused(slots: torch.Tensor, sentence: str) -> None:
+def test_slots_outside_limit_are_refused(slots: torch.Tensor, sentence: str) -> None:
     cache = zeros(4, 128, 2, 128)
     with pytest.raises(OperatorLimitError, match=f"npu_scatter_pa_kv_cache: {sentence}"):
         attention_limits.check_scatter(zeros(3, 2, 128), zeros(3, 2, 128), cache, cache, slots)
@@ -132,7 +132,7 @@ def test_slots_outside_a_limit_are_refused(slots: torch.Tensor, sentence: str) -
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_keys_and_caches_outside_a_limit_are_refused(key: torch.Tensor, cache: torch.Tensor, sentence: str) -> None:
+def test_keys_and_caches_outside_limit_are_refused(key: torch.Tensor, cache: torch.Tensor, sentence: str) -> None:
     with pytest.raises(OperatorLimitError, match=f"npu_scatter_pa_kv_cache: {sentence}"):
         attention_limits.check_scatter(key, key, cache, cache, torch.arange(3))
 
@@ -150,18 +150,18 @@ def test_keys_and_caches_outside_a_limit_are_refused(key: torch.Tensor, cache: t
     ],
     ids=str,
 )
-def test_rotations_outside_a_limit_are_refused(shape: tuple[int, ...], table: tuple[int, ...], sentence: str) -> None:
+def test_rotations_outside_limit_are_refused(shape: tuple[int, ...], table: tuple[int, ...], sentence: str) -> None:
     with pytest.raises(OperatorLimitError, match=f"npu_rotary_mul: .*{sentence}"):
         layer_limits.check_rotary_mul(zeros(*shape), zeros(*table), zeros(*table))
 
 
-def test_cos_and_sin_of_another_dtype_are_refused() -> None:
+def test_cos_and_sin_of_other_dtype_are_refused() -> None:
     table = zeros(1, 4, 1, 128, dtype=torch.float32)
     with pytest.raises(OperatorLimitError, match=r"npu_rotary_mul: r1 and r2 are torch\.float32"):
         layer_limits.check_rotary_mul(zeros(1, 4, 6, 128), table, table)
 
 
-def test_norms_and_gates_outside_a_limit_are_refused() -> None:
+def test_norms_and_gates_outside_limit_are_refused() -> None:
     with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma is torch\.float32"):
         layer_limits.check_rms_norm(zeros(4, 64), zeros(64, dtype=torch.float32))
     with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma .* is no end of"):

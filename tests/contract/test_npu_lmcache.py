@@ -1,4 +1,4 @@
-"""Plain LMCache on a machine where torch has an NPU: importable and usable through our plug-in, and only through it."""
+"""Plain LMCache on a machine where torch has an NPU, which imports and works only through Ebb's plug-in."""
 
 import subprocess
 import sys
@@ -45,29 +45,29 @@ print("stored")
 
 
 def entry_points() -> dict[str, str]:
-    """LMCache's plug-ins that an installed Ebb publishes."""
+    """Read the LMCache device plug-ins that an installed Ebb declares, as name to target."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     plugins: dict[str, str] = project["entry-points"]["lmcache.device_plugins"]
     return plugins
 
 
-def test_lmcache_takes_our_plug_in_where_torch_has_an_npu_and_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lmcache_takes_ebb_plug_in_on_npu_and_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     plugins = [EntryPoint(name, value, "lmcache.device_plugins") for name, value in entry_points().items()]
     spec = detected_spec(monkeypatch, plugins, backend="ebb-npu")
     assert type(spec).__module__ == "cache_tiers.npu.lmcache_plugin"
     assert spec.get_ops().device_type == "npu"
 
 
-def test_lmcache_s_own_platform_asks_for_kernels_that_we_do_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The day that this fails, the plug-in may not be needed any more."""
+def test_own_npu_platform_of_lmcache_needs_missing_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show that the plug-in is needed. If this test fails, the plug-in may be obsolete."""
     spec = detected_spec(monkeypatch, [], backend="npu")
     with pytest.raises(ImportError, match="LMCache-Ascend"):
         spec.get_ops()
 
 
 @pytest.mark.torch_npu
-def test_lmcache_keeps_blocks_where_torch_has_an_npu(tmp_path: Path) -> None:
-    """In a process of its own, from the import of LMCache on."""
+def test_lmcache_keeps_blocks_where_torch_has_npu(tmp_path: Path) -> None:
+    """Run in a separate process, because LMCache chooses its platform when it is imported."""
     metadata = tmp_path / "ebb_plugin-0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ebb-plugin\nVersion: 0\n")

@@ -1,4 +1,4 @@
-"""The snapshot of torch_npu's schemas: that torch takes it, that wrong calls fail on it, and that it is still true."""
+"""The snapshot of torch_npu's schemas: torch accepts it, wrong calls fail on it, and it matches the installed wheel."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ USED = (
 )
 
 
-def test_every_schema_of_the_snapshot_is_defined_as_it_stands(npu_operators: NpuOperators) -> None:
+def test_every_schema_of_snapshot_is_defined_verbatim(npu_operators: NpuOperators) -> None:
     schemas = snapshot()["schemas"]
     assert len(schemas) == 462
     live = {str(schema) for schema in torch._C._jit_get_all_schemas() if schema.name.startswith(("npu::", "atb::"))}
@@ -25,12 +25,12 @@ def test_every_schema_of_the_snapshot_is_defined_as_it_stands(npu_operators: Npu
 
 
 @pytest.mark.parametrize("name", USED)
-def test_an_operator_that_the_engine_calls_is_in_the_snapshot(name: str) -> None:
+def test_operator_that_engine_calls_is_in_snapshot(name: str) -> None:
     assert any(schema.startswith(f"npu::{name}(") for schema in snapshot()["schemas"])
 
 
 @pytest.mark.usefixtures("npu_operators")
-def test_a_renamed_argument_a_wrong_type_and_a_missing_one_fail_in_torch() -> None:
+def test_torch_refuses_wrong_arguments_and_unknown_operators() -> None:
     x = torch.zeros(2, 4)
     with pytest.raises(RuntimeError, match="eps"):
         torch.ops.npu.npu_rms_norm(x, x[0], eps=1e-5)
@@ -43,8 +43,11 @@ def test_a_renamed_argument_a_wrong_type_and_a_missing_one_fail_in_torch() -> No
 
 
 @pytest.mark.torch_npu
-def test_the_snapshot_is_what_the_installed_torch_npu_registers() -> None:
-    """In a process of its own: torch_npu defines what the tests here define too. `pytest -m torch_npu` runs this."""
+def test_snapshot_matches_installed_torch_npu() -> None:
+    """Run in a separate process, because torch_npu defines the same operators as these tests.
+
+    `pytest -m torch_npu` selects this test.
+    """
     script = ROOT / "scripts" / "torch_npu_schemas.py"
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -1,4 +1,4 @@
-"""The worker on the NPU backend: whatever a scheduler may ask of it, it computes what the oracle computes."""
+"""The worker on the NPU backend computes the oracle's tokens for every kind of step that a scheduler can send."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def driver(npu_operators: NpuOperators, pangu: Path) -> Iterator[WorkerDriver]:
 
 @pytest.fixture(scope="module")
 def expected(npu_operators: NpuOperators, pangu: Path) -> list[int]:
-    """What the oracle computes with the same layers, without graphs."""
+    """Compute the oracle's tokens, with the same layers and without graphs."""
     with npu_opened(npu_operators):
         oracle = npu_driver(npu_config(pangu, attention="reference"))
         tokens = oracle.generate(PROMPT, 12, blocks=BLOCKS)
@@ -39,15 +39,13 @@ def expected(npu_operators: NpuOperators, pangu: Path) -> list[int]:
     return tokens
 
 
-def test_greedy_tokens_equal_those_of_the_oracle(driver: WorkerDriver, expected: list[int]) -> None:
+def test_greedy_tokens_match_oracle(driver: WorkerDriver, expected: list[int]) -> None:
     assert len(set(expected)) > 3
     assert driver.generate(PROMPT, 12, blocks=BLOCKS) == expected
 
 
 @pytest.mark.parametrize("chunk", [1, 100, 128, 299])
-def test_the_cut_of_the_prompt_does_not_change_the_tokens(
-    driver: WorkerDriver, expected: list[int], chunk: int
-) -> None:
+def test_chunk_size_of_prompt_does_not_change_tokens(driver: WorkerDriver, expected: list[int], chunk: int) -> None:
     if chunk == 1:
         short = PROMPT[:131]
         assert driver.generate(short, 2, blocks=range(4, 8), chunk=1) == driver.generate(short, 2, blocks=BLOCKS)
@@ -55,14 +53,14 @@ def test_the_cut_of_the_prompt_does_not_change_the_tokens(
         assert driver.generate(PROMPT, 4, blocks=range(4, 8), chunk=chunk) == expected[:4]
 
 
-def test_every_operator_of_the_model_is_the_fused_one(driver: WorkerDriver, npu_operators: NpuOperators) -> None:
+def test_every_operator_of_model_is_fused(driver: WorkerDriver, npu_operators: NpuOperators) -> None:
     npu_operators.calls.clear()
     driver.generate(PROMPT[:5], 1, blocks=BLOCKS)
     per_layer = {"npu_rms_norm", "npu_add_rms_norm", "npu_rotary_mul", "npu_swiglu"}
     assert set(npu_operators.calls) == per_layer | {"npu_scatter_pa_kv_cache", "npu_fused_infer_attention_score"}
 
 
-def test_prompts_and_decodes_in_one_batch_change_nothing_for_each_other(driver: WorkerDriver) -> None:
+def test_prompts_and_decodes_in_one_batch_are_independent(driver: WorkerDriver) -> None:
     prompts = {"a": prompt(2, 60), "b": prompt(3, 140), "c": prompt(4, 3)}
     params = {"a": GREEDY, "b": DRAWN, "c": GREEDY}
     alone = {name: driver.generate(prompts[name], 4, params=params[name], blocks=BLOCKS) for name in prompts}
@@ -85,14 +83,14 @@ def test_prompts_and_decodes_in_one_batch_change_nothing_for_each_other(driver: 
     assert {name: tokens[:4] for name, tokens in together.items()} == alone
 
 
-def test_a_preempted_request_goes_on_with_the_same_tokens(driver: WorkerDriver) -> None:
+def test_preempted_request_resumes_with_same_tokens(driver: WorkerDriver) -> None:
     whole = driver.generate(PROMPT, 8, params=DRAWN, blocks=BLOCKS)
     again = [*PROMPT, *whole[:3]]
     tail = driver.generate(again, 5, params=DRAWN, blocks=range(8, 12), chunk=200, prompt_len=len(PROMPT))
     assert whole[:3] + tail == whole
 
 
-def test_several_passes_of_a_step_are_so_many_steps(driver: WorkerDriver, expected: list[int]) -> None:
+def test_several_passes_of_step_equal_as_many_steps(driver: WorkerDriver, expected: list[int]) -> None:
     new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     tokens = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
     tokens += tokens_of(driver.run(replace(driver.plan({"r": 1}, cached={"r": len(PROMPT)}), passes=5)))
@@ -104,7 +102,7 @@ def moves(direction: Direction, blocks: range) -> list[TransferJob]:
     return [TransferJob(at, direction, block, at * BLOCK_NBYTES) for at, block in enumerate(blocks)]
 
 
-def test_prefix_that_went_to_host_and_back_is_the_prefix(driver: WorkerDriver, expected: list[int]) -> None:
+def test_prefix_stored_to_host_and_loaded_is_unchanged(driver: WorkerDriver, expected: list[int]) -> None:
     new = NewRequestData("first", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     stored = driver.run(driver.plan({"first": len(PROMPT)}, new=[new], stores=moves(Direction.STORE, range(2))))
     assert not stored.transfers
@@ -122,7 +120,7 @@ def test_prefix_that_went_to_host_and_back_is_the_prefix(driver: WorkerDriver, e
     assert restored == expected[:6]
 
 
-def test_decodes_go_on_while_other_blocks_load(driver: WorkerDriver, expected: list[int]) -> None:
+def test_decodes_continue_while_other_blocks_load(driver: WorkerDriver, expected: list[int]) -> None:
     new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     tokens = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
     loads, ended = moves(Direction.LOAD, range(8, 10)), list[int]()
@@ -139,7 +137,7 @@ def test_decodes_go_on_while_other_blocks_load(driver: WorkerDriver, expected: l
     assert ended == [0, 1]
 
 
-def test_request_that_reads_block_under_load_is_refused_by_device(driver: WorkerDriver) -> None:
+def test_request_reading_block_under_load_is_refused(driver: WorkerDriver) -> None:
     back = NewRequestData("back", tuple(PROMPT), len(PROMPT), (8, 9, 10), 2 * BLOCK, GREEDY)
     rest = {"back": len(PROMPT) - 2 * BLOCK}
     with pytest.raises(MissingEventError):
@@ -158,7 +156,7 @@ def test_failed_step_owes_results_of_its_transfers(driver: WorkerDriver) -> None
     assert not driver.run(driver.plan()).transfers
 
 
-def test_a_block_that_is_copied_within_the_device_is_the_block(driver: WorkerDriver, expected: list[int]) -> None:
+def test_block_copied_within_device_is_unchanged(driver: WorkerDriver, expected: list[int]) -> None:
     driver.generate(PROMPT, 1, blocks=BLOCKS)
     copies = tuple(BlockCopy(block, block + 10) for block in range(3))
     driver.run(replace(driver.plan(), copies=copies))
@@ -167,7 +165,7 @@ def test_a_block_that_is_copied_within_the_device_is_the_block(driver: WorkerDri
     driver.run(driver.plan(dropped=["r"]))
 
 
-def test_a_move_that_cannot_be_is_reported_and_the_step_goes_on(driver: WorkerDriver) -> None:
+def test_invalid_copies_are_reported_and_step_continues(driver: WorkerDriver) -> None:
     new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
     far = [TransferJob(9, Direction.LOAD, 5, 1 << 40), TransferJob(10, Direction.STORE, 16, 0)]
     result = driver.run(driver.plan({"r": len(PROMPT)}, new=[new], loads=far[:1], stores=far[1:]))
@@ -178,7 +176,7 @@ def test_a_move_that_cannot_be_is_reported_and_the_step_goes_on(driver: WorkerDr
     assert set(result.sampled_token_ids) == {"r"}
 
 
-def test_blocks_are_named_by_all_that_computed_them(driver: WorkerDriver) -> None:
+def test_numerics_id_names_backend_torch_device_and_dtype(driver: WorkerDriver) -> None:
     name = driver.worker.numerics_id()
     assert name.startswith("npu-1;torch-")
     assert name.endswith(";npu;fake;bfloat16")

@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Fixtures for all tests."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 
 def default_cache_dir() -> Path:
-    """The cache directory that `ebb serve` uses by default, so that the model is fetched once for both."""
+    """Return the default cache directory of `ebb serve`, so that the server and the tests share one download."""
     chosen = os.environ.get("EBB_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(chosen) if chosen else Path(base) / "ebb"
@@ -15,8 +15,8 @@ def default_cache_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def model_path() -> Path:
-    """The folder of the default model, pulled on the first use."""
-    # The unit tests share this file and do without torch.
+    """Return the folder of the default model. Pull the model on first use."""
+    # Imported late, because the unit tests load this file and must run without torch.
     from models.pull import pull_default
 
     return pull_default(default_cache_dir(), print)

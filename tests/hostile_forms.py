@@ -1,5 +1,8 @@
-"""Forms that somebody may send who means no good. What is beyond the limits, by a word of why; and what is within them,
-and must cost little."""
+"""Hostile forms of structured output.
+
+`BEYOND` holds forms outside the limits, each with a word of the reason. `WITHIN` holds forms inside the limits, which
+must cost little.
+"""
 
 from typing import Any
 
@@ -15,13 +18,13 @@ def wide(count: int) -> dict[str, Any]:
 
 
 def chained(count: int) -> dict[str, Any]:
-    """Each pattern brings the next one."""
+    """Build a schema in which each of `count` patterns leads to the next one."""
     links = {str(at): {"pattern": f".*a.{{{at}}}", "$ref": f"#/$defs/{at + 1}"} for at in range(count)}
     return {"$defs": {**links, str(count): {"type": "string"}}, "$ref": "#/$defs/0"}
 
 
 def doubling(name: str) -> str:
-    """Terminals that each name the next one twice."""
+    """Build a grammar in which each terminal names the next one twice. name: prefix of the terminals."""
     lines = [f"{name}{at}: {name}{at + 1} {name}{at + 1}" for at in range(20)]
     return "\n".join([f"start: {name}0", *lines, f'{name}20: "x"'])
 

@@ -1,4 +1,4 @@
-"""A listener for one test."""
+"""Fixture of a listener."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.listener import Listener
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator[Listener]:
-    """Closed at its end."""
+    """Open a listener, and close it at the end of the test."""
     listener = Listener(tmp_path / "s")
     yield listener
     listener.close()

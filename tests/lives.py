@@ -1,11 +1,14 @@
-"""Random lives of state machines, the same ones each time."""
+"""Random lives of state machines, the same in every run."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 
 def run_lives(machine: type[RuleBasedStateMachine], *, lives: int, steps: int) -> None:
-    """Raises what the first life raises that goes wrong, made as short as it can be. steps: of a life, at most."""
+    """Run `lives` random lives of at most `steps` steps each.
+
+    Raises the error of the first life that fails, after shrinking that life to its shortest form.
+    """
     run_state_machine_as_test(
         machine,
         settings=settings(

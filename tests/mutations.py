@@ -1,4 +1,4 @@
-"""What may become of a value in Redis that somebody or something changed."""
+"""Mutations of a value in Redis, as corruption or tampering may cause them."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The native step without an engine around it: parts of prompts in, logits out."""
+"""A rig for the native step without an engine: chunks of prompts in, logits out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from models.registry import load_model
 
 Threads = Literal[1, 2]
 KernelsFor = Callable[[str], Kernels]
-"""The fixture `kernels`."""
+"""Type of the fixture `kernels`."""
 ROW = SamplingRow(SamplingParams(temperature=0.0), position=0, produced=0)
 
 
@@ -32,7 +32,7 @@ def load_bfloat16(folder: Path) -> PanguForCausalLM:
 
 
 def load_oracle(folder: Path) -> PanguForCausalLM:
-    """The torch model in float32 with the very weights that the native step has: those rounded to bfloat16."""
+    """Load the torch model in float32, with its weights rounded to bfloat16 like those of the native step."""
     oracle = load_model(folder, torch.float32, torch.device("cpu"))
     assert isinstance(oracle, PanguForCausalLM)
     rounded = load_bfloat16(folder).slots()
@@ -42,7 +42,10 @@ def load_oracle(folder: Path) -> PanguForCausalLM:
 
 
 def quantized(matrix: torch.Tensor) -> torch.Tensor:
-    """What int8 in groups of 32 along a row leaves of [rows, columns]: scales are float16, rounded up."""
+    """Quantize [rows, columns] to int8 in groups of 32 along a row, and return the dequantized float32 values.
+
+    Scales are float16, rounded up.
+    """
     groups = matrix.float().view(len(matrix), -1, 32)
     exact = groups.abs().amax(dim=-1, keepdim=True) / 127
     scale = exact.half()
@@ -52,7 +55,10 @@ def quantized(matrix: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Stream:
-    """A sequence of tokens, computed so far up to `done`, in its own blocks."""
+    """Sequence of tokens in its own blocks.
+
+    done: number of computed tokens.
+    """
 
     tokens: list[int]
     blocks: list[int]
@@ -60,7 +66,7 @@ class Stream:
 
 
 class NativeRig:
-    """One model in `num_blocks` blocks that all hold NaN at first, like what a recycled block may hold."""
+    """One model with `num_blocks` KV blocks. They start full of NaN, which a recycled block may hold."""
 
     def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int, weights: str = "bfloat16") -> None:
         config = PanguConfig.from_json(ModelFolder(folder).config())
@@ -81,20 +87,20 @@ class NativeRig:
         return values[int(torch.randint(len(values), (1,), generator=self._random))]
 
     def start(self, tokens: Sequence[int]) -> Stream:
-        """Take blocks from anywhere, with whatever they hold."""
+        """Allocate blocks at random positions for `tokens`, without clearing them."""
         count = -(-len(tokens) // PAGE_KEYS)
         blocks, self._free = self._free[:count], self._free[count:]
         assert len(blocks) == count
         return Stream(list(tokens), blocks)
 
     def end(self, stream: Stream) -> None:
-        """Give the blocks back, full of NaN."""
+        """Fill the stream's blocks with NaN and free them."""
         self.kv[stream.blocks] = float("nan")
         self._free = self.shuffled([*self._free, *stream.blocks])
         stream.blocks = []
 
     def move(self, stream: Stream) -> None:
-        """Put the whole computed blocks elsewhere byte by byte, as a tier does, and lose what follows them."""
+        """Copy the full computed blocks to other blocks, as a tier does, and drop the partial block after them."""
         whole = stream.done // PAGE_KEYS
         saved = self.kv[stream.blocks[:whole]].clone()
         self.end(stream)
@@ -103,9 +109,10 @@ class NativeRig:
         stream.done = whole * PAGE_KEYS
 
     def advance(self, parts: Sequence[tuple[Stream, int]], *, threads: Threads = 2) -> torch.Tensor:
-        """Compute the next `count` tokens of every stream in one step; the logits of each one's last, [streams, vocab].
+        """Compute the next `count` tokens of every stream in one step.
 
-        Asserts what every step owes: that arg max is the lowest id of the largest logit.
+        Return the logits of each stream's last token, [streams, vocab]. Assert that every sampled token is the lowest
+        id with the largest logit.
         """
         scheduled = [
             ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, (ROW,))
@@ -118,7 +125,7 @@ class NativeRig:
         return computed.logits
 
     def rows(self, tokens: Sequence[int], chunk: int) -> torch.Tensor:
-        """Logits of the last row of every chunk, [len(tokens) / chunk, vocab]."""
+        """Compute `tokens` in chunks. Return the logits of each chunk's last row, [len(tokens) / chunk, vocab]."""
         stream = self.start(tokens)
         rows = torch.cat([self.advance([(stream, chunk)]) for _ in range(len(tokens) // chunk)])
         self.end(stream)

@@ -1,4 +1,4 @@
-"""A real Redis server for one test: started, frozen, killed and poisoned at will."""
+"""A real Redis server for one test, which can start, freeze, kill and poison the server at any time."""
 
 import os
 import signal
@@ -16,14 +16,20 @@ from tests.waiting import until
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on just now."""
+    """Find a TCP port on which no process is listening."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class RedisServer:
-    """Listens on a socket file in `folder`, and on `port` if given. Keeps nothing over a restart."""
+    """Redis server on a socket file in `folder`.
+
+    A restart loses all data unless a client sent SAVE before.
+
+    port: TCP port to listen on as well; 0 for none.
+    password: password that `client` sends.
+    """
 
     def __init__(self, folder: Path, *arguments: str, port: int = 0, password: str | None = None) -> None:
         binary = find_redis_server()
@@ -34,14 +40,14 @@ class RedisServer:
         self._folder = folder
         self._password = password
         where = ["--port", str(port), "--unixsocket", str(self.socket)]
-        # Snapshots as the companion writes them: to compress values that do not shrink takes a core for seconds.
+        # The companion's snapshot settings: compressing incompressible values occupies a core for seconds.
         snapshots = ["--save", "", "--rdbcompression", "no", "--rdbchecksum", "no"]
         self._command = [str(binary), *where, *snapshots, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     def start(self) -> None:
-        """Launch it and wait until it answers."""
+        """Start the server and wait until it answers."""
         self._process = subprocess.Popen(self._command, cwd=self._folder, stdout=subprocess.DEVNULL)
         try:
             until(self._answers, timeout=10)
@@ -50,23 +56,23 @@ class RedisServer:
             raise
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the server with SIGKILL."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def freeze(self) -> None:
-        """It keeps its connections and its listening socket, and does nothing."""
+        """Suspend the server, which keeps its connections and its listening socket open."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """It goes on."""
+        """Let a frozen server continue."""
         self._signal(signal.SIGCONT)
 
     @contextmanager
     def client(self) -> Iterator[redis.Redis]:
-        """redis-py on the socket."""
+        """Open a redis-py client on the socket file while the context is open."""
         client = redis.Redis(unix_socket_path=str(self.socket), password=self._password, socket_timeout=5)
         try:
             yield client

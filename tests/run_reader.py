@@ -1,4 +1,4 @@
-"""Reads a run as a browser does: to its end, whatever becomes of the connection or of the server meanwhile."""
+"""A client that reads a run to its end as a browser does, across broken connections and restarts of the server."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,14 +11,20 @@ from app.ids import new_id
 from tests.integration.sse_events import Event, events
 
 AGAIN_SECONDS = 0.05
-"""Between two attempts to come back. Not a synchronisation: how long a server is away is its own affair."""
+"""Pause between two attempts to reconnect. Not a synchronisation: a server may be down for any length of time."""
 
 
 @dataclass(slots=True)
 class RunReader:
-    """text: the answer as a person sees it now. resumed: how often the connection had to be made again.
+    """Reader of one run.
 
-    A snapshot that does not agree with the text before it, and an event that came before, are errors.
+    A snapshot that contradicts the text read so far raises AssertionError. A repeated event is not filtered out: the
+    text is then wrong.
+
+    base_url: returns the server's base URL; None while the server is down.
+    text: the answer as a user sees it now.
+    last: the event that ended the run; None before.
+    resumed: number of times that the connection was reopened.
     """
 
     base_url: Callable[[], str | None]
@@ -31,7 +37,10 @@ class RunReader:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def ask(self, conversation_id: str, body: dict[str, Any]) -> None:
-        """Start the run, once however often that takes, and read it to its end."""
+        """Start the run and read it to its end.
+
+        Every attempt sends the same message id, so that retries do not start a second run.
+        """
         named = {"id": new_id("msg"), **body}
         while not self.run_id:
             try:
@@ -48,7 +57,7 @@ class RunReader:
             await self._read(response)
 
     async def follow(self) -> None:
-        """Come back until the event that ends the run was here."""
+        """Reconnect until the event that ends the run has arrived."""
         while self.last is None:
             try:
                 await self._follow_once()
@@ -88,7 +97,7 @@ class RunReader:
                 self.last = event
 
     async def until(self, num_characters: int) -> None:
-        """Wait until so much of the answer was read, or all of it."""
+        """Wait until `num_characters` of the answer have been read, or until the run has ended."""
         while len(self.text) < num_characters and self.last is None:
             self.changed.clear()
             await self.changed.wait()

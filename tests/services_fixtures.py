@@ -1,5 +1,7 @@
-"""The services on an engine that needs no model. A test module takes them with
-`pytest_plugins = ["tests.services_fixtures"]`; it may have an `engine` of its own."""
+"""Fixtures of the services on an engine that needs no model.
+
+A test module loads them with `pytest_plugins = ["tests.services_fixtures"]` and may override `engine`.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +15,7 @@ from tests.unit.fake_engine import FakeEngine
 
 @pytest.fixture
 async def engine() -> AsyncIterator[FakeEngine]:
-    """It runs."""
+    """Run a fake engine for one test."""
     engine = FakeEngine()
     await engine.start()
     yield engine
@@ -22,7 +24,7 @@ async def engine() -> AsyncIterator[FakeEngine]:
 
 @pytest.fixture
 async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
-    """Ready, with conversations in `tmp_path`."""
+    """Open the services on `engine`, with conversations in `tmp_path`."""
     host = EngineHost()
     host.ready(engine, "identity")
     services = await Services.open(tmp_path / "conversations.db", host)

@@ -1,4 +1,4 @@
-"""One setting for how large the tests are: `pytest --size full` (make test-full), small otherwise. A pytest plugin."""
+"""Pytest plugin with one setting for the size of all tests: `--size full` (make test-full), small by default."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Size:
-    """The chosen size; `size.pick(small=..., full=...)` gives a test its numbers."""
+    """Size of the tests in this run. `size.pick(small=..., full=...)` gives a test its numbers."""
 
     full: bool
 
     def pick(self, *, small: T, full: T) -> T:
-        """The value for the chosen size."""
+        """Return the value for this run's size."""
         return full if self.full else small
 
 
@@ -25,5 +25,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def size(pytestconfig: pytest.Config) -> Size:
-    """How large this run's tests are."""
+    """Return the size of the tests in this run."""
     return Size(full=pytestconfig.getoption("--size") == "full")

@@ -1,4 +1,4 @@
-"""Fixtures for tests of the tiers. A test module takes them with `pytest_plugins = ["tests.store_fixtures"]`."""
+"""Fixtures for tests of the tiers. A test module loads them with `pytest_plugins = ["tests.store_fixtures"]`."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 @pytest.fixture
 def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
-    """An empty Redis on a socket file."""
+    """Start an empty Redis on a socket file."""
     server = RedisServer(tmp_path)
     yield server
     server.thaw()
@@ -22,7 +22,7 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 class Closer:
-    """Closes stores in the background: LMCache may take a second to end its threads, which no test should wait for."""
+    """Background closer of stores. LMCache may take a second to end its threads, which no test should wait for."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(16, "store-closer")
@@ -39,7 +39,7 @@ class Closer:
 
 @pytest.fixture(scope="session")
 def closer() -> Iterator[Closer]:
-    """One for all tests; a closing that fails or hangs fails the last of them."""
+    """Share one closer among all tests. A close that fails or hangs fails the last test."""
     closer = Closer()
     yield closer
     closer.wait()
@@ -47,7 +47,7 @@ def closer() -> Iterator[Closer]:
 
 @pytest.fixture
 def rigs(closer: Closer) -> Iterator[Rigs]:
-    """Opens stores; at the end of the test none of them may hold a lock that has no owner."""
+    """Provide a `Rigs` that opens stores. At the end of the test no store may hold a lock without an owner."""
     rigs = Rigs(closer.close)
     yield rigs
     for store in rigs.opened:
@@ -58,6 +58,6 @@ def rigs(closer: Closer) -> Iterator[Rigs]:
 
 
 def assert_nothing_leaked(store: LMCacheStore) -> None:
-    """After the last write has ended, well or not, nobody holds anything."""
+    """Wait for the last write to succeed or fail, and assert that no lock or slot is held."""
     until(lambda: store.stats().redis_pending_writes == 0)
     store.check()

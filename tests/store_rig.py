@@ -1,4 +1,4 @@
-"""A store of small blocks whose bytes are known from their number, and the moves that tests make with it."""
+"""A store of small blocks whose bytes follow from their keys, and the operations that tests perform on it."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -18,28 +18,28 @@ SEAL = BlockSeal(SECRET, bytes(FINGERPRINT_BYTES))
 
 
 def key(number: int, owner: bytes = b"somebody") -> BlockKey:
-    """Name block `number` of an owner."""
+    """Make the key of an owner's block `number`."""
     return BlockKey(owner + hashlib.sha256(b"block %d" % number).digest()[: 32 - OWNER_BYTES])
 
 
 def keys(numbers: range, owner: bytes = b"somebody") -> list[BlockKey]:
-    """Name some blocks of an owner."""
+    """Make the keys of an owner's blocks `numbers`."""
     return [key(number, owner) for number in numbers]
 
 
 def payload(name: BlockKey) -> bytes:
-    """The bytes of a block: nothing about them repeats, so that no mix-up goes unseen."""
+    """Make the bytes of a block. They contain no repetition, so that every mix-up is detected."""
     return hashlib.shake_128(name).digest(BLOCK)
 
 
 @dataclass
 class Rig:
-    """One open store. Everything it gives out it takes back, so that `store.check()` must pass at the end."""
+    """One open store. Every method releases what it reserves or locks, so that `store.check()` must pass at the end."""
 
     store: LMCacheStore
 
     def put(self, names: Sequence[BlockKey]) -> list[BlockKey]:
-        """Write blocks as the engine would; returns those that the store took."""
+        """Write blocks as the engine would. Return the keys that the store accepted."""
         slots = self.store.reserve(names)
         for slot in slots:
             self.store.pool[slot.offset : slot.offset + BLOCK] = payload(slot.key)
@@ -48,7 +48,7 @@ class Rig:
         return taken
 
     def fetch(self, names: Sequence[BlockKey], *, redis: bool = True, timeout: float = 20.0) -> PrefetchResult:
-        """Prefetch, compare every byte, release."""
+        """Prefetch blocks, compare every byte, and release them."""
         result = self.wait(self.store.prefetch(names, redis=redis), timeout=timeout)
         assert [slot.key for slot in result.slots] == list(names[: len(result.slots)])
         assert result.from_cpu + result.from_redis == len(result.slots)
@@ -58,22 +58,26 @@ class Rig:
         return result
 
     def counts(self, names: Sequence[BlockKey], *, redis: bool = True) -> tuple[int, int]:
-        """How many of a run came from where: (from CPU, from Redis)."""
+        """Prefetch a run of blocks and count its blocks by source: (from CPU, from Redis)."""
         result = self.fetch(names, redis=redis)
         return result.from_cpu, result.from_redis
 
     def wait(self, handle: int, *, timeout: float = 20.0) -> PrefetchResult:
-        """The result of a prefetch."""
+        """Wait for the result of a prefetch."""
         return until(lambda: self.store.poll(handle), timeout=timeout)
 
     def until_stats(self, condition: Callable[[StoreStats], bool]) -> StoreStats:
-        """The first statistics that satisfy `condition`."""
+        """Wait for statistics that satisfy `condition`, and return them."""
         return until(lambda: stats if condition(stats := self.store.stats()) else None)
 
 
 @dataclass
 class Rigs:
-    """Opens stores, and knows which are open. end: closes one, perhaps later."""
+    """Factory of stores.
+
+    end: closes a store, possibly in the background.
+    opened: the stores that are open.
+    """
 
     end: Callable[[LMCacheStore], object] = LMCacheStore.close
     opened: list[LMCacheStore] = field(default_factory=list)
@@ -81,7 +85,7 @@ class Rigs:
     def open(
         self, redis: RedisAddress | None, *, cpu_bytes: int = POOL, keep_in_cpu: bool = True, seal: BlockSeal = SEAL
     ) -> Rig:
-        """A store of 64 KiB blocks: 256 of them fit the default pool."""
+        """Open a store of 64 KiB blocks. The default pool holds 256 of them."""
         store = open_store(
             block_nbytes=BLOCK,
             cpu_bytes=cpu_bytes,
@@ -94,6 +98,6 @@ class Rigs:
         return Rig(store)
 
     def close(self, rig: Rig) -> None:
-        """End one before the end of the test."""
+        """Close a store before the end of the test."""
         self.opened.remove(rig.store)
         self.end(rig.store)

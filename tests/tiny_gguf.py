@@ -1,4 +1,4 @@
-"""Writes small GGUF files as llama.cpp's converter does: q and k permuted, float32."""
+"""Small GGUF files in the form that llama.cpp's converter writes: q and k permuted, float32."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.tiny_models import tiny_tensors
 from tests.tiny_tokenizer import BYTE_VOCAB, CHAT_TEMPLATE, SPECIAL_TOKENS, byte_tokenizer
 
 VOCAB = BYTE_VOCAB + 1
-"""The byte tokenizer's, and "ab" as the only merge."""
+"""Tokens of the byte tokenizer, and "ab" from the only merge."""
 
 SHAPE = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2}
 
@@ -39,7 +39,7 @@ _NAMES = {
 
 
 def source_tensors(*, bias: bool = False, tied: bool = True) -> dict[str, torch.Tensor]:
-    """The tensors that `write_tiny_gguf` permutes and writes, under their hub names."""
+    """Make the tensors that `write_tiny_gguf` permutes and writes, under their hub names."""
     head_dim = SHAPE["hidden"] // SHAPE["heads"]
     return tiny_tensors(**SHAPE, vocab=VOCAB, bias=bias, tied=tied, head_dim=head_dim, seed=7)
 
@@ -54,7 +54,11 @@ def write_tiny_gguf(
     tied: bool = True,
     add_bos: bool = False,
 ) -> Path:
-    """A model of two layers with the byte tokenizer. changed: metadata keys with other values."""
+    """Write a model of two layers with the byte tokenizer to `file`.
+
+    changed: metadata to add or override, by key.
+    extra_tensor: name of an additional tensor; None adds none.
+    """
     writer = gguf.GGUFWriter(file, architecture)
     tokenizer = byte_tokenizer()
     tokens = [*(tokenizer.id_to_token(index) for index in range(BYTE_VOCAB)), "ab"]

@@ -41,7 +41,7 @@ INV_FREQ = HEAD_DIM // 2
 
 
 def sentencepiece_model() -> bytes:
-    """BPE with byte fallback, as openPangu's: equal at every call."""
+    """Train a BPE model with byte fallback, like openPangu's. Every call returns the same bytes."""
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(WORDS * 50),
@@ -65,7 +65,7 @@ def sentencepiece_model() -> bytes:
 
 
 def pangu_config(*, large: bool = True, layers: int = 2, positions: int = 4096) -> dict[str, Any]:
-    """The 7B's configuration, or the 1B's, made small; the head size is the real one."""
+    """Make a small version of the 7B's configuration (`large`) or the 1B's. The head size is the real one."""
     return (OPENPANGU_EMBEDDED_7B if large else OPENPANGU_EMBEDDED_1B) | {
         "hidden_size": 2 * HEAD_DIM,
         "intermediate_size": 4 * HEAD_DIM,
@@ -79,7 +79,7 @@ def pangu_config(*, large: bool = True, layers: int = 2, positions: int = 4096) 
 
 
 def random_tensors(config: dict[str, Any], seed: int = 0) -> dict[str, torch.Tensor]:
-    """What the published checkpoints hold, by name; the rotary tables that nobody needs among it."""
+    """Make random tensors under the names of the published checkpoints, including the unused rotary tables."""
     tensors = tiny_tensors(
         layers=config["num_hidden_layers"],
         hidden=config["hidden_size"],
@@ -92,7 +92,7 @@ def random_tensors(config: dict[str, Any], seed: int = 0) -> dict[str, torch.Ten
         seed=seed,
     )
     if config["tie_word_embeddings"]:
-        # As small as a head is, or the logits are not.
+        # A tied embedding is also the head, and needs the head's scale to keep the logits small.
         tensors["model.embed_tokens.weight"] /= math.sqrt(config["hidden_size"])
     for layer in range(config["num_hidden_layers"]):
         tensors[f"model.layers.{layer}.self_attn.rotary_emb.inv_freq"] = torch.rand(INV_FREQ)
@@ -100,7 +100,10 @@ def random_tensors(config: dict[str, Any], seed: int = 0) -> dict[str, torch.Ten
 
 
 def write_openpangu(path: Path, config: dict[str, Any], tensors: dict[str, torch.Tensor], *, shards: int = 2) -> Path:
-    """A folder as it is published: with one shard model.safetensors as the 1B, with more an index as the 7B."""
+    """Write a model folder in the published layout.
+
+    shards: 1 writes model.safetensors, as for the 1B. More write an index too, as for the 7B.
+    """
     path.mkdir(parents=True, exist_ok=True)
     model = sentencepiece_model()
     (path / "tokenizer.model").write_bytes(model)
@@ -118,9 +121,11 @@ def write_openpangu(path: Path, config: dict[str, Any], tensors: dict[str, torch
 
 
 def write_thinking_openpangu(path: Path) -> Path:
-    """One layer that says THOUGHT and ANSWER in openPangu's way to whatever it is asked; after /no_think the thought is
-    empty. Every token asks for the next one; attention looks for /no_think, and the MLP for it and the begin of a
-    thought together."""
+    """Write a model of one layer that answers every prompt with THOUGHT and ANSWER in openPangu's format.
+
+    After /no_think the thought is empty. Each token's embedding predicts the next token. Attention detects /no_think,
+    and the MLP detects /no_think together with the start of a thought.
+    """
     config = pangu_config(layers=1)
     pieces = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model())
     start, end, stop = (int(pieces.piece_to_id(f"[unused{number}]")) for number in (16, 17, 10))

@@ -1,4 +1,4 @@
-"""A tokenizer of 259 tokens and a chat template, for tests that need no torch."""
+"""A tokenizer of 259 tokens and a chat template, for tests without torch."""
 
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
@@ -26,7 +26,7 @@ TOKENIZER_CONFIG = {
 
 
 def byte_tokenizer() -> Tokenizer:
-    """A byte-level tokenizer without merges: ids 0 to 2 are the special tokens, then one per byte."""
+    """Make a byte-level tokenizer without merges. Ids 0 to 2 are the special tokens, followed by one id per byte."""
     alphabet = sorted(ByteLevel.alphabet())
     tokens = [*SPECIAL_TOKENS, *alphabet]
     tokenizer = Tokenizer(BPE(vocab={token: index for index, token in enumerate(tokens)}, merges=[]))

@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a deadline instead of a guess."""
+"""Waiting for a condition, with a deadline instead of a fixed delay."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,10 @@ T = TypeVar("T")
 
 
 def until(condition: Callable[[], T | None], *, timeout: float = 20.0) -> T:
-    """The first true (not None, not False) value of `condition`; AssertionError after `timeout` seconds."""
+    """Poll `condition` until its value is neither None nor False, and return that value.
+
+    Raises AssertionError after `timeout` seconds.
+    """
     deadline = time.monotonic() + timeout
     while True:
         value = condition()

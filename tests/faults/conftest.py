@@ -1,4 +1,4 @@
-"""The table of faults: each test adds its line, and the end of the run prints all of them."""
+"""The table of faults: each test adds a row, and the table is printed at the end of the run."""
 
 import json
 from collections.abc import Iterator
@@ -12,9 +12,14 @@ BUILD = Path("build")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """wrong: answers that differ from those without tiers. restored: tokens that were not computed. gap_ratio: 99th
-    percentile of the time between two tokens of the streams, over that of the same scene without tiers. worst_ttft_ms,
-    computed_ttft_ms: of the chats that come back, here and without tiers."""
+    """Row of the table: the effects of one fault.
+
+    wrong: answers that differ from those without tiers.
+    restored: prompt tokens that were restored instead of computed.
+    gap_ratio: 99th percentile of the time between two tokens of a stream, relative to the same scene without tiers.
+    worst_ttft_ms: longest time to first token of the returning chats, in milliseconds.
+    computed_ttft_ms: the same in the scene without tiers.
+    """
 
     fault: str
     answers: int
@@ -26,13 +31,13 @@ class Line:
 
 
 class Table:
-    """The lines so far."""
+    """Rows of the tests so far."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
 
     def markdown(self) -> str:
-        """All of it."""
+        """Render the table in Markdown."""
         head = (
             "| fault | answers | wrong | tokens restored | p99 between tokens of others, times | worst TTFT, ms "
             "| computing all, ms |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
@@ -46,7 +51,7 @@ class Table:
 
 @pytest.fixture(scope="session")
 def table() -> Iterator[Table]:
-    """Printed and written when all tests are over."""
+    """Collect the rows of all tests. Write and print the table at the end of the session."""
     table = Table()
     yield table
     BUILD.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Four streams run on the real engine, chats whose KV lies in Redis alone come back, and something breaks meanwhile."""
+"""A scene on the real engine: four streams run, and a fault strikes while chats return whose KV is only in Redis."""
 
 import asyncio
 import time
@@ -22,13 +22,16 @@ _PATIENCE = 60.0
 
 
 def chat(number: int) -> list[int]:
-    """The prompt of a chat that begins like no other."""
+    """Build the prompt of a chat that shares no prefix with another one."""
     return [1000 + (number * 7919 + at * 104729) % 20000 for at in range(CHAT_TOKENS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """ttft: seconds."""
+    """Complete answer to one prompt.
+
+    ttft: time to first token in seconds.
+    """
 
     token_ids: tuple[int, ...]
     ttft: float
@@ -37,30 +40,39 @@ class Answer:
 
 @dataclass(slots=True)
 class Streams:
-    """Requests that run all the time; `times` holds when each of them got something."""
+    """Requests that run during the whole scene.
+
+    times: for each stream, the times at which output arrived, in `time.perf_counter` seconds.
+    """
 
     times: list[list[float]]
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def p99_gap(self, begin: float, end: float) -> float:
-        """Of all streams together, in seconds."""
+        """Return the 99th percentile of the gaps between outputs, over all streams, in seconds.
+
+        Count the gaps that end after `begin` and no later than `end`.
+        """
         gaps = [b - a for own in self.times for a, b in pairwise(own) if begin < b <= end]
         return percentile(gaps, 99)
 
 
 class Scene:
-    """Around an engine with or without tiers."""
+    """Actions on an engine with or without tiers."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self.engine = engine
 
     @property
     def scheduler(self) -> Scheduler:
-        """For looking, and for forgetting what lies above Redis."""
+        """The engine's scheduler, to inspect and to forget blocks above Redis."""
         return self.engine._engine.core.scheduler
 
     async def ask(self, prompt: Sequence[int], count: int = ANSWER) -> Answer:
-        """Greedy; raises if it ends with anything but its length."""
+        """Generate `count` tokens greedily.
+
+        Raises AssertionError if the answer ends for any reason other than its length.
+        """
         params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
         ids: list[int] = []
         began = time.perf_counter()
@@ -76,7 +88,10 @@ class Scene:
         raise AssertionError("a stream ended without a last output")
 
     async def leave_chats_below(self, *, settled: bool) -> None:
-        """Compute them, wait (if it will ever come to that) until Redis has all of it, and forget it elsewhere."""
+        """Compute all chats, and forget their blocks in every tier above Redis.
+
+        settled: first wait until Redis has all blocks. Pass False where that never happens.
+        """
         for number in range(CHATS):
             await self.ask(chat(number), 1)
         if settled:
@@ -84,18 +99,18 @@ class Scene:
         self.forget()
 
     def is_settled(self) -> bool:
-        """Whether all that goes down has arrived."""
+        """Tell whether every block to be stored has been written to Redis."""
         stats = self.engine.stats()
         return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
 
     def forget(self) -> None:
-        """What nobody uses on the device and in host memory."""
+        """Drop the unused blocks on the device and in host memory."""
         self.scheduler.blocks.pool.forget_free()
         if self.scheduler.tiering is not None:
             self.scheduler.tiering.tiers.store.clear_cpu()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for what the engine will come to by itself."""
+        """Wait until `condition` holds. Raises AssertionError after `_PATIENCE` seconds."""
         deadline = time.monotonic() + _PATIENCE
         while not condition():
             assert time.monotonic() < deadline, "it did not come to that"
@@ -103,7 +118,7 @@ class Scene:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
-        """All of them have begun."""
+        """Run the streams while the context is open. On entry each of them has emitted output."""
         streams = Streams([[] for _ in range(STREAMS)])
         streams.tasks = [asyncio.create_task(self._stream(streams.times[number], number)) for number in range(STREAMS)]
         try:
@@ -123,12 +138,16 @@ class Scene:
 
 
 Strike = Callable[[Scene, int, "asyncio.Task[Answer]"], Awaitable[None]]
-"""What happens while the n-th chat comes back."""
+"""Fault that strikes while a chat returns: called with the scene, the chat's number and the task of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of all chats. worst_ttft, p99_gap: seconds."""
+    """Results of all returning chats, and the streams' gaps.
+
+    worst_ttft, p99_gap: seconds.
+    restored: prompt tokens that were restored instead of computed.
+    """
 
     answers: tuple[tuple[int, ...], ...]
     worst_ttft: float
@@ -137,7 +156,7 @@ class Outcome:
 
 
 async def bring_chats_back(scene: Scene, strike: Strike) -> Outcome:
-    """One after the other, beside the streams."""
+    """Ask all chats again, one after the other, alongside the streams. Call `strike` during each."""
     answers: list[Answer] = []
     async with scene.streams() as streams:
         begin = time.perf_counter()

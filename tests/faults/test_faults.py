@@ -1,8 +1,13 @@
-"""Whatever becomes of Redis while chats come back: no answer changes, nothing is left behind, and others go on.
+"""Faults of Redis while chats return: no answer changes, nothing leaks, and other streams continue.
 
-The invariants, checked for each fault: every answer equals the one of an engine without tiers; afterwards no block, no
-lock and no slot is held; no stream ended or failed; the gaps between the tokens of others stay within 1.5 times what
-they are when the same chats are computed. What is done to Redis is done from another thread: the engine's has to go on.
+Each fault is checked for four invariants:
+
+- Every answer equals that of an engine without tiers.
+- Afterwards no block, lock or slot is held.
+- No stream ends or fails.
+- Gaps between the tokens of the streams stay within 1.5 times the gaps while the same chats are computed.
+
+Blocking calls on Redis run in another thread, because the engine's event loop must continue.
 """
 
 import asyncio
@@ -30,7 +35,7 @@ TWO_BLOCKS = 3 * MIB
 
 
 class Broken:
-    """What a fault can be done to."""
+    """Parts that a fault can act on."""
 
     def __init__(self, scene: Scene, redis: RedisServer, link: SlowLink) -> None:
         self.scene = scene
@@ -49,7 +54,10 @@ async def opened(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
 
 
 async def compute_all(model_path: Path, folder: Path) -> Outcome:
-    """The same scene without tiers. The first of three teaches the engine what steps cost."""
+    """Run the same scene three times without tiers, and return the last outcome.
+
+    The first run teaches the engine the cost of steps.
+    """
     async with opened(engine_config(model_path, folder, blocks=BLOCKS, prefix_cache=False)) as engine:
         scene = Scene(engine)
         outcomes = [await bring_chats_back(scene, nothing) for _ in range(3)]
@@ -57,11 +65,11 @@ async def compute_all(model_path: Path, folder: Path) -> Outcome:
 
 
 async def nothing(_scene: Scene, _number: int, _task: "asyncio.Task[Answer]") -> None:
-    """No fault."""
+    """Strike with no fault."""
 
 
 async def loading(scene: Scene, task: "asyncio.Task[Answer]") -> None:
-    """Until a load is under way, or the answer came without one."""
+    """Wait until a load is in flight, or until the answer is complete without one."""
     await scene.until(lambda: scene.scheduler.num_loading > 0 or task.done())
 
 
@@ -94,7 +102,7 @@ async def check_fault(
                 engine._engine.check()
     finally:
         redis.kill()
-    # At once: how fast this machine is may be another matter in a minute.
+    # Measure right after the fault, because the machine's speed can change within a minute.
     computed = await compute_all(model_path, tmp_path / "computed")
     wrong = sum(mine != theirs for mine, theirs in zip(outcome.answers, computed.answers, strict=True))
     line = Line(
@@ -282,7 +290,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "make"), FAULTS, ids=[name for name, _ in FAULTS])
-async def test_a_fault_of_redis_costs_time_at_most(
+async def test_redis_fault_costs_only_time(
     name: str,
     make: Callable[[Broken], Strike],
     model_path: Path,
@@ -293,6 +301,6 @@ async def test_a_fault_of_redis_costs_time_at_most(
     assert all(len(answer) == ANSWER for answer in outcome.answers)
 
 
-async def test_a_cpu_tier_of_two_blocks_costs_time_at_most(model_path: Path, tmp_path: Path, table: Table) -> None:
+async def test_cpu_tier_of_two_blocks_costs_only_time(model_path: Path, tmp_path: Path, table: Table) -> None:
     name = "a CPU tier of two blocks"
     await check_fault(name, model_path, tmp_path, table, no_fault, cpu_memory=TWO_BLOCKS, settled=False)

@@ -1,4 +1,4 @@
-"""kill -9 at random moments: nothing that was acknowledged is lost, and no half block is ever found in Redis."""
+"""SIGKILL at random moments: no acknowledged message is lost, and Redis never holds a partly written block."""
 
 import asyncio
 import random
@@ -15,17 +15,15 @@ FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory",
 PARAMS = {"temperature": 0, "max_tokens": 60, "ignore_eos": True}
 
 
-async def test_after_fifty_kills_every_value_is_whole_and_every_question_is_there(
-    model_path: Path, tmp_path: Path
-) -> None:
-    del model_path  # It must be there before the server looks for it.
+async def test_fifty_kills_lose_no_question_and_leave_values_whole(model_path: Path, tmp_path: Path) -> None:
+    del model_path  # Requested so that the model is downloaded before the server needs it.
     source = random.Random(9)
     asked: list[tuple[str, str]] = []
     async with EbbServer(ServerSettings("kills", FLAGS), tmp_path / "state") as server:
         for number in range(KILLS):
             async with aiohttp.ClientSession(server.client.base_url) as session:
                 tasks = [asyncio.create_task(_talk(session, f"{number}.{at}", asked)) for at in range(CHATS)]
-                # Not a synchronisation: any moment will do, in a prompt, a store, an answer or between them.
+                # Not a synchronisation: the kill may hit a prompt, a store, an answer or a pause between them.
                 await asyncio.sleep(source.uniform(0.0, 1.5))
                 await server.kill()
                 for task in tasks:
@@ -42,7 +40,7 @@ async def test_after_fifty_kills_every_value_is_whole_and_every_question_is_ther
 
 
 async def _talk(session: aiohttp.ClientSession, name: str, asked: list[tuple[str, str]]) -> None:
-    """Turn after turn, until the server is gone; a question counts as soon as the server has said that it has it."""
+    """Send turn after turn until the server is gone. Add each question to `asked` once the server acknowledges it."""
     async with session.post("/api/conversations", json={}) as response:
         conversation = (await response.json())["id"]
     for turn in range(100):

@@ -1,4 +1,4 @@
-"""kill -9 of the server at random tokens of its answers: every stream goes on to the text that it would have had."""
+"""SIGKILL of the server at random tokens of its answers: every stream resumes and ends with the same text."""
 
 import asyncio
 import random
@@ -23,11 +23,11 @@ FLAGS = (
     "first-words",
 )
 MOST_CHARACTERS = 500
-"""Between two kills, of one of the answers."""
+"""Most characters of one answer that are read between two kills."""
 
 
 def body(number: int) -> dict[str, Any]:
-    """A question whose answer is long, sampled, and the same each time."""
+    """Build a question whose answer is long, sampled, and the same each time."""
     params = {"temperature": 0.8, "seed": number, "max_tokens": 400, "ignore_eos": True}
     return {"content": f"Tell me story number {number}, about rivers, lakes and the sea.", "params": params}
 
@@ -39,7 +39,7 @@ async def new_conversation(server: EbbServer) -> str:
 
 
 async def read_all(server: EbbServer, readers: list[RunReader]) -> list[str]:
-    """Each asks its question in a conversation of its own; returns the conversations."""
+    """Let each reader ask its question in a new conversation and read the answer. Return the conversations' ids."""
     conversations = [await new_conversation(server) for _ in readers]
     asked = enumerate(zip(readers, conversations, strict=True))
     await asyncio.gather(*(reader.ask(where, body(number)) for number, (reader, where) in asked))
@@ -47,7 +47,7 @@ async def read_all(server: EbbServer, readers: list[RunReader]) -> list[str]:
 
 
 async def kill_until_read(server: EbbServer, readers: list[RunReader], left: int, source: random.Random) -> int:
-    """Kill and start the server again and again while something is read; returns how often, at most `left` times."""
+    """Kill and restart the server until all answers are read, at most `left` times. Return the number of kills."""
     kills = 0
     while kills < left and (unread := [reader for reader in readers if reader.last is None]):
         reader = source.choice(unread)
@@ -59,10 +59,10 @@ async def kill_until_read(server: EbbServer, readers: list[RunReader], left: int
 
 
 @pytest.mark.parametrize("streams", [1, 8])
-async def test_every_stream_resumes_and_has_the_text_of_the_uninterrupted_run(
+async def test_killed_streams_resume_to_text_of_uninterrupted_run(
     streams: int, model_path: Path, tmp_path: Path
 ) -> None:
-    del model_path  # It must be there before the server looks for it.
+    del model_path  # Requested so that the model is downloaded before the server needs it.
     source, kills, answers, resumed = random.Random(streams), 0, 0, 0
     async with EbbServer(ServerSettings("kills", FLAGS), tmp_path / "state") as server:
         whole = [RunReader(lambda: server.base_url) for _ in range(streams)]
@@ -80,7 +80,7 @@ async def test_every_stream_resumes_and_has_the_text_of_the_uninterrupted_run(
 
 
 async def stored(server: EbbServer, conversation: str) -> list[str]:
-    """What the conversation holds."""
+    """Return the contents of the conversation's messages."""
     assert server.base_url is not None
     route = f"/api/conversations/{conversation}"
     async with aiohttp.ClientSession(server.base_url) as session, session.get(route) as response:

@@ -1,4 +1,4 @@
-"""Random lives of the three queues: nobody waits for ever, and tenants that wait get what their weight is worth."""
+"""Random lives of the three queues: no request starves, and waiting tenants are served by their weights."""
 
 import itertools
 from collections import Counter
@@ -25,9 +25,10 @@ MAX_WAIT = 10.0
 
 
 class QueueLife(RuleBasedStateMachine):
-    """since: of each tenant in the line, when it had its last turn or began to wait.
+    """Random life of a request queue.
 
-    allowed: turns that an overdue request (under "fair": tenant) may still have to wait for.
+    since: time at which each waiting tenant last had a turn, or began to wait.
+    allowed: turns that each overdue request may still have to wait for. Under "fair", by overdue tenant.
     """
 
     def __init__(self) -> None:
@@ -153,5 +154,5 @@ def _wait(request: Request) -> tuple[float, int]:
     return request.wait_began, request.order
 
 
-def test_nobody_waits_for_ever_and_tenants_get_their_shares(size: Size) -> None:
+def test_no_request_starves_and_tenants_get_their_shares(size: Size) -> None:
     run_lives(QueueLife, lives=size.pick(small=150, full=1000), steps=100)

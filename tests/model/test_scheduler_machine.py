@@ -1,7 +1,11 @@
-"""Random lives of a scheduler: each queue policy, priorities, tenants, deadlines, aborts, chunking, preemption, stores,
-loads, a flaky Redis, results that come one step late, copies that end some steps later, steps that fail. After every
-step the owners check themselves; in the end every request has ended, and every answer that was not cut equals the one
-computed alone."""
+"""Random lives of a scheduler.
+
+A life covers each queue policy, priorities, tenants, deadlines, aborts, chunking, preemption, stores, loads, a flaky
+Redis, results that arrive one step late, copies that end some steps later, and steps that fail.
+
+After every step the owners check themselves. At the end every request has finished, and every answer that was not cut
+equals the one computed alone.
+"""
 
 import itertools
 import random
@@ -79,7 +83,7 @@ class SchedulerLife(RuleBasedStateMachine):
         limits = SchedulerLimits(max_num_seqs=MOST_RUNNING, max_num_batched_tokens=9, decode_passes=passes)
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock, proposer=proposer)
-        # Until it knows that passes take hardly any time, it makes one a step, and no drafts.
+        # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
         self.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
@@ -142,7 +146,7 @@ class SchedulerLife(RuleBasedStateMachine):
     def add_answers(
         self, count: int, prompt: list[int], max_tokens: int, timeout: float, keep_kv: bool, masked: bool
     ) -> None:
-        """Several to one prompt."""
+        """Request an answer and `count` more answers to the same prompt."""
         self.add(prompt, max_tokens, False, "a", 0, timeout, keep_kv, masked)
         first = self.live[next(reversed(self.live))]
         for choice in range(1, count + 1):
@@ -159,7 +163,7 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule(which=st.integers(0, 3), tenant=st.sampled_from(sorted(WEIGHTS)), name=st.sampled_from("xyz"))
     @precondition(lambda self: self.finished_prompts or self.live)
     def foresee(self, which: int, tenant: str, name: str) -> None:
-        """Somebody may go on with it, and may not."""
+        """Hint at a prefix that a later request may or may not continue."""
         prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
         history = prompts[which % len(prompts)]
         keys = extend_keys(ROOTS[tenant], history, BLOCK)
@@ -192,7 +196,10 @@ class SchedulerLife(RuleBasedStateMachine):
             self.in_flight.append((output, self.worker.execute(output)))
 
     def _oldest_of_tenants(self, running: list[Request]) -> list[Request]:
-        """Under "fair" only a tenant's oldest that came before it may stop the oldest running request of a tenant."""
+        """Return the oldest running request of each tenant under "fair", and none under other policies.
+
+        Such a request may be preempted only in favour of another tenant's oldest request that arrived before it.
+        """
         if self.policy != "fair":
             return []
         tenants = {request.tenant for request in running}
@@ -258,14 +265,17 @@ class SchedulerLife(RuleBasedStateMachine):
         all_known: bool,
         token_seconds: float | None,
     ) -> None:
-        """Of the way to Redis, and of what computing takes: right or wrong, it must change nothing but the time."""
+        """Set the believed speed of the link to Redis and the believed cost of computing.
+
+        A wrong belief may cost time, but must not change an answer.
+        """
         self.store.speed = LinkSpeed(answer_seconds, bytes_per_second)
         self.prefill.token_seconds = token_seconds
         self.store.known = set(self.store.redis) if all_known else set()
 
     @rule(is_slow=st.booleans())
     def believe_steps(self, is_slow: bool) -> None:
-        """Where each token takes long, the answers of several tenants take turns."""
+        """Set the believed cost of a step. If tokens are slow, the answers of several tenants take turns."""
         cost, each = StepCost(), 0.02 if is_slow else 0.0001
         for counts in ({"a": 9}, {"a": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 5}):
             cost.note(SchedulerOutput(0, num_scheduled_tokens=counts), 0.001 + each * sum(counts.values()))
@@ -278,15 +288,17 @@ class SchedulerLife(RuleBasedStateMachine):
 
     @rule(device=st.booleans())
     def forget(self, device: bool) -> None:
-        """What is in nobody's use, in host memory, perhaps on the device too: then only Redis is left."""
+        """Drop unused blocks from host memory and, with `device`, from the device, which leaves them only in Redis."""
         self.store.clear_cpu()
         if device:
             self.pool.forget_free()
 
     @rule(late=st.booleans())
     def lose_workers(self, late: bool) -> None:
-        """New ones know nothing, and their device is empty. late: the second of two lost steps is heard of only when
-        another was begun."""
+        """Replace the workers with new ones that know no request and have an empty device.
+
+        late: report the second of two lost steps only after another step was scheduled.
+        """
         lost = [output for output, _ in self.in_flight]
         self.in_flight.clear()
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
@@ -301,7 +313,7 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.in_flight)
     def fail(self) -> None:
-        """The oldest step raises, and the step behind it, or the next one, has the results of its copies."""
+        """Fail the oldest step in flight. The step after it, in flight or not yet scheduled, reports its copies."""
         output, result = self.in_flight.popleft()
         for request in self.scheduler.fail_step(output):
             assert self.live.pop(request.request_id) is request
@@ -317,7 +329,10 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9), shared=st.integers(0, 12))
     @precondition(lambda self: self.finished_prompts)
     def erase(self, which: int, shared: int) -> None:
-        """Nobody finds it on the device, nor below as soon as nothing uses it there."""
+        """Erase the blocks of a finished conversation after its first `shared` tokens, for every tenant.
+
+        No request finds them on the device afterwards, nor in a lower tier unless they are in use there.
+        """
         token_ids = self.finished_prompts[which % len(self.finished_prompts)]
         keys = [key for root in ROOTS.values() for key in extend_keys(root, token_ids, BLOCK)[shared // BLOCK :]]
         self.scheduler.erase(keys)
@@ -333,7 +348,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
     @invariant()
     def blocks_hold_what_their_keys_say(self) -> None:
-        """On the device and below: no token that was guessed wrong is in a block that somebody may find."""
+        """Check that published blocks, on the device and below, hold no rejected draft token."""
         for block in self.pool._blocks:
             if block.key is not None and block.token_ids:
                 self.kept[block.key] = tuple(block.token_ids)
@@ -373,7 +388,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
 
 class SchedulerAtRest(SchedulerLife):
-    """Everybody goes now and then, and what somebody may come back to is brought to the device."""
+    """Random life with idle phases, in which hinted prefixes are promoted to the device."""
 
     pool_blocks = 48
     cpu_blocks = 48
@@ -393,9 +408,9 @@ class SchedulerAtRest(SchedulerLife):
         self.schedule()
 
 
-def test_whatever_happens_every_answer_is_the_one_computed_alone_and_nothing_leaks(size: Size) -> None:
+def test_every_answer_equals_one_computed_alone_without_leaks(size: Size) -> None:
     run_lives(SchedulerLife, lives=size.pick(small=150, full=1000), steps=100)
 
 
-def test_what_is_brought_ahead_of_a_request_is_what_it_would_have_computed(size: Size) -> None:
+def test_promoted_prefix_holds_kv_that_request_would_compute(size: Size) -> None:
     run_lives(SchedulerAtRest, lives=size.pick(small=100, full=1000), steps=30)

@@ -1,4 +1,4 @@
-"""A worker and a tier store that hold token ids where the real ones hold bytes: a mix-up of blocks is seen at once."""
+"""A worker and a tier store that hold token ids instead of bytes, so that a mix-up of blocks is detected at once."""
 
 import hashlib
 import random
@@ -24,7 +24,11 @@ Slots = list[int | None]
 
 
 def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None, choice: int = 0) -> int:
-    """The toy model: a function of the whole context and the answer's number. mask: as of a SchedulerOutput."""
+    """Compute the toy model's next token, a function of the whole context and of the answer's number.
+
+    mask: allowed tokens as in a SchedulerOutput; None allows all.
+    choice: the answer's number among the answers to its prompt.
+    """
     digest = hashlib.sha256(repr((choice, *token_ids)).encode()).digest()
     words = int.from_bytes(mask, "little") if mask is not None else -1
     allowed = [token for token in range(vocab) if words >> token & 1]
@@ -32,7 +36,7 @@ def next_token(token_ids: Sequence[int], vocab: int, mask: bytes | None = None, 
 
 
 class ToyMask:
-    """A TokenMask: after an even id an odd one, and so on."""
+    """TokenMask that alternates between even and odd ids, starting with an even one."""
 
     def __init__(self) -> None:
         self._wants_odd = False
@@ -57,7 +61,10 @@ class ToyMask:
 def expected_output(
     prompt: Sequence[int], sampling: SamplingParams, vocab: int, mask: ToyMask | None = None
 ) -> list[int]:
-    """What the toy model answers with no cache, no batch and no preemption. mask: a new one."""
+    """Compute the toy model's answer without a cache, batching or preemption.
+
+    mask: a fresh mask, which is advanced; None allows all tokens.
+    """
     tokens, produced = list(prompt), list[int]()
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
         produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None, sampling.choice))
@@ -77,10 +84,13 @@ class _Known:
 
 
 class ToyWorker:
-    """Follows SchedulerOutputs to the letter; raises if the KV that a request attends to is not its own.
+    """Worker that follows every SchedulerOutput literally, and raises if a request attends to KV that is not its own.
 
-    late: decides which copies end with a step that has tokens; None: all. A late copy moves its bytes when it ends, and
-    the target of a load holds nothing before. pending: copies under way. owed: results that no output has had.
+    A late copy moves its bytes when it ends. Until then the target of a load holds nothing.
+
+    late: chooses the copies that end with a step that has tokens; None ends all of them.
+    pending: copies in flight.
+    owed: results that no output has reported.
     """
 
     def __init__(self, block_size: int, vocab: int, host: dict[int, Slots], late: random.Random | None = None) -> None:
@@ -106,7 +116,7 @@ class ToyWorker:
             self.requests[cached.request_id].blocks += cached.new_block_ids
             self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
-        # In any order: none may read what another one writes.
+        # Copies may run in any order, because none reads a block that another one writes.
         self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
         for job in output.loads:
             self.device[job.block_id] = [None] * self.block_size
@@ -124,8 +134,10 @@ class ToyWorker:
         return ModelRunnerOutput(output.step_id, sampled, tuple(results))
 
     def fail(self, output: SchedulerOutput) -> None:
-        """Owe the results of a step that raised, whether it was executed or not. A step without tokens ends all copies,
-        and owes nothing."""
+        """Owe the results of a step that raised, whether or not it was executed.
+
+        A step without tokens ends all copies and owes nothing.
+        """
         if self._told is not None and self._told[0] is output:
             self.owed += self._told[1]
         known = {job.job_id for job in self.pending} | {result.job_id for result in self.owed}
@@ -136,7 +148,7 @@ class ToyWorker:
             self.owed.clear()
 
     def _copy(self, jobs: Sequence[TransferJob], output: SchedulerOutput) -> None:
-        """Begin copies, and end some of those under way: all of them in a step without tokens."""
+        """Start `jobs` and end some of the copies in flight. A step without tokens ends all of them."""
         self.pending += jobs
         for job in list(self.pending):
             if self.late is None or not output.num_scheduled_tokens or self.late.random() < 0.3:
@@ -172,8 +184,11 @@ class ToyWorker:
 
 @dataclass
 class HalfRight:
-    """A Proposer that knows what the toy model says, and is wrong about some of it. period: one token in so many is.
-    is_silent: it says nothing, and promises nothing."""
+    """Proposer that predicts the toy model and is wrong at regular intervals.
+
+    period: one token in `period` is wrong.
+    is_silent: propose nothing, with a chance of 0.
+    """
 
     vocab: int
     period: int = 3
@@ -191,7 +206,10 @@ class HalfRight:
 
 
 class BelievedCost(PrefillCost):
-    """What computing a token takes is what it is told, where it learns nothing from steps without duration."""
+    """PrefillCost that is set by the test, because steps without duration teach the real one nothing.
+
+    token_seconds: cost of a token; None while unknown.
+    """
 
     token_seconds: float | None = None
 
@@ -208,9 +226,14 @@ class _Pending:
 
 @dataclass
 class ToyStore:
-    """KVTierStore over dictionaries. `latency` counts polls until a prefetch or a look-up that needs Redis is there.
+    """KVTierStore over dictionaries.
 
-    speed: what it claims of the way to Redis. known: keys that it believes to be there.
+    capacity: blocks that fit in host memory.
+    latency: polls until a prefetch or a lookup that needs Redis has a result.
+    speed: claimed speed of the link to Redis.
+    known: keys that the store believes to be in Redis.
+    refuses: find no free slot in host memory.
+    uses: arguments of each call of `used`.
     """
 
     capacity: int

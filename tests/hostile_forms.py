@@ -1,7 +1,7 @@
 """Hostile forms of structured output.
 
-`BEYOND` holds forms outside the limits, each with a word of the reason. `WITHIN` holds forms inside the limits, which
-must cost little.
+`BEYOND` holds forms outside the limits, each with a word that its refusal contains. `WITHIN` holds forms inside the
+limits, which must cost little.
 """
 
 from typing import Any

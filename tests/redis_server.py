@@ -1,4 +1,4 @@
-"""A real Redis server for one test, which can start, freeze, kill and poison the server at any time."""
+"""A real Redis server that a test can start, freeze, kill and poison at any time."""
 
 import os
 import signal

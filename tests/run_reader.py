@@ -18,8 +18,8 @@ AGAIN_SECONDS = 0.05
 class RunReader:
     """Reader of one run.
 
-    A snapshot that contradicts the text read so far raises AssertionError. A repeated event is not filtered out: the
-    text is then wrong.
+    A snapshot that contradicts the text read so far raises AssertionError. A repeated event is not filtered out, so
+    a repeated delta shows up in the text.
 
     base_url: returns the server's base URL; None while the server is down.
     text: the answer as a user sees it now.

@@ -44,7 +44,7 @@ def pangu(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def npu_opened(operators: NpuOperators) -> Iterator[FakeNpu]:
-    """Make `device="npu"` open a fake device, which is yielded, while the context is open."""
+    """Replace the device that `device="npu"` opens with a fake one, while the context is open."""
     threads = torch.get_num_threads()
     device = FakeNpu()
     operators.watchers.append(device.fake.computed)

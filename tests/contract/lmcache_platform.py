@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-# Imported first: this module handles the warnings that importing LMCache emits.
+# Imported first, because `lmcache_store` silences the warnings that importing LMCache emits.
 import cache_tiers.lmcache_store  # noqa: F401
 
 

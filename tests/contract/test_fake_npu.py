@@ -1,4 +1,4 @@
-"""Checks that the fake device catches each kind of mistake at once. The other tests of this package rely on that."""
+"""Checks that the fake device catches each mistake at once. Without that the tests around these would prove nothing."""
 
 from collections.abc import Callable, Iterable
 

@@ -108,5 +108,5 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def chat(new_page: NewPage) -> ChatPage:
-    """Create a page of the default size, not navigated yet."""
+    """Open a blank page of the default size."""
     return await new_page()

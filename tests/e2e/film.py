@@ -20,7 +20,7 @@ SCREEN = {"viewport": {"width": 960, "height": 600}, "color_scheme": "light"}
 FRAME_SECONDS = 0.2
 HOLD_SECONDS = 3.0
 MOST_SECONDS = 2.0
-"""Longest time that a frame is shown unless it is held, so that the server's start is cut short."""
+"""Most seconds that a frame is shown unless held. Longer waits, such as the server's start, are cut short."""
 
 
 class Film:

@@ -80,7 +80,7 @@ class ServerProcess:
 
 @contextmanager
 def ebb_process(state_dir: Path, *flags: str) -> Iterator[ServerProcess]:
-    """Run a server while the context is open, from when it is ready to answer."""
+    """Start a server, yield it when it is ready to answer, and stop it at the end."""
     server = ServerProcess(state_dir, *flags)
     server.start()
     try:
@@ -91,7 +91,7 @@ def ebb_process(state_dir: Path, *flags: str) -> Iterator[ServerProcess]:
 
 @contextmanager
 def ebb_serve(state_dir: Path, *flags: str) -> Iterator[str]:
-    """Run a server while the context is open, and yield its base URL."""
+    """Start a server, yield its base URL when it is ready to answer, and stop it at the end."""
     with ebb_process(state_dir, *flags) as server:
         yield server.url
 

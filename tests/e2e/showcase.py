@@ -1,4 +1,4 @@
-"""Import files of chats for the screenshots and the checks, one of them with every element an answer can contain."""
+"""Chats as import files for the screenshots and the checks, one of them with every element of an answer."""
 
 from typing import Any
 

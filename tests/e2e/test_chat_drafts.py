@@ -1,4 +1,4 @@
-"""Drafts: unsent text survives a reload and an unreachable server, and appears in other tabs."""
+"""Drafts: unsent text survives leaving the chat, a reload and an unreachable server, and appears in other tabs."""
 
 from playwright.async_api import Route, expect
 

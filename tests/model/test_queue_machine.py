@@ -1,4 +1,4 @@
-"""Random lives of the three queues: no request starves, and waiting tenants are served by their weights."""
+"""Random lives of the three queues: no request starves, and waiting tenants get a share by weight."""
 
 import itertools
 from collections import Counter

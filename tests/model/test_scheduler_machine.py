@@ -288,7 +288,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
     @rule(device=st.booleans())
     def forget(self, device: bool) -> None:
-        """Drop unused blocks from host memory and, with `device`, from the device, which leaves them only in Redis."""
+        """Drop unused blocks from host memory. With `device`, drop those on the device too and leave only Redis."""
         self.store.clear_cpu()
         if device:
             self.pool.forget_free()

@@ -206,9 +206,9 @@ class HalfRight:
 
 
 class BelievedCost(PrefillCost):
-    """PrefillCost that is set by the test, because steps without duration teach the real one nothing.
+    """PrefillCost set by the test, because the real one learns nothing from steps without duration.
 
-    token_seconds: cost of a token; None while unknown.
+    token_seconds: seconds to compute a token; None while unknown.
     """
 
     token_seconds: float | None = None

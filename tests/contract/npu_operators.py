@@ -1,8 +1,8 @@
-"""The operators of torch_npu on the CPU: its own schemas, from the snapshot, in front of reference kernels.
+"""The operators of torch_npu on the CPU: the real schemas, from the snapshot, on top of reference kernels.
 
-Production code calls `torch.ops.npu.*` as on an NPU. A wrong name, argument or type fails in torch, as it would there;
-what the schemas do not say is held by the kernels: every limit of `npu_limits`, and that nothing is asked of an
-operator that its kernel here does not do. Reads and writes of memory are reported to the fake devices.
+Production code calls `torch.ops.npu.*` as on an NPU. A wrong name, argument or type fails in torch, as on an NPU. The
+kernels check what the schemas do not express: every limit of `npu_limits`, and that no call needs a feature that the
+reference kernel lacks. Reads and writes of memory are reported to the fake devices.
 """
 
 import json
@@ -19,17 +19,25 @@ SNAPSHOT = Path(__file__).parent / "torch_npu_schemas.json"
 
 Tensors = Sequence[torch.Tensor]
 Watcher = Callable[[Tensors, Tensors], None]
-"""Called with what an operator read and what it wrote."""
+"""Callback that receives the tensors that an operator read and those that it wrote."""
 
 
 def snapshot() -> dict[str, Any]:
-    """torch, torch_npu: versions. schemas: of every operator that torch_npu registers, with its namespace."""
+    """Load the snapshot, a dictionary with these keys:
+
+    torch, torch_npu: versions.
+    schemas: schemas of all operators that torch_npu registers, with their namespaces.
+    """
     loaded: dict[str, Any] = json.loads(SNAPSHOT.read_text())
     return loaded
 
 
 class NpuOperators:
-    """Defines them in this process, once. watchers: whose memory the operators may be given."""
+    """Definitions of the operators. Create only one instance per process.
+
+    watchers: callbacks of the devices whose memory the operators may receive.
+    calls: names of the operators called so far.
+    """
 
     def __init__(self) -> None:
         self.watchers: list[Watcher] = []
@@ -50,7 +58,10 @@ class NpuOperators:
             self._libraries["npu"].impl(name, kernel, "CPU")
 
     def _require_causal(self, mask: torch.Tensor) -> None:
-        """1 hides a key, and all keys behind the diagonal are hidden; compared once per mask, which never changes."""
+        """Assert that the mask hides, with 1, exactly the keys after the diagonal.
+
+        A mask never changes, so each one is compared only once.
+        """
         if mask is not self._causal:
             assert mask.equal(torch.ones_like(mask).triu_(1))
             self._causal = mask
@@ -178,12 +189,12 @@ class NpuOperators:
 
 
 def _left(length: int, block: int, block_size: int) -> int:
-    """Slots of its block number `block` that a sequence of `length` fills."""
+    """Count the slots that a sequence of `length` tokens fills in its block number `block`."""
     return min(block_size, length - block * block_size)
 
 
 def _runs(slots: Sequence[int]) -> list[tuple[int, int]]:
-    """Slots that follow each other, as (first, end)."""
+    """Group consecutive slots into half-open ranges (first, end)."""
     runs: list[tuple[int, int]] = []
     for slot in slots:
         if runs and runs[-1][1] == slot:
@@ -200,7 +211,7 @@ def _norm(x: torch.Tensor, gamma: torch.Tensor, epsilon: float) -> tuple[torch.T
 
 
 def _attend(q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float) -> torch.Tensor:
-    """q [heads, dim] over keys, values [kv_heads, n, dim] -> [heads, dim]."""
+    """Attend from q [heads, dim] to keys and values [kv_heads, n, dim]. Return [heads, dim]."""
     grouped = q.float().view(keys.shape[0], -1, keys.shape[2])
     weights = torch.softmax(grouped @ keys.transpose(1, 2) * scale, dim=-1)
     return (weights @ values).view_as(q).to(q.dtype)

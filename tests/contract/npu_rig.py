@@ -1,4 +1,4 @@
-"""Engines and workers on the fake NPU, small: a few blocks of 128 tokens."""
+"""Small engines and workers on the fake NPU, with a few blocks of 128 tokens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ def npu_driver(config: EngineConfig) -> WorkerDriver:
 
 
 def prompt(salt: int, length: int) -> list[int]:
-    """Byte tokens, made up; two salts share no block."""
+    """Make up a prompt of `length` byte tokens. Prompts with different salts share no block."""
     return [3 + (salt * 31 + at * (7 + salt) + at // 11) % 250 for at in range(length)]
 
 
@@ -50,7 +50,7 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[Comp
 
 
 def fill_device(llm: LLM) -> None:
-    """Compute other prompts until nothing of before is left on the device."""
+    """Compute other prompts until every earlier block is evicted from the device."""
     blocks = llm.engine.core.scheduler.blocks.pool.num_blocks
     for salt in range(100, 100 + -(-blocks // 2)):
         answers(llm, [prompt(salt, 2 * BLOCK)], 1)

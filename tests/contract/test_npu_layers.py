@@ -1,4 +1,4 @@
-"""A decoder's small layers in fused operators, against plain torch; and plain torch where an operator is missing."""
+"""A decoder's small layers with fused operators, compared with plain torch, which replaces a missing operator."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def norms(fused: LayerKinds) -> tuple[RMSNorm, RMSNorm]:
     return made
 
 
-def test_a_norm_alone_and_behind_a_sum(fused: LayerKinds, npu_operators: NpuOperators) -> None:
+def test_norm_with_and_without_sum_matches_torch(fused: LayerKinds, npu_operators: NpuOperators) -> None:
     ours, plain = norms(fused)
     x, change = random(5, 64), random(5, 64, seed=3)
     assert torch.equal(ours(x), plain(x))
@@ -43,8 +43,8 @@ def test_a_norm_alone_and_behind_a_sum(fused: LayerKinds, npu_operators: NpuOper
     assert npu_operators.calls == ["npu_rms_norm", "npu_add_rms_norm"]
 
 
-def test_a_rotation_of_query_and_key_heads_side_by_side(fused: LayerKinds, npu_operators: NpuOperators) -> None:
-    """cos and sin are rounded to bfloat16 for the operator, so the last bit may differ."""
+def test_rotation_of_query_and_key_heads_matches_torch(fused: LayerKinds, npu_operators: NpuOperators) -> None:
+    """Compare within a tolerance, because the operator takes cos and sin rounded to bfloat16."""
     ours, plain = (kinds.rotary(128, 64, 16e6, None, CPU) for kinds in (fused, TORCH_LAYERS))
     positions = torch.tensor([0, 5, 63, 1])
     x = random(4, 8, 128)
@@ -55,13 +55,13 @@ def test_a_rotation_of_query_and_key_heads_side_by_side(fused: LayerKinds, npu_o
     assert npu_operators.calls == ["npu_rotary_mul"]
 
 
-def test_a_gate(fused: LayerKinds, npu_operators: NpuOperators) -> None:
+def test_gate_matches_torch(fused: LayerKinds, npu_operators: NpuOperators) -> None:
     gate_up = random(5, 64)
     torch.testing.assert_close(fused.swiglu(gate_up), TORCH_LAYERS.swiglu(gate_up), atol=1e-2, rtol=1e-2)
     assert npu_operators.calls == ["npu_swiglu"]
 
 
-def test_a_check_that_is_off_leaves_it_to_the_operator(
+def test_disabled_check_leaves_only_check_of_operator(
     npu_operators: NpuOperators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[object] = []
@@ -72,7 +72,7 @@ def test_a_check_that_is_off_leaves_it_to_the_operator(
     assert len(checked) == 3
 
 
-def test_a_checked_layer_refuses_before_the_operator_is_called(fused: LayerKinds, npu_operators: NpuOperators) -> None:
+def test_checked_layer_refuses_before_calling_operator(fused: LayerKinds, npu_operators: NpuOperators) -> None:
     with pytest.raises(OperatorLimitError, match="npu_swiglu: the last dimension 63"):
         fused.swiglu(random(5, 63))
     assert npu_operators.calls == []
@@ -88,7 +88,7 @@ def test_a_checked_layer_refuses_before_the_operator_is_called(fused: LayerKinds
     ],
 )
 @pytest.mark.usefixtures("npu_operators")
-def test_a_missing_operator_leaves_its_layer_to_torch(missing: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_operator_leaves_its_layer_to_torch(missing: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npu, "_exist", lambda *names: missing not in names)
     kinds = npu_layers(check=True)
     for name in ("rms_norm", "rotary", "swiglu"):

@@ -1,4 +1,4 @@
-"""Our calls on the installed wheel of torch_npu: its own shape functions take them. No NPU and no CANN is needed."""
+"""Ebb's calls on the installed torch_npu wheel, checked by its own shape functions, without an NPU or CANN."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ print("all called")
 
 
 @pytest.mark.torch_npu
-def test_the_wheel_takes_every_call_that_we_make() -> None:
+def test_wheel_accepts_every_call_of_ebb() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )

@@ -1,4 +1,4 @@
-"""On paper: all of a chat, also what is far from the screen, and nothing to press."""
+"""Printing: the whole chat is on paper, including messages far off screen, without any controls."""
 
 from playwright.async_api import expect
 
@@ -6,7 +6,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import long_chat
 
 
-async def test_a_chat_is_printed_whole(chat: ChatPage) -> None:
+async def test_whole_chat_is_printed(chat: ChatPage) -> None:
     await chat.open_imported(long_chat("A log on paper", 300))
     articles = chat.page.get_by_role("article")
     await expect(chat.answers.last).to_contain_text("Message 299 of the log.")

@@ -1,4 +1,4 @@
-"""When something fails the page says what happened, offers what to do, and heals by itself where it can."""
+"""Failures: the page reports what happened, offers a next step, and recovers by itself where possible."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def refusal(message: str, code: str) -> str:
     return json.dumps({"error": {"message": message, "type": "server_error", "param": None, "code": code}})
 
 
-async def test_a_message_that_was_refused_is_kept_and_sent_again(chat: ChatPage) -> None:
+async def test_refused_message_is_kept_and_can_be_retried(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=8)
 
     async def refuse(route: Route) -> None:
@@ -37,7 +37,7 @@ async def test_a_message_that_was_refused_is_kept_and_sent_again(chat: ChatPage)
     assert (await chat.stored(conversation))["messages"][0]["content"] == "Please keep me."
 
 
-async def test_a_message_that_was_refused_can_be_edited(chat: ChatPage) -> None:
+async def test_refused_message_can_be_edited(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=8)
     await chat.page.route(MESSAGES, lambda route: route.abort())
     await chat.send("A typo is heer")
@@ -49,14 +49,14 @@ async def test_a_message_that_was_refused_can_be_edited(chat: ChatPage) -> None:
     await expect(chat.questions).to_have_count(0)
 
 
-async def test_an_answer_that_failed_says_why_and_is_answered_by_retry(chat: ChatPage) -> None:
+async def test_failed_answer_shows_reason_and_can_be_retried(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=8)
     await chat.send("Hello.")
     await chat.expect_status("incomplete")
     failed: set[str] = set()
 
     async def as_failed(route: Route) -> None:
-        # Whenever the page looks again; the answer that follows is left as it is.
+        # Reports the first answer as failed at every fetch, and leaves the retried answer unchanged.
         response = await route.fetch()
         body: dict[str, Any] = await response.json()
         answer = body["messages"][-1]
@@ -79,12 +79,12 @@ async def test_an_answer_that_failed_says_why_and_is_answered_by_retry(chat: Cha
     await expect(chat.answers).to_have_count(1)
 
 
-async def test_the_stream_is_joined_again_where_it_broke(chat: ChatPage) -> None:
+async def test_broken_stream_is_rejoined_at_its_last_event(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=16)
     cursors: list[str | None] = []
 
     async def cut(route: Route) -> None:
-        # The whole answer is made before the response is handed on, and only its first events arrive.
+        # The whole answer is generated before the page receives the response, which is cut after its first events.
         response = await route.fetch(timeout=ANSWER_MS)
         events = (await response.text()).split("\n\n")
         kept = [event for event in events if "event: " in event][:4]
@@ -108,7 +108,7 @@ async def test_the_stream_is_joined_again_where_it_broke(chat: ChatPage) -> None
     assert await chat.text_of_answer() == shown
 
 
-async def test_an_unreachable_server_is_announced_until_it_is_back(chat: ChatPage) -> None:
+async def test_unreachable_server_is_announced_until_it_returns(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=8)
     await expect(chat.composer).to_be_focused()
     banner = chat.page.get_by_text("Server unreachable, trying again")
@@ -124,7 +124,7 @@ async def test_an_unreachable_server_is_announced_until_it_is_back(chat: ChatPag
     await chat.expect_status("incomplete")
 
 
-async def test_a_chat_that_does_not_exist_says_so(chat: ChatPage) -> None:
+async def test_missing_chat_shows_error(chat: ChatPage) -> None:
     await chat.page.goto("/c/conv_0000")
     alert = chat.page.get_by_role("alert").filter(has_text="Try again")
     await expect(alert).to_contain_text("It may have been deleted in another tab.")

@@ -14,21 +14,21 @@ from tests.faults.scene import ANSWER, Answer, Scene, Strike
 from tests.faults.test_faults import Broken, check_fault, loading
 
 Place = Callable[[Scene], tuple[object, str]]
-"""Finds the method that fails, of the scheduler that is in office."""
+"""Function that finds the method to fail, as (owner, name), in the current scheduler."""
 
 
 def in_scheduler(scene: Scene) -> tuple[object, str]:
-    """Fail where the result of a step is taken."""
+    """Choose the scheduler's method that takes the result of a step."""
     return scene.scheduler, "update"
 
 
 def in_tiers(scene: Scene) -> tuple[object, str]:
-    """Fail where the tiers report the blocks that have arrived."""
+    """Choose the method with which the tiers report arrived blocks."""
     return scene.scheduler.tiering, "poll"
 
 
 def fail_once(owner: object, name: str) -> None:
-    """Let the next call of a method raise where it never should."""
+    """Make the next call of a method raise, which that method never should."""
     method = getattr(owner, name)
 
     def fail(*_: object, **__: object) -> NoReturn:
@@ -39,12 +39,15 @@ def fail_once(owner: object, name: str) -> None:
 
 
 async def succeeded(scene: Scene, failed: Scheduler) -> None:
-    """Wait until another scheduler is in office."""
+    """Wait until a new scheduler has replaced the `failed` one."""
     await scene.until(lambda: scene.scheduler is not failed)
 
 
 def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
-    """Make a fault that strikes while the second chat is loaded, and each scheduler that succeeds."""
+    """Make a fault that strikes while the second chat is loaded.
+
+    times: number of consecutive schedulers that fail.
+    """
 
     async def strike(scene: Scene, number: int, task: "asyncio.Task[Answer]") -> None:
         if number != 1:
@@ -65,9 +68,9 @@ def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
         ("three schedulers fail one after the other", in_scheduler, 3),
     ],
 )
-async def test_defect_of_the_engine_costs_time_at_most(
+async def test_engine_defect_costs_only_time(
     name: str, place: Place, times: int, model_path: Path, tmp_path: Path, table: Table
 ) -> None:
-    # A new scheduler restores the streams as well, and they wait for that.
+    # No limit on the gaps: the streams wait while a new scheduler restores them.
     outcome = await check_fault(name, model_path, tmp_path, table, failing(place, times=times), most_gap_ratio=math.inf)
     assert all(len(answer) == ANSWER for answer in outcome.answers)

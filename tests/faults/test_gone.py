@@ -1,4 +1,4 @@
-"""Clients that go away, a thousand times, at whatever moment of a look-up, a load, a prompt or an answer."""
+"""A thousand clients that disconnect at random moments of a lookup, a load, a prompt or an answer."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ CLIENTS = 1000
 AT_ONCE = 4
 
 
-async def test_a_thousand_clients_that_go_leave_nothing_behind(model_path: Path, tmp_path: Path) -> None:
+async def test_thousand_disconnecting_clients_leak_nothing(model_path: Path, tmp_path: Path) -> None:
     source = random.Random(4)
     async with opened(engine_config(model_path, tmp_path / "state", blocks=BLOCKS)) as engine:
         scene = Scene(engine)

@@ -1,7 +1,7 @@
-"""Whatever becomes of the database while answers are written: no text is wrong, and none is lost.
+"""Faults of the database while answers are written: no text is wrong, and none is lost.
 
-Each case asks questions, breaks the database while they are answered, mends it, and reads everything back, in this
-process and in the next one.
+Each case asks questions, breaks the database while they are answered, repairs it, and reads all answers back
+with newly opened services, as the next process would.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 QUESTIONS = 16
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 LOCKED_SECONDS = 6.0
-"""Longer than a write waits for a lock."""
+"""Time for which the lock is held: longer than a write waits for it."""
 
 
 @asynccontextmanager
@@ -41,14 +41,14 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Services, FakeEngine]]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the write lock from outside."""
+    """Hold the database's write lock on a separate connection."""
     with closing(sqlite3.connect(folder / "conversations.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
 
 
 async def lock_held(services: Services, folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
-    """Hold a lock for longer than any write waits, while all answers end."""
+    """Hold the write lock for longer than any write waits, while all answers end."""
     with locked(folder):
         go()
         await asyncio.gather(*(run.ended.wait() for run in runs))
@@ -57,7 +57,7 @@ async def lock_held(services: Services, folder: Path, runs: list[Run], go: Calla
 
 
 async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
-    """Let the file grow no further while all answers end."""
+    """Keep the file from growing while all answers end."""
 
     def limit(connection: sqlite3.Connection, pages: int | None = None) -> None:
         most = pages or connection.execute("PRAGMA page_count").fetchone()[0]
@@ -71,7 +71,7 @@ async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Call
 
 
 async def stopped_while_locked(services: Services, folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
-    """Stop the server while the lock is held: no end is stored, and the next process resumes all."""
+    """Stop the server while the lock is held, so that no end is stored and the next process resumes all answers."""
     with locked(folder):
         go()
         await asyncio.gather(*(run.ended.wait() for run in runs))
@@ -90,13 +90,13 @@ Break = Callable[[Services, Path, list[Run], Callable[[], None]], Awaitable[None
         ("server stopped while the database is locked", stopped_while_locked),
     ],
 )
-async def test_fault_of_the_database_loses_nothing(tmp_path: Path, name: str, hurt: Break) -> None:
+async def test_database_fault_loses_nothing(tmp_path: Path, name: str, hurt: Break) -> None:
     async with serving(tmp_path) as (services, engine):
         engine.hold()
         runs = []
         for number in range(QUESTIONS):
             conversation = await services.store.conversations.create({})
-            # The page of the question has little room for the end of the answer.
+            # A long question leaves little room on its database page for the end of the answer.
             runs.append(await services.turns.ask(conversation.id, NewMessage(content=f"{number}" + "x" * 3800)))
         await hurt(services, tmp_path, runs, lambda: engine.allow(None))
     async with serving(tmp_path) as (services, _):

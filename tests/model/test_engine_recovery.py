@@ -1,5 +1,7 @@
-"""A defect at any place where the engine's loop calls out: requests that it does not concern end with the text that
-they would have had without it, and nothing leaks."""
+"""Defects at every place where the engine's loop calls out.
+
+Requests that a defect does not concern end with the text that they would have had without it, and nothing leaks.
+"""
 
 import asyncio
 import logging
@@ -39,11 +41,11 @@ COMMON = (1, 2, 3, 4) * 5
 
 
 class Panic(BaseException):
-    """A panic in native code, which is no Exception."""
+    """Panic in native code, which is not an Exception."""
 
 
 class Listener:
-    """A listener of one stream."""
+    """Listener to one stream."""
 
     def __init__(self) -> None:
         self.outputs: list[RequestOutput] = []
@@ -87,7 +89,13 @@ PLACES = [*SCHEDULER, *TIERS, *SPECULATION, *OF_ONE_REQUEST, *OF_ONE_STEP, (ToyE
 
 @dataclass
 class Injector:
-    """Raises at some of the calls of a method: before it is carried out, or behind it. num_raised: how often."""
+    """Patch that makes some calls of a method raise.
+
+    at: numbers of the calls that raise, from 1.
+    late: raise after the call is carried out instead of before.
+    defect: type of the error raised.
+    num_raised: number of errors raised so far.
+    """
 
     owner: type
     name: str
@@ -124,7 +132,10 @@ class Injector:
 
 @dataclass
 class Asked:
-    """One request of a life. aborted: by its client."""
+    """One request of a life.
+
+    aborted: the client aborted the request before its end.
+    """
 
     stream: RequestStream
     prompt: list[int]
@@ -137,7 +148,7 @@ class Asked:
         return self.params.form is not None
 
     def check_text(self) -> None:
-        """Raise AssertionError unless the text is the one computed alone, or a beginning of it if it was aborted."""
+        """Raise AssertionError unless the answer equals the one computed alone, or a prefix of it after an abort."""
         outputs = self.listener.outputs
         token_ids = [id_ for output in outputs for id_ in output.token_ids]
         text = "".join(output.text for output in outputs)
@@ -151,12 +162,14 @@ class Asked:
 
 
 class Life:
-    """Random requests of two tenants to a toy engine: prompts with common beginnings, several answers, masks, aborts.
-    The tiers are slow or full now and then."""
+    """Random requests of two tenants to a toy engine: prompts with shared prefixes, several answers, masks, aborts.
+
+    At times the tiers are slow or full.
+    """
 
     def __init__(self, seed: int, *, speculation: bool) -> None:
         self.random = random.Random(seed)
-        # In every other life, copies end some steps after their own.
+        # In every other life, copies end some steps after the step that started them.
         self.toy = ToyEngine(speculation=speculation, late=random.Random(seed) if seed % 2 else None)
         self.asked: list[Asked] = []
 
@@ -187,7 +200,7 @@ class Life:
             self.toy.store.latency = self.random.choice((0, 0, 2, 5))
             self.toy.store.refuses = self.random.random() < 0.2
             if self.random.random() < 0.8:
-                # Common beginnings are found below the device, and perhaps in Redis alone.
+                # Shared prefixes are then only below the device, or only in Redis.
                 self.toy.scheduler.blocks.pool.forget_free()
                 if self.random.random() < 0.5:
                     self.toy.store.clear_cpu()
@@ -201,18 +214,18 @@ class Life:
         async with asyncio.timeout(20):
             for each in self.asked:
                 await self.end_of(each)
-            # Everything that moves comes to its end before the loop does.
+            # All copies must end before the event loop does.
             await self.toy.engine.stop(20.0)
 
     async def fill_tiers(self) -> None:
-        """Leave the common beginning in the tiers, and give it time to go down."""
+        """Compute the shared prefix, and wait for its copies to the lower tiers."""
         self.ask((*COMMON, 0))
         await self.end_of(self.asked[0])
         for _ in range(200):
             await asyncio.sleep(0)
 
     async def end_of(self, asked: Asked) -> None:
-        """Wait for the end, also of a stream whose listener failed: a reader learns of that."""
+        """Wait for the end of a stream. If its listener failed, only a reader receives the end."""
         if any(output.finished for output in asked.listener.outputs):
             return
         reading = asyncio.ensure_future(anext(asked.stream))
@@ -224,7 +237,7 @@ class Life:
         ended.cancel()
 
     def check_engine(self) -> None:
-        """Raise AssertionError on whatever was left behind."""
+        """Raise AssertionError if the engine is inconsistent or holds blocks, loads or slots."""
         assert not self.toy.executor.wrong, self.toy.executor.wrong
         scheduler = self.toy.scheduler
         scheduler.check()
@@ -235,7 +248,7 @@ class Life:
 
 
 def lead(seed: int, owner: type, name: str) -> int:
-    """One life with one injector; returns how often it raised."""
+    """Run one life with one injector. Return the number of errors that it raised."""
     rng = random.Random(f"{seed} {owner.__name__} {name}")
     at = {rng.randrange(1, rng.choice((2, 4, 20, 60))) for _ in range(rng.randrange(1, 3))}
     late = rng.random() < 0.5 and owner not in (ToyExecutor, ToyMask)
@@ -251,7 +264,7 @@ def lead(seed: int, owner: type, name: str) -> int:
         if each not in failed:
             each.check_text()
     if (owner, name) in OF_ONE_REQUEST:
-        # A client who can cause such a defect must not be able to use the rebuilds up.
+        # A client that can cause such a defect must not be able to exhaust the rebuilds.
         assert not life.toy.engine.stats().rebuilds
     if owner is ToyMask:
         assert all(each.is_masked for each in failed)
@@ -268,7 +281,7 @@ def lead(seed: int, owner: type, name: str) -> int:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Tracebacks of thousands of injected defects are no news."""
+    """Silence the log, which would hold the tracebacks of thousands of injected defects."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

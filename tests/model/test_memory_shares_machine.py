@@ -1,7 +1,7 @@
 """Random lives of a device pool and of a CPU tier that several owners share.
 
-After every step what each owner is charged with equals what it holds. Whenever a block makes room, no owner that holds
-more for its weight has one that could go in its place.
+After every step each owner's charge equals the blocks that it holds. Whenever a block is evicted, no owner that holds
+more for its weight has a block that could be evicted instead.
 """
 
 from collections import Counter
@@ -37,7 +37,10 @@ def key(owner: Owner, number: int) -> BlockKey:
 
 
 class Life(RuleBasedStateMachine):
-    """used: when each owner last used what it holds."""
+    """Random life of a memory that several owners share.
+
+    used: time at which each owner last used a block that it holds.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +59,7 @@ class Life(RuleBasedStateMachine):
         self.used[owner] = self.now
 
     def is_fair(self, loser: Owner, held: Counter[Owner], can_lose: set[Owner]) -> bool:
-        """Check that no owner in `can_lose` comes before `loser`, by what is `held` and by last use."""
+        """Check that no owner in `can_lose` should have lost a block before `loser`, by holdings and by last use."""
         lapsed = {owner for owner in held if self.used[owner] <= self.now - LAPSE_SECONDS}
         if loser in lapsed or lapsed & can_lose:
             return loser in lapsed
@@ -76,7 +79,7 @@ class DeviceLife(Life):
         return Counter(block.owner for block in self.pool._blocks if block.owner is not None)
 
     def evicted(self, name: BlockKey) -> None:
-        """Check the choice of a victim, which its owner is no longer charged with by then."""
+        """Check the choice of the victim `name`, with which its owner is no longer charged when this is called."""
         waits = name in self.unsaved
         self.unsaved.discard(name)
         if self.taker is None:
@@ -89,7 +92,7 @@ class DeviceLife(Life):
 
     @rule(owner=OWNERS, count=st.integers(1, 6), first=NUMBERS, tail=st.booleans(), public=st.booleans())
     def begin(self, owner: Owner, count: int, first: int, tail: bool, public: bool) -> None:
-        """Compute some blocks of `owner` and publish them, or leave the last one partly filled."""
+        """Compute some blocks of `owner` and publish them. With `tail`, an unpublished last one stays partly filled."""
         blocks: list[KVCacheBlock] = []
         for number in range(first, first + min(count, self.pool.num_free)):
             self.uses(owner)
@@ -114,7 +117,7 @@ class DeviceLife(Life):
     @rule(which=st.integers(0, 9), count=st.integers(1, 4))
     @precondition(lambda self: self.requests)
     def offer(self, which: int, count: int) -> None:
-        """Let published blocks of a request wait to be copied down."""
+        """Mark published blocks of a request as waiting for their copies to a lower tier."""
         for block in self.requests[which % len(self.requests)][:count]:
             if block.key is not None and block.tail_of is None:
                 self.pool.mark_unsaved(block)
@@ -172,7 +175,7 @@ class CpuLife(Life):
     @rule(owner=OWNERS, first=NUMBERS, count=st.integers(1, 6))
     def store(self, owner: Owner, first: int, count: int) -> None:
         names = [key(owner, number) for number in range(first, first + count)]
-        # A block that is there is not stored again.
+        # A block in the tier is not stored again.
         for name in (name for name in names if name not in self.there):
             if len(self.there) < BLOCKS or self.make_room(owner):
                 self.tier.came([name])
@@ -203,7 +206,7 @@ class CpuLife(Life):
 
     @rule(owner=OWNERS, number=NUMBERS)
     def lock(self, owner: Owner, number: int) -> None:
-        """Begin to read a block or to write it to Redis, or end that."""
+        """Lock a block as a read or a write to Redis does, or unlock a locked one."""
         self.locked ^= {key(owner, number)}
 
     @invariant()

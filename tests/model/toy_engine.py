@@ -1,4 +1,4 @@
-"""The whole engine over the toy worker and the toy tiers, on the event loop of the test."""
+"""The whole engine with the toy worker and the toy tiers, on the test's event loop."""
 
 import asyncio
 import random
@@ -40,13 +40,15 @@ EOS = 15
 POOL_BLOCKS = 24
 STEP_SECONDS = 0.002
 HOPS = 8
-"""Turns of the event loop that a step takes, so that the next one is scheduled while it is in flight."""
+"""Turns of the event loop that a step takes, so that the next step is scheduled while it is in flight."""
 
 
 class ToyExecutor:
-    """Runs each step a few turns of the loop after it was submitted. failed: ids of the requests in steps that raised.
+    """Executor that runs each step some turns of the event loop after its submission.
 
-    held: a step is begun and never ends.
+    failed: ids of the requests in steps that raised an injected error.
+    wrong: failed checks of the toy worker, which are real defects.
+    held: steps start and never end.
     """
 
     def __init__(self, worker: ToyWorker) -> None:
@@ -82,7 +84,7 @@ class ToyExecutor:
         try:
             result = self.worker.execute(output)
         except AssertionError as error:
-            # The toy worker checks its steps: this defect was not injected.
+            # Raised by the toy worker's own checks, so this defect was not injected.
             self.wrong.append(error)
             self.worker.fail(output)
             future.set_exception(error)
@@ -107,9 +109,10 @@ class ToyExecutor:
 
 @dataclass
 class ToyEngine:
-    """Everything from the stream to the block pool, real but for the model, the store and the texts.
+    """The real engine from the stream to the block pool, with a toy model, store and texts.
 
-    late: see ToyWorker.
+    late: see `ToyWorker`.
+    cpu_blocks: capacity of the CPU tier.
     """
 
     speculation: bool = False
@@ -135,7 +138,7 @@ class ToyEngine:
         )
         outputs = OutputProcessor(AnswerFormat(lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1)
         core = EngineCore(self._make_scheduler, self.executor)
-        # Texts come in as tokens here, and the masks are the toys'.
+        # Prompts arrive as tokens and masks are toys, so neither a tokenizer nor grammars are needed.
         tokenizer, chat_format = cast("TextTokenizer", object()), cast("ChatFormat", object())
         grammars = cast("Grammars", object())
         self.engine = AsyncLLMEngine(
@@ -178,5 +181,5 @@ class ToyEngine:
 
 
 def text_of(token_ids: list[int], params: SamplingParams) -> str:
-    """Return the text of an answer, of which the token that ends it is no part."""
+    """Return the text of an answer, without the token that ended it."""
     return "".join(f"{id_} " for id_ in token_ids if id_ not in params.ending_ids)

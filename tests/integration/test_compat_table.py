@@ -39,7 +39,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
         ),
         ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),
-        ("keys.md", "## What clients get", [test_compat_keys]),
+        ("keys.md", "## Client compatibility", [test_compat_keys]),
     ],
 )
 def test_each_row_of_the_documentation_is_held_by_a_test(

@@ -55,7 +55,7 @@ MAX_DRAFT_LENGTH = 1 << 17
 
 MAX_IMPORT_BYTES = 64 << 20
 MAX_IMPORTED = 120_000
-"""Conversations and messages of one file. They are written in one transaction, for which all other writers wait."""
+"""Conversations and messages of one file. While answers are computed, importing so many takes minutes."""
 
 HEAD_SECONDS = 10.0
 """For the request line and the headers, from the connection or from their first byte on."""

@@ -1,4 +1,4 @@
-"""What an attention backend is told, and what it promises. A new backend is one class and one line in `selector`."""
+"""The interface of attention backends. To add a backend, write one class and list it in `selector`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,12 @@ from models.interface import ForwardContext
 
 @dataclass(frozen=True, slots=True)
 class AttentionSpec:
-    """What a backend must be able to serve. `num_heads` is a multiple of `num_kv_heads`, and 0 for a model without
-    attention; head_dim is in elements, block_size in tokens."""
+    """Properties of a model that an attention backend has to support.
+
+    num_heads: a multiple of `num_kv_heads`; 0 for a model without attention.
+    head_dim: in elements.
+    block_size: in tokens.
+    """
 
     device_type: str
     dtype: torch.dtype
@@ -26,10 +30,10 @@ class AttentionSpec:
 
 
 class Feature(Enum):
-    """What not every backend has.
+    """Optional capabilities of a backend.
 
-    ATTENTION: it attends; without it, it serves the models that do not.
-    GRAPHS: its decodes can be recorded in a graph of the device (`GraphedAttention`).
+    ATTENTION: computes attention. A backend without it serves models that have no attention.
+    GRAPHS: decodes can be captured in a device graph (`GraphedAttention`).
     """
 
     ATTENTION = "attention"
@@ -38,8 +42,13 @@ class Feature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AttentionSupport:
-    """What a backend declares; an empty tuple means any. block_multiple: of which block sizes are a multiple.
-    max_group: most query heads that share a KV head; 0 means any number. packages: that must be installed."""
+    """Declared support of a backend. An empty tuple means any value.
+
+    block_multiple: divisor of every supported block size.
+    max_block_size: in tokens; 0 means no limit.
+    max_group: maximum number of query heads per KV head; 0 means no limit.
+    packages: packages that must be installed.
+    """
 
     features: tuple[Feature, ...] = (Feature.ATTENTION,)
     devices: tuple[str, ...] = ()
@@ -51,7 +60,7 @@ class AttentionSupport:
     packages: tuple[str, ...] = ()
 
     def unsupported_reason(self, spec: AttentionSpec) -> str | None:
-        """None if `spec` can be served, else a few words that say why not."""
+        """Return None if `spec` is supported, else the reason in a few words."""
         if (Feature.ATTENTION in self.features) != (spec.num_heads > 0):
             return "only for models without attention" if spec.num_heads else "the model has no attention"
         if self.devices and spec.device_type not in self.devices:
@@ -76,12 +85,13 @@ def _name(dtype: torch.dtype) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMetadata:
-    """One mixed batch of B sequences, T rows: sequence i owns the next `query_lens[i]` rows of the flat batch.
+    """A mixed batch of B sequences and T rows. Sequence i owns the next `query_lens[i]` rows of the flat batch.
 
-    seq_lens: keys that sequence i sees in all, those of this step included; its rows are its last `query_lens[i]`.
-    block_tables: block j of sequence i holds its positions [j * block_size, (j + 1) * block_size); it may be longer
-    than `seq_lens` needs.
-    slot_mapping: [T] int64, where each row's K and V go: block id * block_size + slot.
+    seq_lens: total number of keys per sequence, including this step's. The rows of sequence i are its last
+        `query_lens[i]` positions.
+    block_tables: block j of sequence i holds positions [j * block_size, (j + 1) * block_size). A table may be longer
+        than `seq_lens` requires.
+    slot_mapping: [T] int64, the slot of each row's K and V: block id * block_size + offset in the block.
     """
 
     query_lens: tuple[int, ...]
@@ -93,30 +103,38 @@ class AttentionMetadata:
 class AttentionBackend(Protocol):
     """Attention over the paged KV cache, a tensor of `BlockLayout.pool_shape` in the backend's own order.
 
-    Invariant that every backend holds: whatever stale bytes lie in slots beyond a sequence's length (a recycled
-    block may hold NaN or Inf), they never reach a result.
+    Invariant: stale bytes in slots beyond a sequence's length never affect a result. A recycled block may hold NaN or
+    Inf.
     """
 
     numerics: ClassVar[str]
-    """Name and version: part of every block key, so a change of a bit in the results must change it."""
+    """Name and version of the backend, part of every block key. Change it with any change in a bit of the results."""
 
     support: ClassVar[AttentionSupport]
 
     order: ClassVar[PoolOrder]
 
     def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:
-        """check: hold calls of the device's operators to their documented limits, for tests and debugging."""
+        """Create a backend over `kv_cache`.
+
+        check: validate calls of the device's operators against their documented limits, for tests and debugging.
+        """
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Prepare what all layers share. The context is valid until the next `begin_step`."""
+        """Prepare the state that all layers share. The context is valid until the next `begin_step`."""
 
 
 @runtime_checkable
 class GraphedAttention(Protocol):
-    """A backend whose decodes can be recorded once and replayed."""
+    """A backend whose decodes can be captured once and replayed."""
 
     def decode_context(
         self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
     ) -> ForwardContext:
-        """Of B sequences with one row each, all of length 1, to be recorded: a replay reads the tensors again, and is
-        told the lengths. block_tables: [B, blocks] int32; slot_mapping, positions: [B] int64; all on the device."""
+        """Create the context of a graph capture: B sequences with one row each, all of length 1.
+
+        A replay reads the tensors again and receives the actual lengths. All tensors are on the device.
+
+        block_tables: [B, blocks] int32.
+        slot_mapping, positions: [B] int64.
+        """

@@ -1,7 +1,7 @@
-"""Paged attention of a CUDA GPU: a Triton kernel over blocks as they lie, for prompts, chunks and recorded decodes.
+"""Paged attention on a CUDA GPU: a Triton kernel that reads blocks in place, for prompts, chunks and captured decodes.
 
-Triton comes with torch's CUDA build and is imported only where this backend is made, so that any machine can say why it
-does not use it.
+Triton ships with torch's CUDA build. The kernels are imported only when they run, so that the selector can import this
+module on any machine and report why the backend is unavailable.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,14 @@ from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num
 from models.interface import ForwardContext
 
 PROMPTS: Final = (2, 4096)
-"""Rows of prompts whose kernels are compiled before the first request: one with split keys, one without."""
+"""Prompt lengths, in rows, to compile kernels for before the first request: one with split keys, one without."""
 
 
 class CudaAttention:
-    """See the module. Products accumulate in float32, and scores stay there; weights are rounded to the model's dtype.
+    """Attention backend for CUDA GPUs. Matrix products accumulate in float32.
 
-    Into how many parts long keys are split depends on the batch and the GPU, and with it the last bits.
+    Scores stay in float32. Softmax weights are rounded to the model's dtype.
+    The number of key splits depends on the batch and the GPU, so the last bits of a result do too.
     """
 
     numerics: ClassVar[str] = "triton-1"
@@ -50,7 +51,7 @@ class CudaAttention:
             self._compile(spec)
 
     def _compile(self, spec: AttentionSpec) -> None:
-        """Attend to nothing: zeros go to the first slot of the pool, which nobody has yet."""
+        """Compile the kernels by attending over zeros. Every row is written to slot 0, which no request owns yet."""
         for rows in PROMPTS:
             slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
             table = [0] * -(-rows // spec.block_size)
@@ -59,7 +60,7 @@ class CudaAttention:
             self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots)).attention(0, q, k, k)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Bring the block tables and the tiles to the device."""
+        """Copy the block tables and the tiles to the device."""
         prompts: list[tuple[int, int, int, int]] = []
         decodes: list[tuple[int, int, int, int]] = []
         row = 0
@@ -77,7 +78,7 @@ class CudaAttention:
     def decode_context(
         self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
     ) -> ForwardContext:
-        """See GraphedAttention. Lengths are read from the positions, so a replay needs nothing but its tensors."""
+        """See GraphedAttention. The kernel derives lengths from the positions, so a replay needs only its tensors."""
         rows = list(range(len(positions)))
         tiles = self._tiles([rows, rows, [1] * len(rows)], positions, self._decode)
         return _CudaContext(self._kv_cache, block_tables, slot_mapping, [tiles])
@@ -88,7 +89,7 @@ class CudaAttention:
         return Tiles(self._ints(spans), on_device, splits, shape)
 
     def _tables(self, metadata: AttentionMetadata) -> torch.Tensor:
-        """[sequences, blocks of the longest]; behind a sequence's end nothing is read."""
+        """Build the block table [sequences, blocks of the longest]. Entries past a sequence's end are never read."""
         used = [-(-length // self._kv_cache.shape[4]) for length in metadata.seq_lens]
         width = max(used)
         lines = [
@@ -102,7 +103,10 @@ class CudaAttention:
 
 @dataclass(frozen=True, slots=True)
 class _CudaContext:
-    """One step over all layers. tables: [sequences, blocks] int32."""
+    """State of one step, shared by all layers.
+
+    tables: [sequences, blocks] int32.
+    """
 
     kv_cache: torch.Tensor
     tables: torch.Tensor
@@ -122,5 +126,5 @@ class _CudaContext:
 
 
 def _processors(device: torch.device) -> int:
-    """Of the GPU; 8 where the kernels are interpreted."""
+    """Return the number of multiprocessors of the GPU, or 8 where Triton interprets the kernels."""
     return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 8

@@ -1,9 +1,9 @@
-"""Paged attention in plain torch, made for CPUs: gather the pages of a layer, two matrix products and a softmax.
+"""Paged attention in plain torch, designed for CPUs: gather a layer's pages, then two matrix products and a softmax.
 
-Prompt rows go sequence by sequence in tiles of queries (each tile sees only the keys up to its end); single rows of
-many sequences (decode) go together, padded to the longest of their group. The query heads of a group are folded
-into the query length, so K and V are never repeated. Large scratch memory is allocated once: a fresh buffer per layer
-costs three times the work (page faults).
+Prompts are processed one sequence at a time, in tiles of queries. Each tile reads only the keys up to its own end.
+Decodes (one row per sequence) are batched, padded to the longest sequence of their group. The query heads of a group
+are folded into the query length, so K and V are never repeated. Large scratch buffers are allocated once, because a
+fresh buffer per layer takes three times as long (page faults).
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,15 @@ from models.interface import ForwardContext
 
 QUERY_TILE: Final = 128
 GATHER_BYTES: Final = 16 << 20
-"""Bound of one decode group's gathered K and V: about what stays in the last-level cache until it is read."""
+"""Maximum size of one decode group's gathered K and V, which should stay in the last-level cache until read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prefill:
-    """Rows [first_row, first_row + query_len) of one sequence. page_ids: [2 * kv_heads * blocks] int64 of layer 0."""
+    """Rows [first_row, first_row + query_len) of one sequence.
+
+    page_ids: [2 * kv_heads * blocks] int64, page indices for layer 0.
+    """
 
     first_row: int
     query_len: int
@@ -35,9 +38,11 @@ class _Prefill:
 
 @dataclass(frozen=True, slots=True)
 class _Decode:
-    """One row each of n sequences. rows: [n] int64, None when they are the whole batch in order.
+    """A group of n sequences with one row each.
 
-    page_ids: [2 * n * kv_heads * blocks] int64 of layer 0; mask: [n * kv_heads, group, blocks * block_size].
+    rows: [n] int64, rows of the flat batch; None if the group is the whole batch in order.
+    page_ids: [2 * n * kv_heads * blocks] int64, page indices for layer 0.
+    mask: [n * kv_heads, group, blocks * block_size], 0 or -inf.
     """
 
     rows: torch.Tensor | None
@@ -47,7 +52,10 @@ class _Decode:
 
 
 class GatheredAttention:
-    """See the module. Products accumulate in float32; scores and weights are rounded to the model's dtype."""
+    """Attention backend in plain torch. Matrix products accumulate in float32.
+
+    Scores and softmax weights are rounded to the model's dtype.
+    """
 
     numerics: ClassVar[str] = "torch-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(
@@ -67,7 +75,7 @@ class GatheredAttention:
         self._kv_heads = torch.arange(self._heads, device=self._device)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Clean the blocks that this step begins, and compute the page ids and masks that all layers share."""
+        """Zero the blocks that this step starts, and compute the page ids and masks that all layers share."""
         self._clean_begun_blocks(metadata.slot_mapping)
         prefills: list[_Prefill] = []
         decode_rows: list[int] = []
@@ -94,21 +102,21 @@ class GatheredAttention:
         )
 
     def _clean_begun_blocks(self, slots: torch.Tensor) -> None:
-        """Zero every block whose first slot is written now.
+        """Zero every block whose first slot is written in this step.
 
-        A recycled block may hold NaN or Inf, and weight 0 times Inf in V is NaN. Blocks are begun at slot 0 or loaded
-        whole, so after this every slot of every block in use is finite, and masking scores alone is enough.
+        A recycled block may hold NaN or Inf, and a weight of 0 times Inf in V is NaN. A block is either filled from
+        slot 0 or loaded whole. So every slot of every block in use is finite, and masking the scores is enough.
         """
         for block_id in (slots[slots % self._block_size == 0] // self._block_size).tolist():
             self._kv_cache[block_id].zero_()
 
     def _slot_rows(self, slots: torch.Tensor) -> torch.Tensor:
-        """[T] slots -> [T * kv_heads] rows of the cache seen as [-1, head_dim], for K of layer 0."""
+        """Convert [T] slots to [T * kv_heads] rows of the cache viewed as [-1, head_dim], for K of layer 0."""
         pages = (slots // self._block_size * self._pages_per_block)[:, None] + self._kv_heads
         return (pages * self._block_size + (slots % self._block_size)[:, None]).view(-1)
 
     def _page_ids(self, tables: torch.Tensor) -> torch.Tensor:
-        """[n, blocks] block ids -> [2 * n * kv_heads * blocks] rows of the cache seen as pages, for layer 0."""
+        """Convert [n, blocks] block ids to [2 * n * kv_heads * blocks] page indices for layer 0."""
         keys = (tables * self._pages_per_block)[:, None, :] + self._kv_heads[None, :, None]
         return torch.stack((keys, keys + self._heads)).view(-1)
 
@@ -120,13 +128,17 @@ class GatheredAttention:
     def _decode(
         self, metadata: AttentionMetadata, group: DecodeGroup, decodes: list[int], rows: list[int], total_rows: int
     ) -> _Decode:
-        """`group` indexes `decodes` (sequences of the batch) and `rows` (their rows in the flat batch)."""
+        """Prepare one decode group. `group.members` index `decodes` and `rows`.
+
+        decodes: index of each decoding sequence in the batch.
+        rows: row of each decoding sequence in the flat batch.
+        """
         blocks = group.num_blocks
         tables: list[list[int]] = []
         for member in group.members:
             table = metadata.block_tables[decodes[member]]
             used = -(-metadata.seq_lens[decodes[member]] // self._block_size)
-            # Padding points at the sequence's own first block: finite, and masked.
+            # Padding points at the sequence's own first block, which is finite. The mask excludes it.
             tables.append([*table[:used], *[table[0]] * (blocks - used)])
         lengths = self._ids([metadata.seq_lens[decodes[member]] for member in group.members])
         beyond = torch.arange(blocks * self._block_size, device=self._device) >= lengths[:, None]
@@ -142,7 +154,10 @@ class GatheredAttention:
 
 @dataclass(frozen=True, slots=True)
 class _GatheredContext:
-    """One step over all layers. Scratch names: "kv" gathered pages, "scores" and "weights" of one tile."""
+    """State of one step, shared by all layers.
+
+    scratch: holds "kv", the gathered pages, and "scores" and "weights" of one tile.
+    """
 
     kv_cache: torch.Tensor
     scratch: Scratch
@@ -170,7 +185,7 @@ class _GatheredContext:
         flat[first_row + heads * slots :].index_copy_(0, self.slot_rows, v.reshape(-1, dim))
 
     def _gather(self, layer: int, page_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """K and V of the pages, each [sequences * kv_heads, blocks * block_size, head_dim] once viewed so."""
+        """Gather the K and V of the pages, each [sequences * kv_heads * blocks * block_size, head_dim]."""
         heads, slots, dim = self.kv_cache.shape[3:]
         pages = self.kv_cache.view(-1, slots * dim)[layer * 2 * heads :]
         gathered = self.scratch.get("kv", (len(page_ids), slots * dim))
@@ -184,7 +199,7 @@ class _GatheredContext:
         context_len = prefill.seq_len - prefill.query_len
         done = 0
         while done < prefill.query_len:
-            # Tiles end at fixed absolute positions, so that most of them do not depend on how the prompt was cut.
+            # Tiles end at fixed absolute positions, so most of them do not depend on how the prompt was chunked.
             end = min((context_len + done) // QUERY_TILE * QUERY_TILE + QUERY_TILE, prefill.seq_len)
             size = end - context_len - done
             rows = slice(prefill.first_row + done, prefill.first_row + done + size)
@@ -209,6 +224,6 @@ class _GatheredContext:
             out[decode.rows] = mixed
 
     def _softmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """Computed in float32 inside the kernel, whatever the dtype of its ends."""
+        """Compute the softmax of `scores`. The kernel computes in float32 for every input and output dtype."""
         weights = self.scratch.get("weights", tuple(scores.shape))
         return torch.softmax(scores, dim=-1, out=weights)

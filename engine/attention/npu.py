@@ -1,8 +1,9 @@
-"""Paged attention of an Ascend NPU: one fused operator for prompts, chunks, decodes and any mix of them.
+"""Paged attention on an Ascend NPU: one fused operator for prompts, chunks, decodes and any mix of them.
 
-npu_fused_infer_attention_score in layout TND: the rows of all sequences one after the other, the ends of their queries
-as a running sum, their keys through a block table, right-down causal by the shared 2048 x 2048 mask (sparse mode 3).
-The operators are reached as `torch.ops.npu`, which is the same object with and without torch_npu.
+The operator is npu_fused_infer_attention_score in layout TND: the rows of all sequences are concatenated, query ends
+are a running sum, and keys are addressed through a block table. The shared 2048 x 2048 mask makes attention causal,
+aligned to the lower right corner (sparse mode 3). Operators are called through `torch.ops.npu`, which is the same
+object with and without torch_npu.
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,11 @@ from engine.attention.backend import AttentionMetadata, AttentionSpec, Attention
 from models.interface import ForwardContext
 
 CAUSAL: Final = 3
-"""Sparse mode: the last query sees all keys, each one before it one fewer."""
+"""Sparse mode in which the last query attends to all keys, and each earlier query to one fewer."""
 
 
 class NpuAttention:
-    """See the module. Scores are computed as the operator likes (float32 inside)."""
+    """Attention backend for Ascend NPUs. The operator chooses the precision of scores (float32 internally)."""
 
     numerics: ClassVar[str] = "npu-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(
@@ -43,11 +44,11 @@ class NpuAttention:
         self._mask = torch.ones(side, dtype=torch.int8, device=kv_cache.device).triu_(1)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Bring the block tables to the device; lengths stay on the host, where the operator wants them."""
+        """Copy the block tables to the device. Lengths stay on the host, where the operator expects them."""
         block_size = self._kv_cache.shape[3]
         used = [-(-length // block_size) for length in metadata.seq_lens]
         width = max(used)
-        # Columns behind a sequence's end are never read; block 0 is always there.
+        # Columns past a sequence's end are never read. Block 0 is always a valid id.
         lines = [
             [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
         ]
@@ -60,7 +61,7 @@ class NpuAttention:
         slot_mapping: torch.Tensor,
         positions: torch.Tensor,  # noqa: ARG002
     ) -> ForwardContext:
-        """See GraphedAttention. The operator wants lengths on the host, which a replay is told."""
+        """See GraphedAttention. The operator expects lengths on the host, so each replay receives them."""
         ones = [1] * len(block_tables)
         return self._context(block_tables, slot_mapping, ones, ones)
 
@@ -74,7 +75,10 @@ class NpuAttention:
 
 @dataclass(frozen=True, slots=True)
 class _NpuContext:
-    """One step over all layers. query_ends: of the sequences' rows in the flat batch."""
+    """State of one step, shared by all layers.
+
+    query_ends: end of each sequence's rows in the flat batch.
+    """
 
     kv_cache: torch.Tensor
     mask: torch.Tensor
@@ -94,7 +98,10 @@ class _NpuContext:
         return self._attend(q.contiguous(), key_cache.flatten(2), value_cache.flatten(2), kv_heads=k.shape[1])
 
     def _attend(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, kv_heads: int) -> torch.Tensor:
-        """keys, values: [blocks, slot, kv_heads * head_dim]."""
+        """Run the fused operator for q [T, heads, head_dim].
+
+        keys, values: [blocks, slot, kv_heads * head_dim].
+        """
         block_size = keys.shape[1]
         if self.check:
             limits.check_attention(

@@ -1,7 +1,8 @@
-"""What the attention operators of an Ascend NPU accept, for the calls that we make: paged, TND, causal.
+"""Documented limits of an Ascend NPU's attention operators, for the calls made here: paged, layout TND, causal.
 
-From Ascend/op-plugin, docs/zh/custom_APIs/torch_npu: the pages of npu_fused_infer_attention_score and
-npu_scatter_pa_kv_cache. Where the first contradicts what deployed engines do, they were followed, and it says so.
+Source: Ascend/op-plugin, docs/zh/custom_APIs/torch_npu, the pages of npu_fused_infer_attention_score and
+npu_scatter_pa_kv_cache. Where the first page contradicts the practice of deployed engines, the checks follow the
+engines, and a docstring says so.
 """
 
 from collections.abc import Sequence
@@ -12,13 +13,13 @@ import torch
 from models.layers.npu_limits import require
 
 HEAD_DIMS: Final = (128, 192)
-"""Of TND without a separate rope part."""
+"""Head sizes that layout TND supports without a separate rope part."""
 BLOCK_MULTIPLE: Final = 128
 MAX_BLOCK_SIZE: Final = 512
 MAX_SEQUENCES: Final = 4096
 MAX_GROUP: Final = 64
 MAX_WIDTH: Final = 65535
-"""kv_heads * head_dim of a cache whose last two dimensions are one."""
+"""Maximum kv_heads * head_dim of a cache whose last two dimensions are flattened into one."""
 MASK_SIDE: Final = 2048
 DTYPES: Final = (torch.float16, torch.bfloat16)
 
@@ -29,7 +30,12 @@ _SCATTER = "npu_scatter_pa_kv_cache"
 def check_scatter(
     key: torch.Tensor, value: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor, slots: torch.Tensor
 ) -> None:
-    """key, value [T, kv_heads, head_dim] to slots [T] of caches [blocks, slot, kv_heads, head_dim], mode "Norm"."""
+    """Check a call of npu_scatter_pa_kv_cache in mode "Norm".
+
+    key, value: [T, kv_heads, head_dim].
+    key_cache, value_cache: [blocks, slot, kv_heads, head_dim].
+    slots: [T], all different.
+    """
     for name, tensor in (("key", key), ("value", value), ("key_cache", key_cache), ("value_cache", value_cache)):
         require(tensor.is_contiguous(), _SCATTER, f"{name} is not contiguous")
         require(tensor.dtype is key.dtype, _SCATTER, f"{name} is {tensor.dtype} but key {key.dtype}")
@@ -57,10 +63,13 @@ def check_attention(
     num_kv_heads: int,
     block_size: int,
 ) -> None:
-    """query [T, heads, head_dim] in layout TND over the caches [blocks, slot, kv_heads * head_dim], sparse mode 3.
+    """Check a call of npu_fused_infer_attention_score in layout TND with sparse mode 3.
 
-    query_ends: ends of the sequences' rows, as a running sum. seq_lens: each one's own length: the page says that TND
-    wants a running sum here too, but with a block table every engine in use passes lengths.
+    query: [T, heads, head_dim].
+    cache: keys and values, each [blocks, slot, kv_heads * head_dim].
+    query_ends: end of each sequence's rows, as a running sum.
+    seq_lens: length of each sequence. The page asks for a running sum here too in TND, but every deployed engine passes
+        lengths when there is a block table.
     """
     rows, heads, dim = query.shape
     require(query.dtype in DTYPES, _ATTENTION, f"{query.dtype} is not supported")

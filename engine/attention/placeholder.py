@@ -1,4 +1,4 @@
-"""For models without attention, so that the engine needs no second way through a step."""
+"""A null attention backend for models without attention, so that every model takes the same path through a step."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from engine.errors import EngineError
 
 
 class PlaceholderAttention:
-    """Attends to nothing; its context is handed to models that never ask it to."""
+    """A backend that computes no attention, for models that never request any."""
 
     numerics: ClassVar[str] = "placeholder-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(features=())
@@ -19,9 +19,9 @@ class PlaceholderAttention:
     def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None: ...
 
     def begin_step(self, metadata: AttentionMetadata) -> "PlaceholderAttention":  # noqa: ARG002
-        """Nothing to prepare."""
+        """Return the backend as the context. There is nothing to prepare."""
         return self
 
     def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
-        """Raises EngineError: the model said that it has no attention."""
+        """Raise EngineError, because the model declared that it has no attention."""
         raise EngineError(f"layer {layer} of a model without attention heads asked for attention")

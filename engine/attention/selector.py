@@ -1,4 +1,4 @@
-"""Picks an attention backend. Backends are named by import strings, so that only those that are asked are imported."""
+"""Selection of an attention backend. Backends are import strings, so a backend is imported only to be considered."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,25 +17,28 @@ BACKENDS: Final = MappingProxyType(
         "reference": "engine.attention.reference:ReferenceAttention",
     }
 )
-"""In order of preference."""
+"""Import string of each backend, in order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen backend, and why those that would have been preferred were not: (name, reason)."""
+    """The chosen backend.
+
+    passed_over: (name, reason) of each preferred backend that was rejected.
+    """
 
     name: str
     backend: type[AttentionBackend]
     passed_over: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        """`torch (placeholder: only for models without attention; npu: does not run on cpu)`."""
+        """Format like `torch (placeholder: only for models without attention; npu: does not run on cpu)`."""
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.passed_over)
         return f"{self.name} ({reasons})" if reasons else self.name
 
 
 def load_backend(name: str) -> type[AttentionBackend]:
-    """Import one backend; raises EngineError for a name that is not in the table."""
+    """Import the backend `name`. Raise EngineError if `BACKENDS` does not list it."""
     if name not in BACKENDS:
         raise EngineError(f"no attention backend is called {name!r}; there are {', '.join(BACKENDS)}")
     module, _, attribute = BACKENDS[name].partition(":")
@@ -43,8 +46,10 @@ def load_backend(name: str) -> type[AttentionBackend]:
 
 
 def select_backend(spec: AttentionSpec, wanted: str = "auto") -> Selection:
-    """The first backend that serves `spec`, or the `wanted` one. Raises EngineError, with the reasons, if there is none
-    or the wanted one cannot."""
+    """Select the first backend that supports `spec`, or check the one named `wanted`.
+
+    Raise EngineError with the reasons if no backend, or not the wanted one, supports `spec`.
+    """
     passed_over: list[tuple[str, str]] = []
     for name in BACKENDS if wanted == "auto" else (wanted,):
         backend = load_backend(name)

@@ -1,4 +1,4 @@
-"""How the rows of a step are cut into tiles for a paged attention kernel, and the keys of few tiles into parts."""
+"""Tiling for a paged attention kernel: rows are cut into tiles, and where tiles are few, keys are split as well."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,22 @@ import torch
 
 MAX_SPLITS: Final = 64
 WAVES: Final = 2
-"""Programs per processor that keep it busy while some of them wait for memory."""
+"""Programs per multiprocessor, so that it stays busy while some of them wait for memory."""
 MIN_LINES: Final = 16
-"""Of a matrix product on tensor cores."""
+"""Minimum number of rows of a matrix product on tensor cores."""
 SHARED_BYTES: Final = 32 << 10
-"""Of the queries of one tile; the keys and values that are under way take twice as much."""
+"""Shared memory for the queries of one tile. The keys and values in flight take twice as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileShape:
-    """lines: rows x query heads of one KV head that a tile has at most; rows: the same, rounded up to a power of 2, as
-    the kernel's matrix has them. keys: that are read at once. warps, stages: of the kernel."""
+    """Dimensions of a tile and launch parameters of its kernel.
+
+    lines: maximum number of lines of a tile: rows x query heads of one KV head.
+    rows: rows of the kernel's matrix: `lines` rounded up to a power of 2.
+    keys: keys that one iteration reads.
+    warps, stages: Triton's num_warps and num_stages.
+    """
 
     lines: int
     rows: int
@@ -30,9 +35,11 @@ class TileShape:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """n tiles on the device. spans: [3, n] int32, each one's sequence, first row of the batch, number of rows.
+    """A batch of n tiles on the device.
 
-    starts: [n], the position of the first row, int32 or int64. splits: into how many parts the keys of each are cut.
+    spans: [3, n] int32: sequence, first row in the batch and number of rows of each tile.
+    starts: [n] int32 or int64: position of each tile's first row in its sequence.
+    splits: number of parts that the keys of each tile are split into.
     """
 
     spans: torch.Tensor
@@ -42,30 +49,41 @@ class Tiles:
 
 
 def prompt_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
-    """For sequences of several rows. group: query heads that share a KV head; row_bytes: of one head of one row."""
+    """Choose the tile shape for sequences of several rows.
+
+    group: query heads per KV head.
+    row_bytes: size of one head of one row.
+    """
     rows = max(MIN_LINES, min(128, SHARED_BYTES // row_bytes), 1 << (group - 1).bit_length())
     return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=8 if rows >= 128 else 4, stages=2)
 
 
 def decode_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
-    """For one row of each sequence."""
+    """Choose the tile shape for one row per sequence. See `prompt_shape` for the parameters."""
     rows = max(MIN_LINES, 1 << (group - 1).bit_length())
     return TileShape(group, rows, _keys(row_bytes, block_size), warps=4, stages=3)
 
 
 def _keys(row_bytes: int, block_size: int) -> int:
-    """As many as fit, and divide a block, so that they lie in one."""
+    """Return the largest number of keys that fits and divides the block size, so that an iteration reads one block."""
     return gcd(block_size, max(16, min(64, SHARED_BYTES // 2 // row_bytes)))
 
 
 def num_splits(tiles: int, kv_heads: int, processors: int) -> int:
-    """Enough that every processor has work, without looking at lengths: those change under a recorded graph."""
+    """Return how many parts to split keys into so that every multiprocessor has work.
+
+    Sequence lengths are ignored, because they change between replays of a captured graph.
+    """
     return max(1, min(MAX_SPLITS, WAVES * processors // (tiles * kv_heads)))
 
 
 def cut_rows(sequences: Sequence[tuple[int, int, int, int]], rows_per_tile: int) -> tuple[list[list[int]], list[int]]:
-    """sequences: (index, first row of the batch, number of rows, position of the first row). Returns spans and starts
-    as `Tiles` has them; long sequences come first within their own order, nothing else is moved."""
+    """Cut sequences into tiles of at most `rows_per_tile` rows, in order.
+
+    sequences: (index, first row in the batch, number of rows, position of the first row).
+
+    Return the spans and starts of `Tiles`.
+    """
     spans: list[list[int]] = [[], [], []]
     starts: list[int] = []
     for index, first_row, count, position in sequences:

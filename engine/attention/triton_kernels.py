@@ -1,11 +1,11 @@
 """Paged attention in Triton: one kernel for prompts, chunks, decodes and any mix of them. Imported only where it runs.
 
-The rows of a step are cut into tiles of consecutive rows of one sequence. A program attends with one tile and the query
-heads of one KV head, which are folded into the rows of one matrix, over one part of the sequence's keys. Where tiles
-are few, as when one long chat goes on, the keys are split over more programs, and a second kernel adds up the parts.
+The rows of a step are cut into tiles of consecutive rows of one sequence. A program computes attention for one tile and
+the query heads of one KV head, folded into the rows of one matrix, over one part of the sequence's keys. Where tiles
+are few, as in one long chat, the keys are split over more programs, and a second kernel combines the parts.
 """
 
-# Constants of compilation are in capitals, as everywhere in Triton.
+# Compile-time constants are in capitals, by Triton's convention.
 # ruff: noqa: N803
 # mypy: disable-error-code="import-not-found,import-untyped,untyped-decorator,no-untyped-def"
 
@@ -21,7 +21,7 @@ def _write(
     k, v, keys, values, slots, k_row, k_head, v_row, v_head, block_stride, head_stride,
     HEADS: tl.constexpr, PADDED: tl.constexpr, BLOCK_SIZE: tl.constexpr, DIM: tl.constexpr,
 ):  # fmt: skip
-    """Program (row): its K and V to their slot."""
+    """Write the K and V of one row to its slot. Program: (row)."""
     row = tl.program_id(0).to(tl.int64)
     heads, dims = tl.arange(0, PADDED), tl.arange(0, DIM)
     there = (heads < HEADS)[:, None]
@@ -41,7 +41,10 @@ def _attend(
     GROUP: tl.constexpr, BLOCK_SIZE: tl.constexpr, DIM: tl.constexpr, ROWS: tl.constexpr, KEYS: tl.constexpr,
     SPLIT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Program (tile, KV head, split). out: [T, heads, DIM], or with SPLIT sums and logs, see `attend`."""
+    """Attend with one tile over one part of its keys. Program: (tile, KV head, split).
+
+    Results go to out [T, heads, DIM], or with SPLIT to `sums` and `logs`. See `attend`.
+    """
     tile, kv_head, split = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     sequence = tl.load(tiles + tile).to(tl.int64)
     first_row = tl.load(tiles + num_tiles + tile).to(tl.int64)
@@ -63,10 +66,10 @@ def _attend(
     total = tl.zeros([ROWS], tl.float32)
     mixed = tl.zeros([ROWS, DIM], tl.float32)
     for position in range(begin, stop, KEYS):
-        # KEYS divides BLOCK_SIZE, so these keys lie in one block.
+        # KEYS divides BLOCK_SIZE, so these keys are in one block.
         block = tl.load(tables + sequence * table_width + position // BLOCK_SIZE).to(tl.int64)
         page = block * block_stride + kv_head * head_stride + position % BLOCK_SIZE * DIM
-        # What lies behind the sequence's end may be NaN or Inf: it is not even read.
+        # Slots past the sequence's end may hold NaN or Inf, so they are not even read.
         known = position + columns < end
         key = tl.load(keys + page + columns[None, :] * DIM + dims[:, None], mask=known[None, :], other=0.0)
         value = tl.load(values + page + columns[:, None] * DIM + dims[None, :], mask=known[:, None], other=0.0)
@@ -74,7 +77,7 @@ def _attend(
         seen = position + columns[None, :] <= last[:, None]
         scores = tl.where(seen, scores, float("-inf"))
         higher = tl.maximum(highest, tl.max(scores, 1))
-        # A row that has seen no key yet: -inf minus -inf would be NaN.
+        # For a row that has seen no key yet, -inf minus -inf would be NaN.
         base = tl.where(higher == float("-inf"), 0.0, higher)
         weights = tl.exp2(scores - base[:, None])
         kept = tl.exp2(highest - base)
@@ -82,7 +85,7 @@ def _attend(
         mixed = mixed * kept[:, None] + tl.dot(weights.to(value.dtype), value, input_precision=PRECISION)
         highest = higher
 
-    # A part may have no key that its row sees: then the sum is 0, and its logarithm stays -inf.
+    # A part may have no key visible to its row. Then the sum is 0, and its logarithm stays -inf.
     total = tl.where(total == 0.0, 1.0, total)
     mixed = mixed / total[:, None]
     if SPLIT:
@@ -99,7 +102,7 @@ def _add_up(
     tiles, out, sums, logs, num_tiles, splits, out_row,
     GROUP: tl.constexpr, DIM: tl.constexpr, ROWS: tl.constexpr, SPLITS: tl.constexpr,
 ):  # fmt: skip
-    """Program (tile, KV head, line of the tile): the parts of one row and head."""
+    """Combine the parts of one row and head. Program: (tile, KV head, line of the tile)."""
     tile, kv_head, line = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     first_row = tl.load(tiles + num_tiles + tile).to(tl.int64)
     count = tl.load(tiles + 2 * num_tiles + tile)
@@ -108,7 +111,7 @@ def _add_up(
         there = parts < splits
         at = ((parts * num_tiles + tile).to(tl.int64) * tl.num_programs(1) + kv_head) * ROWS + line
         log = tl.load(logs + at, mask=there, other=float("-inf"))
-        # Key 0 is seen by all, so the first part is never empty.
+        # Key 0 is visible to every row, so the first part is never empty.
         weights = tl.exp2(log - tl.max(log, 0))
         part = tl.load(sums + at[:, None] * DIM + dims[None, :], mask=there[:, None], other=0.0)
         mixed = tl.sum(part * weights[:, None], 0) / tl.sum(weights, 0)
@@ -117,7 +120,12 @@ def _add_up(
 
 
 def write(layer: torch.Tensor, slots: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
-    """k, v [T, kv_heads, head_dim] to `slots` [T] int64 of one layer's pages [block, 2, kv_head, slot, head_dim]."""
+    """Write keys and values to their slots in one layer's pages.
+
+    layer: [block, 2, kv_head, slot, head_dim].
+    slots: [T] int64.
+    k, v: [T, kv_heads, head_dim].
+    """
     rows, heads, dim = k.shape
     _write[(rows,)](
         k, v, layer[:, 0], layer[:, 1], slots, k.stride(0), k.stride(1), v.stride(0), v.stride(1),
@@ -127,9 +135,9 @@ def write(layer: torch.Tensor, slots: torch.Tensor, k: torch.Tensor, v: torch.Te
 
 
 def attend(layer: torch.Tensor, q: torch.Tensor, tables: torch.Tensor, tiles: Tiles, out: torch.Tensor) -> None:
-    """Rows of q [T, heads, head_dim] over one layer's pages, into the same rows of `out`, which is contiguous.
+    """Compute attention of q [T, heads, head_dim] over one layer's pages into the same rows of `out`.
 
-    The memory of split sums is that of torch's allocator: it may be taken while a graph is recorded.
+    `out` must be contiguous. Split sums use memory of torch's allocator, which may allocate during a graph capture.
     """
     heads, dim = q.shape[1:]
     kv_heads = layer.shape[2]
@@ -139,7 +147,7 @@ def attend(layer: torch.Tensor, q: torch.Tensor, tables: torch.Tensor, tiles: Ti
     lines = splits * count * kv_heads * shape.rows if splits > 1 else 0
     sums = torch.empty((lines, dim), dtype=torch.float32, device=q.device)
     logs = torch.empty(lines, dtype=torch.float32, device=q.device)
-    # Powers of 2 are cheaper than those of e.
+    # The kernels use exp2, which is cheaper than exp: fold log2(e) into the scale.
     scale = dim**-0.5 * 1.4426950408889634
     _attend[(count, kv_heads, splits)](
         q, layer[:, 0], layer[:, 1], tables, tiles.spans, tiles.starts, out, sums, logs, scale,

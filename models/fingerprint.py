@@ -1,4 +1,4 @@
-"""A short name for exactly these weights, so that KV of one model is never taken for that of another."""
+"""Fingerprint of a model's weights, so that KV of one model is never mistaken for that of another."""
 
 import hashlib
 import json
@@ -13,10 +13,12 @@ SAMPLE = 4096
 
 
 def model_fingerprint(path: Path) -> str:
-    """sha256, in hex, over config.json and, per tensor, its name, dtype, shape and first and last 4 KiB.
+    """Compute the fingerprint of the model folder `path`.
 
-    It reads a few MiB of a 16 GB model: a change in the middle of a tensor that leaves both ends of every tensor as
-    they were is not seen. Raises ModelNotFoundError or WeightsError for a folder that cannot be read.
+    The fingerprint is a SHA-256 in hex over config.json and, per tensor, name, dtype, shape and first and last 4 KiB.
+    Only a few MiB of a 16 GB model are read, so a change in the middle of a tensor is not detected.
+
+    Raise ModelNotFoundError or WeightsError if the folder cannot be read.
     """
     folder = ModelFolder(path)
     digest = hashlib.sha256(json.dumps(folder.config(), sort_keys=True).encode())
@@ -30,7 +32,7 @@ def model_fingerprint(path: Path) -> str:
 
 
 def _add_file(digest: "hashlib._Hash", source: BinaryIO) -> None:
-    # The format: 8 bytes little endian length, a JSON header with data_offsets relative to its end, then the bytes.
+    # Format: an 8-byte little-endian length, a JSON header with data_offsets relative to its end, then the data.
     length = int.from_bytes(_exactly(source, 0, 8), "little")
     size = os.fstat(source.fileno()).st_size
     if length > size - 8:

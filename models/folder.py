@@ -1,4 +1,4 @@
-"""The JSON files of a model folder, in the layout that the Hugging Face hub made common."""
+"""The JSON files of a model folder in the layout of the Hugging Face hub."""
 
 import json
 from dataclasses import dataclass
@@ -15,27 +15,30 @@ class ModelFolder:
     path: Path
 
     def config(self) -> dict[str, Any]:
-        """config.json: the shape of the network. Raises ModelNotFoundError when it is missing or no JSON object."""
+        """Read config.json, the shape of the network. Raise ModelNotFoundError unless the file is a JSON object."""
         return self._read("config.json", required=True)
 
     def generation_config(self) -> dict[str, Any]:
-        """generation_config.json, empty when there is none."""
+        """Read generation_config.json; empty if there is none."""
         return self._read("generation_config.json", required=False)
 
     def tokenizer_config(self) -> dict[str, Any]:
-        """tokenizer_config.json, empty when there is none."""
+        """Read tokenizer_config.json; empty if there is none."""
         return self._read("tokenizer_config.json", required=False)
 
     def token_ids(self, key: str) -> tuple[int, ...]:
-        """The ids that the configurations have under `key`, such as "eos_token_id", in their order and once each."""
+        """Collect the ids under `key`, such as "eos_token_id", in both configurations, in order and without duplicates.
+
+        The ids of generation_config.json come before those of config.json.
+        """
         values = (source.get(key) for source in (self.generation_config(), self.config()))
         lists = (value if isinstance(value, list) else [value] for value in values)
         return tuple(dict.fromkeys(id_ for ids in lists for id_ in ids if isinstance(id_, int)))
 
     def sampling_defaults(self) -> dict[str, float]:
-        """How its makers sample from it: temperature, top_p and top_k of generation_config.json, those that are there.
+        """Return the recommended sampling parameters: temperature, top_p and top_k of generation_config.json, if given.
 
-        Empty where they say nothing, or not to sample.
+        Empty if the file sets none of them, or does not enable sampling.
         """
         config = self.generation_config()
         if config.get("do_sample") is not True:
@@ -48,7 +51,7 @@ class ModelFolder:
         }
 
     def weight_files(self) -> list[Path]:
-        """The safetensors files in the order of their names. Raises ModelNotFoundError when there is none."""
+        """List the safetensors files, sorted by name. Raise ModelNotFoundError if there is none."""
         files = sorted(self.path.glob("*.safetensors"))
         if not files:
             raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not read")

@@ -1,4 +1,4 @@
-"""What a model knows of the others that compute it together: its place among them, and sums over all of them."""
+"""A model's interface to the ranks of its tensor-parallel group: its own rank, and sums over all ranks."""
 
 from typing import Protocol
 
@@ -6,20 +6,20 @@ import torch
 
 
 class RankGroup(Protocol):
-    """The processes that hold a part of one model each. All of them make the same calls in the same order."""
+    """A group of processes that each hold a part of one model. All ranks make the same calls in the same order."""
 
     rank: int
     size: int
 
     def sum(self, x: torch.Tensor) -> torch.Tensor:
-        """x of all ranks added up, the same bits on every rank; x may be overwritten."""
+        """Return the sum of x over all ranks, with the same bits on every rank. x may be overwritten."""
 
     def agree(self, token_ids: list[int]) -> list[int]:
-        """What rank 0 gave; the others give a list of the same length."""
+        """Return the token ids that rank 0 passed. The other ranks must pass a list of the same length."""
 
 
 class Alone:
-    """One process that holds all of it."""
+    """A group of one process that holds the whole model."""
 
     rank = 0
     size = 1

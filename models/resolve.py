@@ -1,4 +1,4 @@
-"""What a user calls a model -> the folder that holds it."""
+"""Resolution of a model's name, as a user gives it, to a model folder."""
 
 import hashlib
 import re
@@ -16,10 +16,13 @@ _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model"]
 
 
 def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
-    """The folder of the model `name`: the default's alias, a folder, a GGUF file, or a hub id such as "org/model".
+    """Return the folder of the model `name`, and fetch or convert the model if necessary.
 
-    What is not on this machine yet is fetched into `cache_dir`, a GGUF file is converted there once. Raises
-    ModelNotFoundError when the name leads nowhere, and the errors of `pull` while something is fetched or converted.
+    A model that is not on this machine is fetched into `cache_dir`. A GGUF file is converted there once.
+
+    name: the default model's alias, a folder, a GGUF file, or a hub id such as "org/model".
+
+    Raise ModelNotFoundError if there is no such model, and the errors of `pull` if fetching or converting fails.
     """
     if name.lower() == DEFAULT_MODEL:
         return pull_default(cache_dir, progress)
@@ -40,10 +43,10 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
 
 
 def find_model(name: str, cache_dir: Path) -> Path | None:
-    """The folder of the model `name` if it is on this machine, ready to load; fetches and converts nothing.
+    """Find the folder of the model `name` if it is ready to load, without fetching or converting anything.
 
-    None for a name that `resolve_model` would have to fetch, convert or refuse, and for every hub id: only the hub's
-    client knows whether its cache is whole.
+    Return None for a name that `resolve_model` would have to fetch, convert or reject. Return None for every hub id,
+    because only the hub's client can tell whether its cache is complete.
     """
     local = Path(name).expanduser()
     if name.lower() == DEFAULT_MODEL:
@@ -57,7 +60,7 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
 
 def _converted_folder(file: Path, cache_dir: Path) -> Path:
     status = file.stat()
-    # Not its content: hashing 16 GB at each start costs more than a needless second conversion after a touch.
+    # The contents are not hashed: 16 GB at each start cost more than a needless second conversion after a touch.
     identity = hashlib.sha256(f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()[:16]
     return cache_dir / "models" / f"{file.stem}-{identity}"
 
@@ -67,7 +70,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
     folder = _converted_folder(file, cache_dir)
     with exclusive(folder, progress):
         if not folder.is_dir():
-            # Imported here because torch comes with it: a model that lies ready is found without.
+            # Imported here because it imports torch, which is not needed to find a model that is ready.
             from models.gguf_import.convert import convert_gguf
             from models.proof import prove_conversion
 
@@ -79,7 +82,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
 
 
 def _from_hub(name: str, cache_dir: Path, progress: Progress) -> Path:
-    # Only this way in needs the hub's client, which takes a while to import.
+    # Only hub ids need the hub's client, which takes a while to import.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
 

@@ -1,7 +1,7 @@
-"""The bytes of a SentencePiece model: protobuf, of which as much is read here as one change takes.
+"""A minimal protobuf reader for SentencePiece models, which reads only as much as Ebb has to change.
 
-The format: sentencepiece_model.proto of github.com/google/sentencepiece, and protobuf.dev, "Encoding". The classes that
-the sentencepiece package brings for it need a newer protobuf than the rest of Ebb's dependencies allow.
+Source of the format: sentencepiece_model.proto of github.com/google/sentencepiece, and "Encoding" on protobuf.dev. The
+generated classes in the sentencepiece package need a newer protobuf than Ebb's other dependencies allow.
 """
 
 from collections.abc import Iterator, Set
@@ -10,19 +10,19 @@ PIECE_FIELD, NAME_FIELD, TYPE_FIELD = 1, 1, 3
 TRAINER_FIELD, MODEL_TYPE_FIELD, BPE = 2, 3, 2
 NORMALIZER_FIELD, CHARACTER_MAP_FIELD = 3, 2
 UNKNOWN, CONTROL, UNUSED = 2, 3, 5
-"""Types of pieces. An unused one keeps its id and never comes out of a text."""
+"""Types of pieces. An unused piece keeps its id, and encoding a text never produces it."""
 
 _VARINT, _BYTES = 0, 2
 _FIXED_SIZES = {1: 8, 5: 4}
-"""Kinds of fields; bytes of those that have a fixed size."""
+"""Size in bytes of the wire types with a fixed size."""
 
 
 def without_pieces(model: bytes, names: Set[str]) -> bytes:
-    """The same model, where the pieces of these names are unused. Raises ValueError if it is no such model."""
+    """Return the model with the pieces `names` marked as unused. Raise ValueError if it is not a SentencePiece model."""
     parts = list[bytes]()
     for field, start, content, end in _fields(model):
         if field == PIECE_FIELD and isinstance(content, bytes) and _is_emitted(content, names):
-            # Of a field that comes twice the last one counts.
+            # If a field is repeated, protobuf uses the last value.
             changed = content + bytes([TYPE_FIELD << 3 | _VARINT, UNUSED])
             parts += [bytes([PIECE_FIELD << 3 | _BYTES]), _varint(len(changed)), changed]
         else:
@@ -31,7 +31,10 @@ def without_pieces(model: bytes, names: Set[str]) -> bytes:
 
 
 def merges_plain_text(model: bytes) -> bool:
-    """Tell whether the model merges pairs (BPE) of a text that it leaves as it is. Raises ValueError for no model."""
+    """Tell whether the model is BPE without a normalizer of its own.
+
+    Raise ValueError if it is not a SentencePiece model.
+    """
     parts = {field: content for field, _, content, _ in _fields(model) if isinstance(content, bytes)}
     trainer, normalizer = (
         {field: content for field, _, content, _ in _fields(parts.get(part, b""))}
@@ -47,7 +50,12 @@ def _is_emitted(piece: bytes, names: Set[str]) -> bool:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int, bytes | int | None, int]]:
-    """(number, start, content, end) of every field; the content of a number of fixed size is not read."""
+    """Iterate over the fields of a message as (number, start, content, end).
+
+    content: bytes, the value of a varint, or None for a number of fixed size, which is not read.
+
+    Raise ValueError if the message is truncated or has a field of an unknown kind.
+    """
     at = 0
     while at < len(message):
         start = at

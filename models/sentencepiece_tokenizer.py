@@ -1,7 +1,7 @@
-"""Text to token ids and back with a SentencePiece model (tokenizer.model), as openPangu-Embedded has it.
+"""Tokenizer on a SentencePiece model (tokenizer.model), as openPangu-Embedded uses it.
 
-The ids are those of transformers' slow tokenizers: control tokens are cut out of a text first, and every stretch
-between them is tokenized for itself, with the space before it that the model may ask for.
+The ids equal those of transformers' slow tokenizers: control tokens are split off first, and each span between them
+is tokenized separately, with the leading space that the model may require.
 """
 
 import re
@@ -19,11 +19,11 @@ from models.slices import Slices, check_length, longest_text
 SPACE = "▁"
 
 LONGEST_UNCUT: Final = 1 << 16
-"""Characters that the library takes at once. No other thread runs while it works."""
+"""Maximum number of characters per call of the library, which holds the GIL."""
 
 
 class SentencePieceTokenizer:
-    """Satisfies `models.text_tokenizer.TextTokenizer`."""
+    """TextTokenizer on a SentencePiece model."""
 
     def __init__(
         self,
@@ -35,16 +35,19 @@ class SentencePieceTokenizer:
         add_bos: bool,
         most_ids: int | None = None,
     ) -> None:
-        """Build the tokenizer of `model`, the bytes of tokenizer.model.
+        """Build the tokenizer.
 
-        control_tokens: more of them than the model itself knows. most_ids: the most that a text may have; None: any
-        number.
-        Raises TokenizerError when it cannot be used, or a control token is another piece there.
+        model: contents of tokenizer.model.
+        control_tokens: ids by text, in addition to the model's own control tokens.
+        add_bos: raw prompts begin with the bos token.
+        most_ids: maximum number of ids per text; None for no limit.
+
+        Raise TokenizerError if the model cannot be used, or if it has another piece at the id of a control token.
         """
         self._add_bos = add_bos
         try:
             if not model:
-                raise ValueError("it is empty")  # which the library takes for "no model yet"
+                raise ValueError("it is empty")  # The library would treat empty bytes as "no model given".
             pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
             self._pieces = [str(pieces.id_to_piece(id_)) for id_ in range(pieces.get_piece_size())]
             known = {
@@ -54,8 +57,8 @@ class SentencePieceTokenizer:
             }
             self.control_tokens: dict[str, int] = known | dict(control_tokens)
             self._check_control_tokens()
-            # What a person writes never becomes a control token: those pieces are taken out of the model, and only
-            # `_split` finds them.
+            # Plain text must never become a control token, so these pieces are removed from the model that encodes it.
+            # Only `encode` with `special` finds them.
             self._plain = sentencepiece.SentencePieceProcessor(
                 model_proto=without_pieces(model, frozenset(self.control_tokens))
             )
@@ -80,7 +83,7 @@ class SentencePieceTokenizer:
     def load(cls, path: Path, most_ids: int | None = None) -> "SentencePieceTokenizer":
         """Read tokenizer.model in the folder `path`, and the control tokens from tokenizer_config.json.
 
-        Raises TokenizerError when one of them is missing or cannot be used.
+        Raise TokenizerError if one of them is missing or cannot be used.
         """
         folder = ModelFolder(path)
         try:
@@ -100,13 +103,13 @@ class SentencePieceTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """How many ids have a token; the model's own vocabulary may be padded beyond it."""
+        """Number of ids that have a token. The model's own vocabulary may be padded beyond this."""
         return len(self._pieces)
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """Return the ids of `text`, with nothing put before or after. Raises TextTooLongError beyond `most_ids`.
+        """Encode `text` without adding tokens before or after it. Raise TextTooLongError beyond `most_ids`.
 
-        special: whether the text of a control token, such as "[unused10]", becomes that token or stays plain text.
+        special: encode the text of a control token, such as "[unused10]", as that token, not as plain text.
         """
         if not special:
             return self._slices.encode(self._encode_plain, text)
@@ -119,14 +122,14 @@ class SentencePieceTokenizer:
         return ids + self._slices.encode(self._encode_plain, text[start:])
 
     def encode_prompt(self, text: str) -> list[int]:
-        """The ids of a raw prompt: control tokens are seen, and the first token is there exactly once."""
+        """Encode a raw prompt, including control tokens in it, with exactly one bos token if the model uses one."""
         ids = self.encode(text, special=True)
         if self._add_bos and self.bos_token_id is not None and ids[:1] != [self.bos_token_id]:
             ids.insert(0, self.bos_token_id)
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; control tokens are left out, bytes that are no UTF-8 become U+FFFD."""
+        """Decode `ids` without control tokens. Bytes that are not UTF-8 become U+FFFD."""
         parts, begins = list[bytes](), True
         for id_ in ids:
             text = self.token_bytes(id_)
@@ -135,14 +138,14 @@ class SentencePieceTokenizer:
         return b"".join(parts).decode(errors="replace")
 
     def describe(self, ids: Sequence[int]) -> str:
-        """The text of `ids` for a person: control tokens by their names, bytes that are no UTF-8 as U+FFFD."""
+        """Decode `ids` for display, with control tokens by name. Bytes that are not UTF-8 become U+FFFD."""
         named = (self._names[id_].encode() if id_ in self._names else self.token_bytes(id_) for id_ in ids)
         return b"".join(named).decode(errors="replace")
 
     def token_bytes(self, id_: int) -> bytes:
-        """The bytes of this token's text: b"" for control tokens and ids without a token.
+        """Return the bytes of a token's text; b"" for control tokens and ids without a token.
 
-        Joined over a stretch between control tokens they give its text, behind one space where `drops_first_space`.
+        Concatenated over a span between control tokens, the bytes are its text, after one space if `drops_first_space`.
         """
         return self._bytes[id_] if 0 <= id_ < len(self._bytes) else b""
 
@@ -165,7 +168,10 @@ class SentencePieceTokenizer:
 
 
 def _added_tokens(value: object) -> dict[str, int]:
-    """`added_tokens_decoder`: ids, as strings, to descriptions of tokens. All of them are cut out of a text."""
+    """Parse `added_tokens_decoder`, which maps ids, as strings, to descriptions of tokens, to ids by text.
+
+    All of these tokens are control tokens. Raise TokenizerError if the value cannot be used.
+    """
     try:
         return {str(token["content"]): int(id_) for id_, token in dict(value or {}).items()}  # type: ignore[call-overload]
     except (KeyError, TypeError, ValueError) as error:

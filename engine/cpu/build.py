@@ -1,4 +1,4 @@
-"""Compiles the kernels with the machine's own compiler, once: a shared library in the cache directory."""
+"""Compilation of the kernels with the machine's own compiler, once, to a shared library in the cache directory."""
 
 import hashlib
 import os
@@ -17,9 +17,9 @@ COMPILERS: Final = ("c++", "g++", "clang++")
 SOURCES: Final = Path(__file__).parent / "kernels"
 FLAGS: Final = (
     *("-O3", "-std=c++20", "-shared", "-fPIC", "-pthread", "-mtune=native"),
-    # Contraction would let the compiler decide which products are fused, and with that the bits of a result.
+    # With contraction the compiler would decide which products are fused, and so the bits of a result.
     "-ffp-contract=off",
-    # Libraries for two instruction sets in one process must not take each other's functions.
+    # Libraries for two instruction sets in one process must not resolve to each other's functions.
     "-fvisibility=hidden",
 )
 
@@ -27,12 +27,15 @@ Progress = Callable[[str], None]
 
 
 class KernelBuildError(Exception):
-    """There is no compiler, or it cannot compile the kernels. The message is one sentence for the log."""
+    """A missing compiler, or a failed compilation of the kernels. The message is one sentence for the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelBuild:
-    """A compiled library. digest: names everything that went into it, 16 hex digits."""
+    """A compiled library.
+
+    digest: 16 hex digits of a hash over sources, flags, compiler version and kind of CPU.
+    """
 
     path: Path
     digest: str
@@ -42,9 +45,11 @@ class KernelBuild:
 def build_kernels(
     instruction_set: InstructionSet, cache_dir: Path, progress: Progress, *, compilers: tuple[str, ...] = COMPILERS
 ) -> KernelBuild:
-    """Compile, or find what an earlier start compiled from the same sources, flags, compiler and kind of CPU.
+    """Compile the kernels, or reuse the library of an earlier start with the same digest.
 
-    compilers: names to look for on PATH, in order. Raises KernelBuildError.
+    compilers: names to look for on PATH, in order.
+
+    Raise KernelBuildError.
     """
     compiler = next((found for name in compilers if (found := shutil.which(name))), None)
     if compiler is None:
@@ -68,7 +73,7 @@ def _digest(instruction_set: InstructionSet, compiler: str) -> str:
 
 
 def _cpu_name() -> str:
-    """What -mtune=native depends on."""
+    """Return the model name of the CPU, which -mtune=native depends on."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Which vector instructions the kernels are compiled for."""
+"""Vector instruction sets that the kernels can be compiled for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,11 @@ from engine.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """flags: what the compiler is told; needs: the CPU's capabilities by torch's names for them."""
+    """A set of vector instructions.
+
+    flags: compiler flags that enable the instructions.
+    needs: required capabilities of the CPU, by torch's names.
+    """
 
     name: str
     flags: tuple[str, ...]
@@ -30,19 +34,24 @@ INSTRUCTION_SETS: Final = (
     InstructionSet("avx2", _AVX2, ("avx2", "fma3")),
     InstructionSet("portable", (), ()),
 )
-"""The best first. "portable" is 128-bit vectors of whatever the compiler's target has (SSE2, NEON)."""
+"""Instruction sets, best first. "portable" uses the 128-bit vectors of the compiler's target (SSE2, NEON)."""
 
 
 def usable_instruction_sets(capabilities: Mapping[str, object] | None = None) -> tuple[InstructionSet, ...]:
-    """Those that a CPU with `capabilities` (by default this one) can run; never none."""
+    """List the instruction sets that a CPU with `capabilities` can run, best first. The list is never empty.
+
+    capabilities: by torch's names; None for those of this CPU.
+    """
     has = torch.cpu.get_capabilities() if capabilities is None else capabilities
     return tuple(chosen for chosen in INSTRUCTION_SETS if all(has.get(need) for need in chosen.needs))
 
 
 def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None = None) -> InstructionSet:
-    """name: "auto" for the best that the CPU has, or the name of one of INSTRUCTION_SETS.
+    """Choose an instruction set by name.
 
-    Raises EngineError for a name that is unknown, or that the CPU cannot run.
+    name: "auto" for the best that the CPU can run, or the name of one of INSTRUCTION_SETS.
+
+    Raise EngineError if the name is unknown or the CPU cannot run the instruction set.
     """
     usable = usable_instruction_sets(capabilities)
     if name == "auto":

@@ -1,4 +1,4 @@
-"""The compiled kernels as Python calls them. The structures mirror kernels/interface.h field by field."""
+"""ctypes bindings of the compiled kernels. The structures mirror kernels/interface.h field by field."""
 
 import ctypes
 from typing import Protocol
@@ -26,7 +26,7 @@ class LayerWeights(ctypes.Structure):
 
 
 class Model(ctypes.Structure):
-    """The shape of a decoder, and the addresses of its weights."""
+    """Shape of a decoder and addresses of its weights."""
 
     _fields_ = (
         ("layers", _INT),
@@ -48,7 +48,7 @@ class Model(ctypes.Structure):
 
 
 class Adjustments(ctypes.Structure):
-    """What is done to a row's logits before a token is chosen."""
+    """Adjustments of a row's logits before sampling."""
 
     _fields_ = (
         ("repetition", ctypes.c_float),
@@ -66,7 +66,7 @@ class Adjustments(ctypes.Structure):
 
 
 class RowSampling(ctypes.Structure):
-    """How the next token of a row is chosen."""
+    """Sampling parameters of a row."""
 
     _fields_ = (
         ("seed", ctypes.c_uint64),
@@ -84,13 +84,16 @@ class RowSampling(ctypes.Structure):
 
 
 class Move(ctypes.Structure):
-    """A block to copy: addresses, and how long it took."""
+    """A block to copy: source and target address, and the measured duration in seconds."""
 
     _fields_ = (("source", _POINTER), ("target", _POINTER), ("seconds", ctypes.c_double))
 
 
 class StepInput(ctypes.Structure):
-    """One step: counts, addresses of arrays (int32 unless kernels/interface.h says otherwise), and how it went."""
+    """Input and outcome of one step: counts, addresses of arrays, times and an error message.
+
+    Arrays are int32 unless kernels/interface.h says otherwise.
+    """
 
     _fields_ = (
         ("sequences", _INT),
@@ -120,14 +123,14 @@ class StepInput(ctypes.Structure):
 
 
 class Addressed(Protocol):
-    """A torch tensor, as far as C needs it."""
+    """The part of a torch tensor's interface that C needs."""
 
     def data_ptr(self) -> int:
-        """Where its memory starts."""
+        """Return the address of the first element."""
 
 
 class Kernels:
-    """The functions of one library. What takes long releases the interpreter's lock."""
+    """Functions of one library. Calls that take long release the GIL."""
 
     def __init__(self, build: KernelBuild) -> None:
         self.build = build
@@ -142,7 +145,7 @@ class Kernels:
         self._destroy = library.ebb_destroy
         self._destroy.argtypes = [_POINTER]
         self._destroy.restype = None
-        # Over in microseconds: to give the interpreter's lock away and to get it back would take longer.
+        # PyDLL keeps the GIL: a submit takes microseconds, less than releasing and reacquiring the lock.
         self._submit = ctypes.PyDLL(str(build.path)).ebb_submit
         self._submit.argtypes = [_POINTER, ctypes.POINTER(StepInput)]
         self._submit.restype = ctypes.c_char_p
@@ -153,29 +156,39 @@ class Kernels:
     def pack_rows(
         self, source: Addressed, rows: int, depth: int, packed: Addressed, *, weights: str, first_panel: int, step: int
     ) -> None:
-        """source: row-major bfloat16 [rows, depth]; they go to panels first_panel, first_panel + step, ...
+        """Pack rows into panels first_panel, first_panel + step, ...
 
-        weights: the format of the panels, "bfloat16" or "int8".
+        source: row-major bfloat16 [rows, depth].
+        weights: format of the panels, "bfloat16" or "int8".
         """
         self._pack[weights](source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
 
     def create(self, model: Model, threads: int) -> int:
-        """A handle to an engine with its own threads; raises EngineError if they cannot be started."""
+        """Create a native engine with its own threads and return its handle.
+
+        Raise EngineError if the threads cannot be started.
+        """
         handle: int | None = self._create(ctypes.byref(model), threads)
         if handle is None:
             raise EngineError(f"the native engine cannot start {threads} threads")
         return handle
 
     def destroy(self, handle: int) -> None:
-        """Compute what was submitted, end the engine's threads and free its scratch memory."""
+        """Compute the submitted steps, then end the engine's threads and free its scratch memory."""
         self._destroy(handle)
 
     def submit(self, handle: int, step: StepInput) -> None:
-        """Queue a step; it and all that it points to must stay until `wait` returns. Raises EngineError."""
+        """Queue a step. Raise EngineError if the native engine rejects it.
+
+        `step` and all memory that it points to must stay alive until `wait` returns.
+        """
         problem: bytes | None = self._submit(handle, ctypes.byref(step))
         if problem is not None:
             raise EngineError(f"the native step was not taken: {problem.decode()}")
 
     def wait(self, handle: int, step: StepInput) -> None:
-        """Until the step has ended; `step.problem` says whether it was computed. From one thread at a time."""
+        """Wait until the step has ended. Call from one thread at a time.
+
+        `step.problem` is then None, or the reason why the step was not computed.
+        """
         self._wait(handle, ctypes.byref(step))

@@ -1,4 +1,4 @@
-"""A scheduler's step on its way through the kernels."""
+"""A scheduler's step while the kernels compute it."""
 
 import time
 
@@ -12,10 +12,10 @@ from engine.worker.step_moves import PlannedTransfers, StepMoves
 
 
 class NativeStep:
-    """Submitted when it is made; `collect` once, from any thread.
+    """A step that is submitted on construction. Call `collect` once, from any thread.
 
-    Block moves travel with the passes, copies and loads with the first one, stores with the last one: so they keep
-    their place between the step before and the step behind, whoever submits those when.
+    Block moves are submitted with the passes: copies and loads with the first pass, stores with the last. So moves stay
+    ordered between the steps before and after, independent of which thread submits those and when.
     """
 
     def __init__(
@@ -27,8 +27,13 @@ class NativeStep:
         cache: CacheEngine,
         received: float,
     ) -> None:
-        """Start the step that the cache's ledger numbered so. Raises EngineError if the step cannot be run; nothing of
-        it is under way then."""
+        """Submit the step.
+
+        number: number of the step in the cache's ledger of owed results.
+        received: time at which the step arrived, on time.perf_counter.
+
+        Raise EngineError if the step cannot be run. No part of the step is in flight then.
+        """
         self._step = step
         self._number = number
         self._owed = cache.owed
@@ -46,7 +51,7 @@ class NativeStep:
                 started = runner.start(scheduled, wanted, self._moves(number))
                 self._passes.append((started, batch.expect(scheduled)))
         except BaseException:
-            # The kernels still use the arrays of those that were started.
+            # The kernels still use the arrays of the passes that were started.
             self._finish_all()
             raise
         self._prepared = time.perf_counter()
@@ -60,18 +65,21 @@ class NativeStep:
         )
 
     def collect(self) -> ModelRunnerOutput:
-        """Wait for it. Raises EngineError if the kernels could not run it."""
+        """Wait for the step and return its output. Raise EngineError if the kernels could not run it."""
         passes, seconds = self._finish_all()
         loaded = len(self._loads.addresses)
         transfers = self._loads.results(seconds[:loaded]) + self._stores.results(seconds[loaded:])
-        # Of steps that failed.
+        # Results owed by earlier steps that failed.
         transfers += self._owed.take(self._number, wait=True)
         if not self._step.num_scheduled_tokens:
             passes = []
         return step_output(self._step, passes, transfers, received=self._received, prepared=self._prepared)
 
     def _finish_all(self) -> tuple[list[ForwardPass], list[float]]:
-        """Every pass is waited for, whatever became of the others: first for the last one, to be woken only once."""
+        """Wait for every pass, even if another one failed, and return the passes and the durations of the moves.
+
+        The last pass is waited for first, so that this thread wakes only once.
+        """
         if self._passes:
             self._runner.wait(self._passes[-1][0])
         passes: list[ForwardPass] = []

@@ -1,4 +1,4 @@
-"""Whether the native step computes, or the torch model, and with which weights: decided here, once per start."""
+"""Choice between the native step and the torch model, and of the weight format, made once per start."""
 
 import logging
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from models.weights import map_tensor
 logger = logging.getLogger(__name__)
 
 _WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8"})
-"""Formats of packed weights by the setting `quantization`."""
+"""Format of packed weights per value of the setting `quantization`."""
 
 
 def pack_for_native(
@@ -33,10 +33,14 @@ def pack_for_native(
     threads: int,
     compilers: tuple[str, ...] = COMPILERS,
 ) -> PackedModel | None:
-    """The model for the native step; `model` cannot be used any more. None: `model` serves, with its weights packed for
-    oneDNN where that is possible and wanted. The log says which, why, and what it costs.
+    """Pack the weights of `model` for the native step if it can serve, and log the choice, its reason and its cost.
 
-    Raises EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
+    compilers: names to look for on PATH, in order.
+
+    Return the packed model, after which `model` is unusable. Return None if `model` itself serves, with its weights
+    packed for oneDNN where that is possible and the settings allow it.
+
+    Raise EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
     int8 weights where only the torch model could serve, or oneDNN where it has no kernels.
     """
     if config.quantization not in _WEIGHTS:
@@ -69,7 +73,10 @@ def pack_for_native(
 
 
 def _prepack(config: EngineConfig, model: CausalLM) -> bool:
-    """Whether the weights of `model` are packed for oneDNN now. Raises EngineError if they should be and cannot."""
+    """Pack the weights of `model` for oneDNN where possible, and return whether they are packed.
+
+    Raise EngineError if the settings require oneDNN and it has no kernels for the model.
+    """
     if config.cpu_kernels == "torch":
         return False
     if config.device == "cpu" and isinstance(model, PanguForCausalLM) and can_prepack(model.dtype):
@@ -108,8 +115,8 @@ def _prepare(
 
 
 class _NotNativeError(Exception):
-    """The message says why the native step cannot serve."""
+    """A reason why the native step cannot serve."""
 
 
 class _NotWantedError(_NotNativeError):
-    """Nobody expects the native step here, so nobody needs to hear why."""
+    """A setting that rules out the native step, so the reason is not worth a warning."""

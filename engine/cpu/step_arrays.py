@@ -1,4 +1,4 @@
-"""The arrays of a step as the kernels read them. Kept between steps: making them costs more than filling them."""
+"""Arrays of a step in the kernels' layout. They are kept between steps: creating them costs more than filling them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +17,7 @@ from engine.worker.input_batch import ScheduledRequest
 from engine.worker.step_moves import Addresses, StepMoves
 
 PAGE_KEYS: Final = 64
-"""Slots of a page: kPageKeys in kernels/kv_pages.h. The only block size that the kernels serve."""
+"""Slots per page: kPageKeys in kernels/kv_pages.h. The only block size that the kernels support."""
 
 Ints = npt.NDArray[np.int32]
 
@@ -28,11 +28,17 @@ _SEED_MASK: Final = (1 << 64) - 1
 
 
 class StepArrays:
-    """Room for steps of up to `rows` rows of `sequences` sequences with `blocks` blocks each, `barred` ids barred,
-    `moves` blocks moved, `masks` rows with a mask, and `adjusted` rows with adjustments.
+    """Arrays with a fixed capacity, and the `input` structure that points at them.
 
-    `input` points at the arrays; `kv` is the device pool, bfloat16 [num_blocks, *BlockLayout.shape]. While the kernels
-    have a step, nobody touches its arrays.
+    kv: the device pool, bfloat16 [num_blocks, *BlockLayout.shape].
+    sequences, rows: maximum number of sequences and rows of a step.
+    blocks: maximum number of blocks per sequence.
+    barred: maximum number of barred token ids of a step.
+    moves: maximum number of blocks that a step moves.
+    masks: maximum number of rows with a mask.
+    adjusted: maximum number of rows with adjustments.
+
+    Invariant: the arrays do not change between the submission of a step and its end.
     """
 
     def __init__(
@@ -82,7 +88,7 @@ class StepArrays:
         )
 
     def with_room_for(self, scheduled: Sequence[ScheduledRequest], moves: StepMoves) -> "StepArrays":
-        """Itself, or a larger one."""
+        """Return these arrays if the step fits, else new, larger ones."""
         rows = [row for request in scheduled for row in request.sampling]
         needed = (
             len(scheduled),
@@ -109,10 +115,12 @@ class StepArrays:
         )
 
     def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
-        """wanted: ascending indices, among the sampling rows, of those whose logits are asked for; behind them
-        come those of the rows before `prompt_targets`, which are samples that nobody looks at.
+        """Fill the arrays with a step.
 
-        Raises EngineError for a row that draws without a seed.
+        wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
+            `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
+
+        Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
         self._fill_moves(moves)
@@ -179,7 +187,10 @@ class StepArrays:
         self._barred[: len(barred)] = barred
 
     def _put_mask(self, index: int, mask: Words) -> int:
-        """Its address. Here the mask has all of its words, and stays as long as the kernels read it."""
+        """Copy `mask` to row `index`, padded with zeros to all words of the vocabulary, and return its address.
+
+        The copy stays valid as long as the kernels read it.
+        """
         line = self._masks[index]
         known = mask[: len(line)]
         line[: len(known)], line[len(known) :] = known, 0
@@ -187,7 +198,10 @@ class StepArrays:
         return address
 
     def _put_adjustments(self, index: int, how: Adjustments) -> int:
-        """Its address. What it points to stays as long as the request is in the step."""
+        """Write the adjustments to entry `index` and return its address.
+
+        The arrays that the entry points to stay alive as long as the request is in the step.
+        """
         params, seen = how.params, how.seen
         self._adjustments[index] = (
             params.repetition_penalty,
@@ -212,13 +226,13 @@ class StepArrays:
             self._moves["source"][: len(pairs)], self._moves["target"][: len(pairs)] = zip(*pairs, strict=True)
 
     def move_seconds(self) -> list[float]:
-        """How long each load took, then each store."""
+        """Return the duration in seconds of each load, then of each store."""
         first, end = self.input.copies, self.input.copies + self.input.loads + self.input.stores
         seconds: list[float] = self._moves["seconds"][first:end].tolist()
         return seconds
 
     def chosen(self) -> list[int]:
-        """The tokens of the step's sampling rows."""
+        """Return the sampled tokens, one per sampling row of the step."""
         tokens: list[int] = self._chosen[: self._num_sampling].tolist()
         return tokens
 

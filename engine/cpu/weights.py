@@ -1,4 +1,4 @@
-"""Moves a model's weights into the layout of the kernels."""
+"""Packing of a model's weights into the layout of the kernels."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,14 +12,14 @@ from models.pangu.config import PanguConfig
 from models.pangu.model import PanguForCausalLM
 
 PANEL = 32
-"""Columns of a panel: kPanel in kernels/panels.h."""
+"""Columns per panel: kPanel in kernels/panels.h."""
 GROUP = 32
-"""Weights along the depth that share a scale: kGroup in kernels/int8_panels.h."""
+"""Number of weights along the depth that share a scale: kGroup in kernels/int8_panels.h."""
 ALIGNMENT = 64
 
 
 def unsupported_reason(config: PanguConfig) -> str | None:
-    """None if the kernels can run this model, else a sentence that says why not."""
+    """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in (64, 128):
         return f"the kernels are made for head_dim 64 and 128, not {config.head_dim}"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
@@ -29,7 +29,7 @@ def unsupported_reason(config: PanguConfig) -> str | None:
 
 
 class PackedModel:
-    """The weights as the kernels want them; `struct` points into memory that this object keeps alive.
+    """Weights in the layout of the kernels. `struct` points into memory that this object keeps alive.
 
     Satisfies `models.interface.ModelShape`.
     """
@@ -37,10 +37,12 @@ class PackedModel:
     def __init__(
         self, kernels: Kernels, config: PanguConfig, model: PanguForCausalLM, *, threads: int, weights: str = "bfloat16"
     ) -> None:
-        """Takes the memory of `model`'s weights piece by piece, so that they are never there twice.
+        """Pack the weights of `model`, whose dtype must be bfloat16. `model` is unusable afterwards.
 
-        `model` cannot be used any more after this. Its dtype must be bfloat16. threads: how many pack.
-        weights: "bfloat16" as they are, or "int8" in groups of 32 with a float16 scale.
+        Each weight's memory is freed as soon as it is packed, so memory never holds all of them twice.
+
+        threads: number of packing threads.
+        weights: "bfloat16" to keep the values, or "int8" for groups of 32 with a float16 scale.
         """
         self.num_layers = config.num_layers
         self.num_heads = config.num_heads
@@ -66,7 +68,10 @@ class PackedModel:
 
     @property
     def numerics(self) -> str:
-        """Names whatever may change a bit of the KV: the build, which fixes kernels, instructions and pages."""
+        """Identifier of everything that may change a bit of the KV.
+
+        The digest of the build covers kernels, instructions and pages.
+        """
         return f"native-{self.kernels.build.instruction_set.name}-{self.kernels.build.digest};{self._weights}"
 
     def _layer(self, index: int) -> LayerWeights:
@@ -131,9 +136,13 @@ class PackedModel:
         step: int = 1,
         panels: int | None = None,
     ) -> int:
-        """Plan one packed matrix of the rows of `names`, in a column unless first_panels says where each starts.
+        """Plan one packed matrix of the rows of the weights `names`, and return its address.
 
-        Returns its address; it is filled when the planned packing runs.
+        The matrix is filled when the planned packing runs.
+
+        first_panels: first panel of each weight; None to stack the weights one after the other.
+        step: distance between a weight's panels.
+        panels: size of the matrix in panels; None for the sum over the weights.
         """
         parts = [self._slots[f"{name}.weight"] for name in names]
         sizes = [_panels(len(part)) for part in parts]
@@ -147,7 +156,7 @@ class PackedModel:
                 self.kernels.pack_rows(
                     part, len(part), depth, packed, weights=self._weights, first_panel=start, step=step
                 )
-            # The parts are views of one merged matrix; this gives its memory back at once.
+            # The parts are views of one merged matrix. Resizing its storage frees the memory immediately.
             parts[0].untyped_storage().resize_(0)
 
         self._packing.append(pack)
@@ -155,14 +164,14 @@ class PackedModel:
 
 
 class _Arena:
-    """One piece of memory for all matrices: it is mapped and freed as one, and never fragmented."""
+    """A single allocation for all matrices, mapped and freed as one and never fragmented."""
 
     def __init__(self, nbytes: int) -> None:
         self._memory = torch.empty(nbytes + ALIGNMENT, dtype=torch.uint8)
         self._used = -self._memory.data_ptr() % ALIGNMENT
 
     def take(self, nbytes: int) -> torch.Tensor:
-        """Uninitialised bytes, aligned for vectors."""
+        """Allocate `nbytes` uninitialised bytes, aligned for vector loads."""
         start = self._used
         self._used = start + math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
         return self._memory[start : start + nbytes]
@@ -173,12 +182,15 @@ def _panels(rows: int) -> int:
 
 
 def _matrix_bytes(panels: int, depth: int, weights: str) -> int:
-    """Of int8 every group of 32 along the depth has 32 scales of 2 bytes beside its 32 * 32 weights."""
+    """Return the size of a packed matrix in bytes.
+
+    With int8, every group of 32 along the depth of a panel has 32 * 32 weights and 32 scales of 2 bytes.
+    """
     return panels * PANEL * depth * 2 if weights == "bfloat16" else panels * PANEL * (depth + depth // GROUP * 2)
 
 
 def _packed_bytes(config: PanguConfig, weights: str) -> int:
-    """Of all matrices, and what aligning them may cost."""
+    """Return the size of all packed matrices in bytes, including the most that alignment can add."""
     hidden, inner, attention = config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim
     qkv = attention + 2 * config.num_kv_heads * config.head_dim
     layer = [(qkv, hidden), (hidden, attention), (2 * inner, hidden), (hidden, inner)]
@@ -187,7 +199,10 @@ def _packed_bytes(config: PanguConfig, weights: str) -> int:
 
 
 def _rotary_table(config: PanguConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    """cos and sin of every position, each float32 [positions, head_dim / 2]: the model's table without its mirror."""
+    """Return cos and sin of every position, each float32 [positions, head_dim / 2].
+
+    The model's own table mirrors the halves of a row, with the sign of sin flipped. The kernels need only one half.
+    """
     positions, half = config.max_position_embeddings, config.head_dim // 2
     table = RotaryTable(config.head_dim, positions, config.rope_theta, config.rope_scaling, torch.device("cpu"))
     cos, sin = table.rows(torch.arange(positions))

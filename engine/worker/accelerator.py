@@ -1,4 +1,4 @@
-"""cuda and npu through torch.accelerator, as far as both have it in common; what only one has stands at the end."""
+"""The cuda and npu devices, through torch.accelerator where both share an API. The graphs at the end are per device."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,7 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class AcceleratorDevice:
-    """A device with memory and streams of its own. Raises EngineError when it is made where there is none."""
+    """A device with its own memory and streams.
+
+    The constructor raises EngineError if the machine has no such device.
+    """
 
     memory: DeviceMemory | None
 
@@ -30,36 +33,36 @@ class AcceleratorDevice:
         self._graph_pool: Any = None
 
     def prepare(self) -> None:
-        """The host's threads only feed the device."""
+        """Limit torch to one host thread, because the host only feeds the device."""
         torch.set_num_threads(1)
 
     def synchronize(self) -> None:
-        """Wait for the model's stream; copies beside it are waited for by their events."""
+        """Wait for the model's stream. Copies on other streams are awaited through their events."""
         torch.accelerator.current_stream(self.torch_device).synchronize()
 
     def available_memory(self) -> int:
-        """Free bytes as the driver sees them."""
+        """Return the free memory in bytes, as the driver reports it."""
         free, _total = torch.accelerator.get_memory_info(self.torch_device)
         return int(free)
 
     def instruction_set(self) -> str:
-        """The exact model, where torch can say it: kernels are chosen by it."""
+        """Return an identifier with the exact model of the device, because libraries choose kernels by model."""
         module = getattr(torch, self.name)
         return f"{self.name}-{module.get_device_name(self.torch_device)}".replace(" ", "-")
 
     def layers(self, *, check: bool) -> LayerKinds:
-        """The fused operators of an npu; plain torch otherwise."""
+        """Return the fused operators on an npu, else plain torch."""
         return npu_layers(check=check) if self.name == "npu" else TORCH_LAYERS
 
     def new_graph(self) -> Graph | None:
-        """A CUDA graph, or an ACL graph on an npu."""
+        """Create a CUDA graph, or an ACL graph on an npu."""
         if self._graph_pool is None:
             self._graph_pool = getattr(torch, self.name).graph_pool_handle()
         return NpuGraph(self._graph_pool) if self.name == "npu" else CudaGraph(self._graph_pool)
 
 
 class TorchMemory:
-    """Implements DeviceMemory."""
+    """DeviceMemory on torch.accelerator."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -77,7 +80,7 @@ class TorchMemory:
         return TorchStream(torch.Stream(self._device))
 
     def pinned(self, memory: memoryview) -> torch.Tensor:
-        """See DeviceMemory. Memory that nobody pinned still works, one synchronous copy after the other."""
+        """See DeviceMemory. Unpinned memory still works, but copies are synchronous."""
         tensor = torch.frombuffer(memory, dtype=torch.uint8)
         if not tensor.is_pinned():
             logger.warning("the CPU tier's memory is not pinned: copies to and from the device will be slow")
@@ -85,7 +88,7 @@ class TorchMemory:
 
 
 class TorchStream:
-    """Implements Stream."""
+    """Stream on torch.Stream."""
 
     def __init__(self, stream: torch.Stream) -> None:
         self._stream = stream
@@ -108,7 +111,7 @@ class TorchStream:
 
 
 class TorchEvent:
-    """Implements Event."""
+    """Event on torch.Event."""
 
     def __init__(self, event: torch.Event) -> None:
         self.event = event
@@ -128,19 +131,22 @@ class TorchEvent:
 
 
 class CudaGraph:
-    """All that it reads is memory of the device, lengths too, so a replay is told nothing."""
+    """A CUDA graph. All of its inputs, including lengths, are in device memory, so a replay takes no arguments."""
 
     def __init__(self, pool: Any) -> None:
-        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
+        """Create an empty graph.
+
+        pool: memory pool that graphs share. The results of one graph are no longer needed when another is replayed.
+        """
         self._graph = torch.cuda.CUDAGraph()
         self._pool = pool
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """See Graph."""
-        # Once without recording: kernels are compiled, and libraries allocate what they keep.
+        # Warm up without capturing: kernels are compiled, and libraries allocate their persistent memory.
         compute()
         torch.accelerator.synchronize()
-        # Threads that pin or copy meanwhile must not make the recording fail.
+        # Threads that pin or copy memory during the capture must not make it fail.
         with torch.cuda.graph(self._graph, pool=self._pool, capture_error_mode="thread_local"):
             return compute()
 
@@ -150,17 +156,23 @@ class CudaGraph:
 
 
 class NpuGraph:
-    """An ACL graph. torch_npu notes every operator with lengths on the host while it records, and changes them in place
-    before a replay; nothing else of what was recorded can change but the contents of tensors."""
+    """An ACL graph.
+
+    During a capture torch_npu registers every operator that takes lengths on the host. Before a replay it updates these
+    lengths in place. Apart from them, only the contents of tensors can change between replays.
+    """
 
     def __init__(self, pool: Any) -> None:
-        """pool: memory that graphs share, since the results of one are not needed any more when another is replayed."""
+        """Create an empty graph.
+
+        pool: memory pool that graphs share. The results of one graph are no longer needed when another is replayed.
+        """
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
         self._pool = pool
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """See Graph."""
-        # Once without recording: operators choose their plans and allocate what they keep.
+        # Warm up without capturing: operators choose their plans and allocate their persistent memory.
         compute()
         torch.accelerator.synchronize()
         with torch.npu.graph(self._graph, pool=self._pool, auto_dispatch_capture=True):  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
-"""Decodes of whole batches as recorded graphs: one call of the device instead of hundreds.
+"""Captured graphs of batched decodes: one device call per step instead of hundreds.
 
-A graph has a fixed number of rows, so there is one per bucket, and a batch takes the smallest that holds it. The rows
-that it does not need are padding: each is a sequence of its own of length 1, in a block that belongs to nobody, and
-writes to a slot of its own there, because an NPU's operators allow neither rows without a sequence nor a slot twice.
+A graph has a fixed number of rows, so there is one graph per bucket size. A batch runs in the smallest bucket that
+holds it, and the remaining rows are padding. Each padding row is a sequence of length 1 in a spare block that no
+request owns, and writes to a slot of its own there. An NPU's operators allow neither rows without a sequence nor
+duplicate slots.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,13 @@ BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
 
 @dataclass(frozen=True, slots=True)
 class DecodeShape:
-    """spare_block: the id of the first block that padding writes to. max_blocks: of the longest sequence."""
+    """Capacity of the decode graphs.
+
+    max_rows: maximum number of sequences of a step.
+    max_blocks: number of blocks of the longest sequence.
+    block_size: in tokens.
+    spare_block: id of the first block that padding writes to.
+    """
 
     max_rows: int
     max_blocks: int
@@ -29,17 +36,17 @@ class DecodeShape:
     spare_block: int
 
     def buckets(self) -> tuple[int, ...]:
-        """Sizes of the graphs, ascending; the last one holds `max_rows`, or is the largest that there is."""
+        """Return the graph sizes in rows, ascending. The last one holds `max_rows`, or is the largest bucket."""
         rows = min(self.max_rows, BUCKETS[-1])
         return (*(size for size in BUCKETS if size < rows), next(size for size in BUCKETS if size >= rows))
 
     def spare_blocks(self) -> int:
-        """How many blocks padding needs, so that each of its rows has a slot."""
+        """Return the number of blocks that gives every padding row a slot of its own."""
         return -(-self.buckets()[-1] // self.block_size)
 
 
 class DecodeGraphs:
-    """All graphs of one model. `capture` first; then `run` for every step."""
+    """Decode graphs of one model. Call `capture` once, then `run` for every step."""
 
     def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device, shape: DecodeShape) -> None:
         self._model = model
@@ -50,8 +57,11 @@ class DecodeGraphs:
 
     @torch.inference_mode()
     def capture(self) -> bool:
-        """Record all buckets, the largest first, so that the smaller ones find its memory. False, and nothing is
-        recorded, where the device or the attention cannot do that. Raises what the device raises."""
+        """Capture all buckets, the largest first, so that the smaller ones reuse its memory.
+
+        Return False, and keep no graph, if the device or the attention backend cannot capture. Errors of the device
+        propagate.
+        """
         if not isinstance(self._attention, GraphedAttention):
             return False
         captured: list[_Bucket] = []
@@ -64,7 +74,11 @@ class DecodeGraphs:
         return True
 
     def run(self, step: StepInput) -> torch.Tensor | None:
-        """Final hidden states [T, hidden] of a step of decodes, valid until the next run; None for any other step."""
+        """Compute a step of decodes in a graph.
+
+        Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
+        one with a row that is not a decode, or with more rows than the largest bucket.
+        """
         rows = len(step.attention.query_lens)
         if not self._captured or rows > self._captured[-1].rows or max(step.attention.query_lens) > 1:
             return None
@@ -72,7 +86,7 @@ class DecodeGraphs:
 
 
 class _Bucket:
-    """One graph and the memory that it reads: inputs are copied there, never handed over."""
+    """One graph and its static input buffers. Each run copies the inputs into these buffers."""
 
     def __init__(
         self,
@@ -85,7 +99,7 @@ class _Bucket:
     ) -> None:
         self.rows = rows
         self._graph = graph
-        # Of nothing but padding, until a step overwrites the first rows.
+        # All rows are padding until a step overwrites the first ones.
         at = device.torch_device
         slots = torch.arange(rows, dtype=torch.int64) + shape.spare_block * shape.block_size
         self._pad_slots = slots.to(at)
@@ -111,11 +125,17 @@ class _Bucket:
 
 
 class _TableRows:
-    """Block tables on the host, a line each. A request's table only grows, so of the one that a line had before only
-    the new blocks are written: all of them would cost as much as the step itself."""
+    """Block tables on the host, one per line.
+
+    A request's table only grows, so if a line keeps its table, only the new blocks are written. Writing all of them
+    would cost as much as the step itself.
+    """
 
     def __init__(self, pad_blocks: torch.Tensor, max_blocks: int) -> None:
-        """pad_blocks: [rows], the block of each line where it is padding."""
+        """Create lines that are all padding.
+
+        pad_blocks: [rows], the block of each line while the line is padding.
+        """
         self.lines = pad_blocks.to(torch.int32)[:, None].expand(-1, max_blocks).contiguous()
         self._numbers = self.lines.numpy()
         self._pad_blocks = pad_blocks.tolist()
@@ -123,8 +143,10 @@ class _TableRows:
         self._filled = [0] * len(pad_blocks)
 
     def update(self, tables: Sequence[Sequence[int]]) -> torch.Tensor:
-        """[rows, max_blocks] int32 on the host: `tables`, then padding. Behind a table's end a line may hold what it
-        held before: ids of blocks of the pool, which nobody reads."""
+        """Write `tables` to the first lines, turn the rest into padding, and return [rows, max_blocks] int32.
+
+        Past the end of its table, a line may hold stale ids. They are valid block ids, and no kernel reads them.
+        """
         for at, table in enumerate(tables):
             done = self._filled[at] if self._tables[at] is table else 0
             if len(table) > done:

@@ -1,4 +1,4 @@
-"""What the worker needs of a device. This and `accelerator` are all that knows cpu, cuda and npu apart."""
+"""The worker's interface to a device. Only this module and `accelerator` distinguish cpu, cuda and npu."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -12,45 +12,58 @@ from models.layers.kinds import TORCH_LAYERS, LayerKinds
 
 
 class Graph(Protocol):
-    """Work of the device that was recorded once and can be replayed: same memory, same shapes, other contents."""
+    """Device work that is captured once and can be replayed with the same memory and shapes, and new contents."""
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
-        """Record what `compute` asks of the device; its result is overwritten by every replay. Once."""
+        """Capture the device work of `compute` and return its result, which every replay overwrites. Call once."""
 
     def replay(self, seq_lens: Sequence[int]) -> None:
-        """Queue it again in the model's stream. seq_lens: of every attention call, instead of those captured: they are
-        arguments on the host, so a replay knows nothing of new ones by itself."""
+        """Queue the captured work on the model's stream.
+
+        seq_lens: lengths for every attention call, in place of the captured ones. Lengths are host arguments on some
+            devices, so a replay cannot read new ones from memory.
+        """
 
 
 class Device(Protocol):
-    """Where the model computes. `name` is what backends are selected by, `torch_device` where tensors are made."""
+    """The device that computes the model.
+
+    name: selects the attention backend.
+    torch_device: the device of the model's tensors.
+    """
 
     name: str
     torch_device: torch.device
     memory: DeviceMemory | None
-    """None where the device's memory is the host's own."""
+    """Memory of the device; None where it is the host's own."""
 
     def prepare(self) -> None:
-        """Process-wide settings of the model thread; called once, before the model is loaded."""
+        """Apply process-wide settings from the model thread. Called once, before the model is loaded."""
 
     def synchronize(self) -> None:
-        """Return when everything that was asked of the device is done."""
+        """Wait until the device has finished all queued work of the model."""
 
     def available_memory(self) -> int:
-        """Bytes that could be allocated now."""
+        """Return the number of bytes that could be allocated now."""
 
     def instruction_set(self) -> str:
-        """What the kernels may be chosen by: part of the numerics id."""
+        """Return the properties of the hardware that may affect the choice of kernels, a part of the numerics id."""
 
     def layers(self, *, check: bool) -> LayerKinds:
-        """How a model's small layers are computed best. check: hold fused operators to their documented limits."""
+        """Return the best implementations of a model's small layers on this device.
+
+        check: validate calls of fused operators against their documented limits.
+        """
 
     def new_graph(self) -> Graph | None:
-        """None where work is not recorded. Graphs may share memory: a replay overwrites what others resulted in."""
+        """Create a graph, or return None if the device does not capture work.
+
+        Graphs may share memory, so a replay may overwrite the results of other graphs.
+        """
 
 
 class CpuDevice:
-    """The host itself: work is done when the call returns, and all memory is the host's."""
+    """The host as a device: work is done when a call returns, and all memory is host memory."""
 
     name = "cpu"
     memory: DeviceMemory | None = None
@@ -59,33 +72,33 @@ class CpuDevice:
         self.torch_device = torch.device("cpu")
 
     def prepare(self) -> None:
-        """As many threads as this process may use cores; more would wait for each other at every kernel's end."""
+        """Set one thread per usable core. More threads would wait for each other at the end of every kernel."""
         torch.set_num_threads(usable_cores())
 
     def synchronize(self) -> None:
-        """Nothing is ever under way."""
+        """Do nothing, because no work is ever in flight."""
 
     def available_memory(self) -> int:
-        """Of the host, within the process's limits."""
+        """Return the free host memory in bytes, within the limits of the process."""
         return available_memory()
 
     def instruction_set(self) -> str:
-        """torch's own level, and what oneDNN picks its bfloat16 kernels by."""
+        """Return torch's CPU capability, and the features by which oneDNN chooses its bfloat16 kernels."""
         capabilities = torch.cpu.get_capabilities()
         extra = [name for name in ("avx512_bf16", "amx_bf16", "bf16") if capabilities.get(name)]
         return "+".join([torch.backends.cpu.get_cpu_capability(), *extra])
 
     def layers(self, *, check: bool) -> LayerKinds:  # noqa: ARG002
-        """Plain torch."""
+        """Return the layers in plain torch."""
         return TORCH_LAYERS
 
     def new_graph(self) -> Graph | None:
-        """A call costs little here."""
+        """Return None, because calls are cheap on the host."""
         return None
 
 
 def open_device(name: str) -> Device:
-    """name: "cpu", "cuda" or "npu"; raises EngineError if the machine does not have it."""
+    """Open the device `name`: "cpu", "cuda" or "npu". Raise EngineError if the machine does not have it."""
     if name == "cpu":
         return CpuDevice()
     if name in ("cuda", "npu"):

@@ -1,4 +1,4 @@
-"""What a runner returns, and what becomes of it."""
+"""Results of forward passes, and the output of a step that is assembled from them."""
 
 import itertools
 import time
@@ -17,7 +17,11 @@ from engine.worker.input_batch import ScheduledRequest
 
 @dataclass(frozen=True, slots=True)
 class ToldLogprobs:
-    """By request, of those that want them: of the sampled token, and of a chunk of the prompt."""
+    """Log probabilities by request id, for the requests that ask for them.
+
+    sampled: of the sampled token.
+    prompts: of a chunk of the prompt.
+    """
 
     sampled: Mapping[str, TokenLogprobs] = field(default_factory=dict)
     prompts: Mapping[str, PromptLogprobs] = field(default_factory=dict)
@@ -28,8 +32,11 @@ NO_LOGPROBS: Final = ToldLogprobs()
 
 @dataclass(frozen=True, slots=True)
 class ForwardPass:
-    """sampled: by request, a token, or what stands of a draft and the token behind it. started, ended: around the model
-    and the sampler alone, on time.perf_counter."""
+    """Result of one forward pass.
+
+    sampled: tokens by request id: one token, or the accepted tokens of a draft and the token after them.
+    started, ended: times around the model and the sampler only, on time.perf_counter.
+    """
 
     sampled: dict[str, tuple[int, ...]]
     started: float
@@ -38,8 +45,11 @@ class ForwardPass:
 
 
 def told_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
-    """tokens: of the sampling requests. logits: the rows of those of them that want logprobs, then the rows before
-    `prompt_targets`; float32, as the model has them."""
+    """Compute the log probabilities of a pass.
+
+    tokens: sampled tokens, one per sampling row.
+    logits: float32, unadjusted; the sampling rows that want log probabilities, then the rows before `prompt_targets`.
+    """
     rows = [(each.request_id, row) for each in scheduled for row in each.sampling]
     own = [
         (name, token, row.num_logprobs)
@@ -66,7 +76,11 @@ def step_output(
     received: float,
     prepared: float,
 ) -> ModelRunnerOutput:
-    """The result of a step that ends now. passes: all of it, or none if only blocks moved."""
+    """Build the output of a step that ends now.
+
+    passes: all forward passes of the step; empty if the step only moved blocks.
+    received, prepared: times at which the step arrived and was ready to compute, on time.perf_counter.
+    """
     names = passes[0].sampled if passes else ()
     sampled = {name: tuple([token for each in passes for token in each.sampled[name]]) for name in names}
     return ModelRunnerOutput(

@@ -1,4 +1,4 @@
-"""What the worker remembers of its requests, and how one step's rows are made of it."""
+"""The worker's state of its requests, and the construction of a step's rows from it."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +21,10 @@ from engine.speculation.verify import verify
 
 @dataclass(slots=True)
 class RequestState:
-    """token_ids also holds the worker's own samples, which the scheduler may not have seen yet.
+    """The worker's state of one request.
 
-    The last one may still be computed: then ~i (negative) stands for sample i of pass number `expected_of`.
+    token_ids: known tokens, including the worker's own samples, which the scheduler may not have seen yet. If the last
+        one is still being computed, ~i (negative) is its placeholder: sample i of pass number `expected_of`.
     """
 
     token_ids: list[int]
@@ -37,12 +38,14 @@ class RequestState:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRequest:
-    """One request's part of a step: these tokens at positions context_len, context_len + 1, ...
+    """One request's part of a step.
 
-    ~i in place of the last token stands for sample i of the pass before. block_ids may be longer than they need.
-    sampling: of its last tokens, each of which samples one: none, or one, and with a draft one more than that has.
-    prompt_targets: the ids that follow its first tokens, and whose logprobs are wanted, with `num_prompt_logprobs` of
-    the likeliest.
+    token_ids: tokens at positions context_len, context_len + 1, ... If the last one is ~i, it is the placeholder of
+        sample i of the previous pass.
+    block_ids: may be longer than the tokens require.
+    sampling: one row for each of the last tokens that samples: none, one, or with a draft of n tokens n + 1.
+    prompt_targets: prompt tokens after the first of these tokens, whose log probabilities are requested.
+    num_prompt_logprobs: number of most likely tokens to report with each prompt target.
     """
 
     request_id: str
@@ -55,21 +58,23 @@ class ScheduledRequest:
 
     @property
     def sampling_from(self) -> int:
-        """Which of its tokens is the first that samples one."""
+        """Index in `token_ids` of the first token that samples."""
         return len(self.token_ids) - len(self.sampling)
 
     @property
     def draft(self) -> list[int]:
-        """The tokens that nobody knows to be right."""
+        """Drafted tokens, which the model has not verified yet."""
         return self.token_ids[self.sampling_from + 1 :] if self.sampling else []
 
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """T rows of all scheduled requests in batch order.
+    """The T rows of all scheduled requests, in batch order.
 
-    input_ids, positions: [T] int64. logits_rows: [R] int64, indices into the T rows: those that sample a token;
-    sampling_rows has R entries too. told_rows: int64, of the rows before `prompt_targets`.
+    input_ids, positions: [T] int64.
+    logits_rows: [R] int64, indices of the rows that sample a token.
+    sampling_rows: R entries, one per row of `logits_rows`.
+    told_rows: int64, indices of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
@@ -82,25 +87,30 @@ class StepInput:
 
 
 class ExpectedTokens:
-    """The samples of a pass, and where they belong once they are there."""
+    """Placeholders of a pass's samples, to be replaced once the pass has ended."""
 
     def __init__(self, places: Sequence[tuple[ScheduledRequest, RequestState]]) -> None:
-        """places: in the order of the samples; the last token of each stands for its first sample."""
+        """Note the placeholder of each request.
+
+        places: in the order of the samples. The last token of each state is the placeholder of its first sample.
+        """
         self._places = [(request, state, len(state.token_ids) - 1) for request, state in places]
 
     def fill(self, tokens: Iterable[int]) -> dict[str, tuple[int, ...]]:
-        """The pass has ended: put its tokens in place, those that stand. By request id. May be called from any thread:
-        nothing is scheduled behind a draft before it is known what stands of it."""
+        """Replace the placeholders with the pass's accepted tokens, and return these by request id.
+
+        May be called from any thread: no step is scheduled after a draft until its verification is known.
+        """
         left, sampled = iter(tokens), dict[str, tuple[int, ...]]()
         for request, state, index in self._places:
             stand = verify(request.draft, list(itertools.islice(left, len(request.sampling))))
-            # Behind it may stand what a later pass is to choose, though never behind a draft.
+            # A later pass's placeholder may follow this one, though never after a draft.
             state.token_ids[index : index + 1] = sampled[request.request_id] = stand
         return sampled
 
 
 class InputBatch:
-    """Requests by id. Owned by the model thread."""
+    """Requests by id, owned by the model thread."""
 
     def __init__(self, block_size: int, vocab_size: int, device: torch.device) -> None:
         self._block_size = block_size
@@ -115,7 +125,7 @@ class InputBatch:
         return len(self._requests)
 
     def update(self, step: SchedulerOutput) -> None:
-        """Apply a step's news: first what to forget, then new requests, then changes of known ones."""
+        """Apply a step's changes: drop requests first, then add new ones, then update known ones."""
         for request_id in step.dropped_request_ids:
             self._requests.pop(request_id, None)
         for new in step.new_requests:
@@ -146,7 +156,10 @@ class InputBatch:
             raise EngineError(f"request {request_id} is not in the batch") from None
 
     def select(self, num_scheduled_tokens: Mapping[str, int]) -> list[ScheduledRequest]:
-        """The step request by request; raises EngineError if one has too few known tokens or blocks for it."""
+        """Select each request's part of the step.
+
+        Raise EngineError if a request has too few known tokens or blocks.
+        """
         selected: list[ScheduledRequest] = []
         for request_id, count in num_scheduled_tokens.items():
             state, draft = self._state(request_id), self._drafts.get(request_id, ())
@@ -165,7 +178,7 @@ class InputBatch:
         return selected
 
     def _sampling_row(self, request_id: str, state: RequestState, behind: int) -> SamplingRow:
-        """behind: so many tokens of a draft."""
+        """Build the sampling row after the request's tokens and the first `behind` tokens of its draft."""
         tokens, params, mask = state.token_ids, state.sampling, self._masks.get(request_id)
         return SamplingRow(
             params,
@@ -177,7 +190,7 @@ class InputBatch:
         )
 
     def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
-        """The same as rows of one flat batch."""
+        """Select the step as `select` does, and build the rows of one flat batch."""
         token_ids: list[int] = []
         positions: list[npt.NDArray[np.int64]] = []
         slots: list[npt.NDArray[np.int64]] = []
@@ -233,8 +246,11 @@ class InputBatch:
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
     def expect(self, selected: Sequence[ScheduledRequest]) -> ExpectedTokens:
-        """Those of them that sample do, in this order, in the pass that was just selected. The next one can be built on
-        it before the samples are there, and before the scheduler has seen them, but not on a draft."""
+        """Append a placeholder for the sample of each sampling request in the pass that was just selected.
+
+        The next pass can then be built before the samples are computed and before the scheduler has seen them, except
+        after a draft.
+        """
         self._passes += 1
         places: list[tuple[ScheduledRequest, RequestState]] = []
         num_samples = 0

@@ -1,4 +1,4 @@
-"""What the scheduler's side must know of a model that was loaded, wherever that is."""
+"""Description of a loaded model for the scheduler, which may run in another process than the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """block_nbytes: of one KV block. free: bytes that its KV could take now. numerics: see `Worker.numerics_id`."""
+    """A loaded model, or one rank's part of it.
+
+    block_nbytes: size of one KV block.
+    free: bytes that the KV cache could take now.
+    numerics: see `Worker.numerics_id`.
+    """
 
     vocab_size: int
     max_position_embeddings: int
@@ -16,7 +21,10 @@ class LoadedModel:
 
 
 def of_all_ranks(parts: Sequence[LoadedModel]) -> LoadedModel:
-    """The model whose parts these are: a block of it is the parts of all ranks, and the poorest rank sets the limit."""
+    """Combine the parts of all ranks to the whole model.
+
+    A KV block consists of the parts of all ranks. The rank with the least free memory sets the limit.
+    """
     first = parts[0]
     return replace(
         first,

@@ -10,19 +10,21 @@ from torch import distributed
 from torch._C._distributed_c10d import FileStore
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})
-"""By device."""
+"""Backend of torch.distributed per device."""
 
 
 class TorchRanks:
-    """Implements RankGroup in a process of its own per rank, all on this machine."""
+    """RankGroup on torch.distributed, with one process per rank, all on this machine."""
 
     def __init__(self, rank: int, size: int, device: str, meeting_place: Path) -> None:
-        """meeting_place: a file that does not exist yet, in a directory that others cannot write to. Returns once all
-        ranks have come; raises what torch.distributed raises."""
+        """Join the group, and return once all ranks have joined. Errors of torch.distributed propagate.
+
+        meeting_place: a file that does not exist yet, in a directory that other users cannot write to.
+        """
         self.rank = rank
         self.size = size
         if device == "cpu":
-            # Nobody outside this machine is to be talked to, whatever its name resolves to.
+            # Bind to loopback: the group must not reach other machines, whatever this host's name resolves to.
             os.environ["GLOO_SOCKET_IFNAME"] = "lo"
             self._device = torch.device("cpu")
         else:

@@ -1,4 +1,4 @@
-"""One model on one device: loads it, owns its KV cache, and executes the scheduler's steps."""
+"""Worker for one model on one device: loads the model, owns its KV cache and executes the scheduler's steps."""
 
 import logging
 import time
@@ -41,7 +41,11 @@ _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 class Worker:
-    """Call `load`, then `init_kv`, with tiers `attach_host_pool`, then `submit` per step, all from one thread."""
+    """One model on one device.
+
+    Call order: `load`, `init_kv`, `attach_host_pool` if there are lower tiers, then `submit` per step. Make all calls
+    from one thread, except where `computes_elsewhere`.
+    """
 
     def __init__(
         self,
@@ -51,9 +55,10 @@ class Worker:
         progress: Callable[[str], None] = lambda _: None,
         ranks: RankGroup = ALONE,
     ) -> None:
-        """progress: told of what takes long. ranks: who computes the model together, this worker among them.
+        """Open the device. Raise EngineError if the machine does not have `config.device`.
 
-        Raises EngineError if the machine does not have `config.device`.
+        progress: receives a message before each operation that takes long.
+        ranks: the tensor-parallel group that computes the model, including this worker.
         """
         if config.dtype not in _DTYPES:
             raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
@@ -70,7 +75,7 @@ class Worker:
         self._batch: InputBatch | None = None
 
     def describe(self) -> LoadedModel:
-        """What the scheduler's side must know, of this rank's part; raises EngineError before `load`."""
+        """Describe this rank's part of the model for the scheduler. Raise EngineError before `load`."""
         model = self.model
         return LoadedModel(
             model.vocab_size,
@@ -82,7 +87,7 @@ class Worker:
 
     @property
     def model(self) -> ModelShape:
-        """What is known of the loaded model; raises EngineError before `load`."""
+        """Shape of the loaded model. Raises EngineError before `load`."""
         return self._loaded()
 
     def _loaded(self) -> CausalLM | PackedModel:
@@ -91,7 +96,7 @@ class Worker:
         return self._model
 
     def load(self) -> None:
-        """Read the weights; raises what the model loader raises."""
+        """Load the weights. Errors of the model loader propagate."""
         self._device.prepare()
         layers = self._device.layers(check=self._config.check_operators)
         if self._ranks.size > 1:
@@ -99,13 +104,13 @@ class Worker:
         model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device, layers, self._ranks)
         packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
         if packed is not None:
-            # torch only copies and samples now; a second thread of it would spin on a core that the step needs.
+            # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
             torch.set_num_threads(1)
         self._model = packed or model
         self._batch = InputBatch(self._config.block_size, self._model.vocab_size, self._device.torch_device)
 
     def kv_layout(self) -> BlockLayout:
-        """The shape of one block of this model's KV."""
+        """Return the layout of one KV block of this model."""
         model = self.model
         return BlockLayout(
             num_layers=model.num_layers,
@@ -113,12 +118,12 @@ class Worker:
             block_size=self._config.block_size,
             head_dim=model.head_dim,
             itemsize=self._dtype.itemsize,
-            # The kernels of the native step have an order of their own inside such a block.
+            # The kernels of the native step use their own order within such a block.
             order=PoolOrder.BLOCKS if self.computes_elsewhere else self._selection().backend.order,
         )
 
     def numerics_id(self) -> str:
-        """Names whatever may change a bit of the KV on this worker; the number of threads does not."""
+        """Return an identifier of everything that may change a bit of the KV. The number of threads does not."""
         model = self._loaded()
         if isinstance(model, PackedModel):
             return model.numerics
@@ -140,12 +145,12 @@ class Worker:
         return select_backend(self._attention_spec(), self._config.attention)
 
     def available_memory(self) -> int:
-        """Bytes of the device that the KV cache could take now; of memory that all ranks have together, its share."""
+        """Return the bytes that the KV cache could take now. Memory that all ranks share is divided between them."""
         sharers = self._ranks.size if self._device.memory is None else 1
         return self._device.available_memory() // sharers
 
     def init_kv(self, num_blocks: int) -> None:
-        """Allocate `num_blocks` device blocks, and record the graphs of decodes where the device has such."""
+        """Allocate `num_blocks` device blocks, and capture the decode graphs where the device supports graphs."""
         model, layout = self._loaded(), self.kv_layout()
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
@@ -163,42 +168,43 @@ class Worker:
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
 
     def _decode_shape(self, model: CausalLM, num_blocks: int) -> DecodeShape:
-        """Padding writes behind the `num_blocks` that requests may have."""
+        """Return the capacity of the decode graphs. Padding writes past the `num_blocks` blocks of requests."""
         window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         size = self._config.block_size
         return DecodeShape(self._config.max_num_seqs, -(-window // size), size, num_blocks)
 
     def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
-        """None where recording fails: every step is computed call by call then, which is slower and nothing else."""
+        """Capture the decode graphs. Return None if that fails: steps then run without graphs, only slower."""
         graphs = DecodeGraphs(model, attention, self._device, shape)
         self._progress(f"recording the graphs of {shape.buckets()[-1]} and fewer decodes")
         try:
             return graphs if graphs.capture() else None
-        except Exception as error:  # whatever a device raises that cannot record
+        except Exception as error:  # A device that cannot capture may raise any error.
             logger.warning("decodes run without graphs, because recording one failed: %s", error)
             return None
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
-        """The CPU tier's arena; raises EngineError before `init_kv`, and if the device cannot copy to it.
+        """Attach the CPU tier's arena. Raise EngineError before `init_kv`, or if the device cannot copy to the arena.
 
-        A block there is the parts of all ranks one behind the other, so every rank counts from its own part of the
-        first block.
+        A block in the arena is the concatenation of all ranks' parts, so each rank's addresses start at its own part of
+        the first block.
         """
         if self._cache is None:
             raise EngineError("the KV cache is not allocated")
         self._cache.attach_host_pool(host_pool[self._ranks.rank * self.kv_layout().nbytes :])
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
-        """Begin with a step: copies, loads, then the forward passes, then stores. What it returns waits for the result;
-        call it once, in the order of the steps. Without `computes_elsewhere` the step has been computed by then, while
-        its transfers may still be under way.
+        """Start a step: copies, loads, the forward passes, then stores.
 
-        Each transfer gets one result, in the output of its step or of a later one. A step without tokens ends when all
-        transfers have ended, also if it fails. One that fails is a TransferResult with `error`.
+        Return a function that waits for the step's output. Call it once, in the order of the steps. Without
+        `computes_elsewhere` the step has been computed when `submit` returns, but its transfers may still be in flight.
 
-        A step that contradicts what the worker holds raises EngineError, and otherwise what the kernels raise: its
-        requests must then be dropped, the others can go on. The results of its transfers come with a later step; if it
-        has no tokens, no result of an earlier transfer comes any more.
+        Each transfer gets one result, in the output of its step or of a later one. A failed transfer is a
+        TransferResult with `error`. A step without tokens ends when all transfers have ended, even if the step fails.
+
+        The returned function raises EngineError if the step contradicts the worker's state, and propagates errors of
+        the kernels. The requests of a failed step must be dropped, and the others can continue. The results of its
+        transfers come with a later step. If a step without tokens fails, earlier transfers get no further results.
         """
         if self._cache is None or self._runner is None or self._batch is None:
             raise EngineError("the KV cache is not allocated")
@@ -213,17 +219,17 @@ class Worker:
         except FOR_THE_PROCESS:
             raise
         except BaseException as error:
-            # Raised in the step's turn: results of steps before it may still be taken by another thread.
+            # Raise when the step is collected: another thread may still be collecting the steps before it.
             collect = partial(_fail, error)
         return partial(_collect, step, number, collect, cache.owed)
 
     @property
     def computes_elsewhere(self) -> bool:
-        """Whether `submit` only hands a step over, to the kernels' own threads; then any thread may call it."""
+        """True if `submit` only hands a step to the kernels' own threads. Any thread may then call `submit`."""
         return isinstance(self._model, PackedModel)
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
-        """Submit a step, and wait."""
+        """Submit a step and wait for its output."""
         return self.submit(step)()
 
     def _execute(
@@ -235,7 +241,7 @@ class Worker:
         cache: CacheEngine,
         received: float,
     ) -> Callable[[], ModelRunnerOutput]:
-        """Compute a step; transfers alongside the computation may still be under way when this returns."""
+        """Compute a step. Transfers of the step may still be in flight when this function returns."""
         cache.copy_within(step.copies)
         cache.start(number, step.loads)
         prepared = time.perf_counter()
@@ -251,7 +257,7 @@ class Worker:
         return collect
 
     def close(self) -> None:
-        """Let go of the host pool and the device's memory."""
+        """Release the host pool and the device's memory."""
         if self._cache is not None:
             self._cache.close()
         self._cache = self._runner = self._model = None
@@ -260,7 +266,7 @@ class Worker:
 def _collect(
     step: SchedulerOutput, number: int, collect: Callable[[], ModelRunnerOutput], owed: OwedResults
 ) -> ModelRunnerOutput:
-    """Take the result of a step. If it failed, see to the transfers that it owes."""
+    """Collect the output of a step. If the step failed, settle the results of its transfers."""
     try:
         return collect()
     except BaseException:

@@ -1,6 +1,6 @@
-"""The network of a GGUF file: its shape as a config.json, its tensors under the names of the hub.
+"""Conversion of a GGUF file's network: its shape to a config.json, its tensors to hub names.
 
-Keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md, architecture "llama".
+Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md, architecture "llama".
 """
 
 import re
@@ -29,9 +29,9 @@ _LAYER_NAMES = {
 
 
 def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any]:
-    """The value of config.json, without the ids of the tokenizer.
+    """Build the contents of config.json, without the ids of the tokenizer.
 
-    Raises ConversionError for another architecture, and for rope scaling and split files, which are not read.
+    Raise ConversionError for another architecture, and for rope scaling and split files, which are not supported.
     """
     architecture = metadata.text("general.architecture")
     if architecture != "llama":
@@ -57,7 +57,7 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
         "head_dim": metadata.whole("llama.attention.key_length", default=hidden // heads),
         "max_position_embeddings": metadata.whole("llama.context_length"),
         "rope_theta": metadata.number("llama.rope.freq_base", default=10000.0),
-        # Stored as float32: 9.999999747378752e-06 was 1e-5 once.
+        # GGUF stores float32, so 1e-5 reads as 9.999999747378752e-06. Round it back.
         "rms_norm_eps": float(f"{metadata.number('llama.attention.layer_norm_rms_epsilon'):.6g}"),
         "tie_word_embeddings": "output.weight" not in names,
         "attention_bias": "blk.0.attn_q.bias" in names,
@@ -66,12 +66,15 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
 
 
 def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[TensorSource]:
-    """Every tensor of the file under its hub name, dequantized when its turn comes. Raises ConversionError."""
+    """List all tensors of the file under their hub names. Each is dequantized only when it is read.
+
+    Raise ConversionError for a tensor that a Llama model does not have.
+    """
     heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     sources = []
     for tensor in reader.tensors:
         name, part = _hub_name(tensor.name)
-        # GGUF counts dimensions from the fastest; dequantize already gives [out, in].
+        # GGUF lists the fastest dimension first. dequantize already returns [out, in].
         shape = tuple(int(size) for size in reversed(tensor.shape))
         sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part))))
     return sources
@@ -91,6 +94,6 @@ def _values(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
     values = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
     if heads is None:
         return values
-    # The writer interleaved the two halves of each head of q and k for its own rotary order: undo that.
+    # GGUF writers interleave the two halves of each head of q and k for their rotary order. Undo that.
     shape = values.shape
     return values.reshape(heads, shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(shape)

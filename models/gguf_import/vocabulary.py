@@ -1,4 +1,4 @@
-"""The tokenizer of a GGUF file, as the hub's files describe one."""
+"""Conversion of a GGUF file's tokenizer to the hub's files."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ _CONTROL = int(gguf.TokenType.CONTROL)
 class Vocabulary:
     """A byte-level BPE vocabulary.
 
-    Raises ConversionError for a tokenizer of another kind, or one whose way of splitting texts is not known here:
-    a wrong split gives plausible but wrong ids.
+    The constructor raises ConversionError for a tokenizer of another kind, or with an unknown pre-tokenizer, because a
+    wrong split produces plausible but wrong ids.
     """
 
     def __init__(self, metadata: Metadata) -> None:
@@ -43,20 +43,23 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
         return len(self._tokens)
 
     def ids(self) -> dict[str, int]:
-        """bos, eos and pad as config.json and generation_config.json name them, where the file has them."""
+        """Return the bos, eos and pad ids that the file has, by their names in config.json."""
         return {f"{name}_token_id": id_ for name, id_ in self._ids.items() if name != "unk"}
 
     def tokenizer(self) -> Tokenizer:
-        """What tokenizer.json holds, equal to the tokenizer that the file was made from."""
+        """Build the tokenizer for tokenizer.json, equal to the one that the file was made from.
+
+        Raise ConversionError if the library rejects it.
+        """
         try:
             vocabulary = {token: index for index, token in enumerate(self._tokens)}
             merges = [(left, right) for left, _, right in (merge.partition(" ") for merge in self._merges)]
             tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges))
-        except Exception as error:  # the library raises bare Exception
+        except Exception as error:  # The library raises bare Exception.
             raise ConversionError(f"the file's tokenizer cannot be built: {error}") from error
         tokenizer.pre_tokenizer = self._splitter
         tokenizer.decoder = ByteLevelDecoder()
@@ -70,7 +73,7 @@ class Vocabulary:
         return tokenizer
 
     def config(self) -> dict[str, Any]:
-        """The value of tokenizer_config.json, with the chat template verbatim where there is one."""
+        """Build the contents of tokenizer_config.json, with the chat template verbatim if there is one."""
         config: dict[str, Any] = {f"{name}_token": self._tokens[id_] for name, id_ in self._ids.items()}
         config |= {
             "tokenizer_class": "PreTrainedTokenizerFast",

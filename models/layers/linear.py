@@ -1,4 +1,4 @@
-"""A linear map whose rows may come from several tensors of a checkpoint."""
+"""Linear layer whose rows may come from several tensors of a checkpoint."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from torch.nn import functional
 
 
 def can_prepack(dtype: torch.dtype) -> bool:
-    """Whether this torch has oneDNN kernels for `dtype` on this CPU; float32 would gain nothing."""
+    """Tell whether `prepack` is supported: bfloat16, with oneDNN kernels for this CPU. float32 would gain nothing."""
     if dtype is not torch.bfloat16 or not torch.backends.mkldnn.is_available():
         return False
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 class Linear:
-    """y = x W^T + b with W [sum(rows), columns]; merged projections (q, k, v or gate, up) are one such map.
+    """The map y = x W^T + b with W [sum(rows), columns]. Merged projections (q, k, v or gate, up) share one layer.
 
-    The tensors are allocated here and filled through `slots`. After `prepack` there is no plain W any more.
+    The tensors are allocated here and filled through `slots`. `prepack` frees the plain W.
     """
 
     def __init__(
@@ -28,22 +28,22 @@ class Linear:
         self._packed: torch.Tensor | None = None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x [T, columns] -> [T, sum(rows)]."""
+        """Map x [T, columns] to [T, sum(rows)]."""
         if self._packed is None:
             return functional.linear(x, self.weight, self.bias)
         y: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], "")
         return y
 
     def prepack(self) -> None:
-        """Put W into the order that oneDNN's kernels read, once instead of at every call, and let the plain one go.
+        """Reorder W for oneDNN's kernels, once instead of at every call, and free the plain W.
 
-        Where `can_prepack` says so. Nothing can be filled or loaded any more.
+        Call only if `can_prepack` returns True. The slots cannot be filled afterwards.
         """
         self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, None)
         self.weight = self.weight.new_empty(0)
 
     def slots(self, names: Sequence[str]) -> dict[str, torch.Tensor]:
-        """Views to fill, one per name in the order of `rows`: `{name}.weight`, and `{name}.bias` where there is one."""
+        """Return views to fill, by checkpoint name: `{name}.weight` and any `{name}.bias` per entry of `rows`."""
         slots = {f"{name}.weight": part for name, part in zip(names, torch.split(self.weight, self._rows), strict=True)}
         if self.bias is not None:
             slots |= {

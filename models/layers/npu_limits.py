@@ -1,7 +1,7 @@
-"""What the fused operators of an Ascend NPU accept beyond what their schemas say.
+"""Limits of an Ascend NPU's fused operators that their schemas do not express.
 
-From Ascend/op-plugin, docs/zh/custom_APIs/torch_npu, one page per operator; an illegal call there ends in an error
-number of the runtime at best, in wrong numbers at worst.
+Source: Ascend/op-plugin, docs/zh/custom_APIs/torch_npu, one page per operator. An illegal call fails with an error code
+of the runtime at best, and returns wrong numbers at worst.
 """
 
 from typing import Final
@@ -9,13 +9,13 @@ from typing import Final
 import torch
 
 MAX_ROTARY_SIDE: Final = 1000
-"""B and N of npu_rotary_mul are below it."""
+"""Exclusive upper bound of B and N in npu_rotary_mul."""
 MAX_ROTARY_DIM: Final = 896
 FLOATS: Final = (torch.float16, torch.bfloat16, torch.float32)
 
 
 class OperatorLimitError(Exception):
-    """An NPU operator was called outside its documented limits; the message names it and the argument."""
+    """A call of an NPU operator outside its documented limits. The message names the operator and the argument."""
 
 
 def require(fact: bool, operator: str, sentence: str) -> None:
@@ -25,12 +25,12 @@ def require(fact: bool, operator: str, sentence: str) -> None:
 
 
 def check_rms_norm(x: torch.Tensor, gamma: torch.Tensor) -> None:
-    """npu_rms_norm."""
+    """Check a call of npu_rms_norm."""
     _check_norm("npu_rms_norm", x, gamma)
 
 
 def check_add_rms_norm(x1: torch.Tensor, x2: torch.Tensor, gamma: torch.Tensor) -> None:
-    """npu_add_rms_norm."""
+    """Check a call of npu_add_rms_norm."""
     require(x1.shape == x2.shape, "npu_add_rms_norm", f"x1 {list(x1.shape)} and x2 {list(x2.shape)} differ in shape")
     require(x1.dtype is x2.dtype, "npu_add_rms_norm", f"x1 is {x1.dtype} but x2 {x2.dtype}")
     _check_norm("npu_add_rms_norm", x1, gamma)
@@ -44,7 +44,7 @@ def _check_norm(name: str, x: torch.Tensor, gamma: torch.Tensor) -> None:
 
 
 def check_rotary_mul(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> None:
-    """npu_rotary_mul of a BSND tensor in "half" mode."""
+    """Check a call of npu_rotary_mul for a BSND tensor in "half" mode."""
     name = "npu_rotary_mul"
     require(x.dim() == cos.dim() == sin.dim() == 4, name, "input, r1 and r2 need 4 dimensions here")
     require(x.dtype in FLOATS, name, f"{x.dtype} is not supported")
@@ -58,6 +58,6 @@ def check_rotary_mul(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> N
 
 
 def check_swiglu(x: torch.Tensor) -> None:
-    """npu_swiglu over the last dimension."""
+    """Check a call of npu_swiglu over the last dimension."""
     require(x.dtype in FLOATS, "npu_swiglu", f"{x.dtype} is not supported")
     require(x.shape[-1] % 2 == 0, "npu_swiglu", f"the last dimension {x.shape[-1]} is not even")

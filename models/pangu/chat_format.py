@@ -1,6 +1,6 @@
-"""Messages to token ids through the chat template that the model came with.
+"""Rendering of messages to token ids through the model's own chat template.
 
-What a message says can never become a control token: whoever writes "<|im_end|>" gets those ten characters.
+The content of a message can never become a control token: "<|im_end|>" in a message is encoded as ten characters.
 """
 
 import datetime
@@ -24,14 +24,16 @@ from models.tool_calls import ToolCall
 from models.tool_format import find_tool_format
 
 PIECE = 1 << 16
-"""Characters that are searched at once."""
+"""Maximum number of characters per search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. role: "system", "user", "assistant", or "tool": what came of a call. tool_calls: the assistant's.
+    """One turn of a conversation.
 
-    The very first one may be of "tools": a JSON list of what the model may call, as OpenAI's clients describe it.
+    role: "system", "user", "assistant", or "tool" for the result of a call. The first message may have the role
+        "tools": its content is a JSON list of the available tools in OpenAI's format.
+    tool_calls: calls of an assistant's message.
     """
 
     role: str
@@ -40,12 +42,12 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All that it says, its calls in no model's way."""
+        """Content, and the names and arguments of the calls, independent of any model's format."""
         return self.content + "".join(call.name + call.arguments for call in self.tool_calls)
 
 
 class ChatFormat:
-    """Renders conversations for one model."""
+    """Renderer of conversations for one model."""
 
     def __init__(
         self,
@@ -55,10 +57,11 @@ class ChatFormat:
         variables: dict[str, str],
         leading_id: int | None = None,
     ) -> None:
-        """template: Jinja, or None for a model that has none. variables: bos_token and the like, by name.
+        """Compile the template. Raise ChatFormatError if it is not valid Jinja.
 
-        leading_id: an id that every prompt begins with although the template does not write it.
-        Raises ChatFormatError when the template is no valid Jinja.
+        template: Jinja source, or None if the model has no template.
+        variables: special tokens such as bos_token, by name.
+        leading_id: id that every prompt begins with, although the template does not write it; None if there is none.
         """
         self._tokenizer = tokenizer
         self._variables = variables
@@ -76,7 +79,7 @@ class ChatFormat:
         folder = ModelFolder(path)
         config = folder.tokenizer_config()
         architectures = folder.config().get("architectures") or []
-        # openPangu's template does not write the first token, but its vendor's recipes all put it there, once.
+        # openPangu's template does not write the first token, but all of the vendor's recipes add it once.
         leads = "PanguEmbeddedForCausalLM" in architectures and config.get("add_bos_token", True)
         return cls(
             _find_template(path, config),
@@ -86,19 +89,22 @@ class ChatFormat:
         )
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
-        """The ids of the whole conversation and of the start of the next answer.
+        """Encode the whole conversation and the start of the next answer.
 
-        thinking: one of the modes of `self.thinking`; None leaves it to the model. It holds for this answer alone: what
-        is said of it to the model is no part of later prompts.
-        Raises ChatFormatError when there is no template or it refuses the messages.
+        thinking: one of the modes of `self.thinking`; None for the model's default. The mode applies to this answer
+            only, and its instruction is not part of later prompts.
+
+        Raise ChatFormatError if there is no template or the template rejects the messages.
         """
         shielded, frame = self._shield(self._asked(messages, thinking))
         return self._led(self._encode(self._text(shielded, thinking), frame))
 
     def next_prefix(self, messages: Sequence[Message]) -> list[int]:
-        """What the prompt of the next question begins with, whatever it will be. messages: the last is an answer.
+        """Encode the prefix that the next prompt will share, independent of the next question.
 
-        It ends at the last control token before the question. Raises as `render`.
+        The prefix ends at the last control token before the question. Raise ChatFormatError as `render` does.
+
+        messages: the conversation, whose last message is an answer.
         """
         mark = _unused_character([message.text for message in messages])
         shielded, frame = self._shield([*messages, Message("user", mark)], avoid=mark)
@@ -114,15 +120,17 @@ class ChatFormat:
         num_new: int = 1,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
-        """The ids that follow `prior_ids` when the last `num_new` of the messages are said next.
+        """Encode the ids that follow `prior_ids` when the last `num_new` messages are added to a conversation.
 
-        prior_ids: the exact ids of the conversation up to the end of what the model produced for the message before
-        those, the last answer. thinking: as in `render`.
-        What comes back closes that turn (unless its end-of-turn id is already the last of prior_ids), adds the new
+        The result closes the last answer's turn (unless prior_ids already ends with the end-of-turn id), adds the new
         messages and starts the next answer. Earlier turns are never encoded again.
 
-        Raises ChatFormatError when no answer is before the new messages, or the template does not write it where it
-        belongs.
+        prior_ids: the exact ids of the conversation up to the last token that the model generated for the last answer,
+            which is the message before the new ones.
+        thinking: as in `render`.
+
+        Raise ChatFormatError if no answer precedes the new messages, or the template does not write the answer exactly
+        once.
         """
         said = len(messages) - num_new
         if said < 1 or messages[said - 1].role != "assistant":
@@ -140,7 +148,7 @@ class ChatFormat:
         return id_ in self._tokenizer.control_tokens.values()
 
     def _asked(self, messages: Sequence[Message], mode: ThinkingMode | None) -> list[Message]:
-        """The same, where the last question says how to think, for models that are told so."""
+        """Append the mode's suffix to the last question, for models that read the thinking mode from there."""
         suffix = self.thinking.suffixes.get(mode, "") if self.thinking is not None and mode is not None else ""
         asked = list(messages)
         last = next((index for index in reversed(range(len(asked))) if asked[index].role == "user"), None)
@@ -165,9 +173,10 @@ class ChatFormat:
             raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
 
     def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
-        """Put a stand-in for every control token's text in the contents, and return the character that frames it.
+        """Replace the text of control tokens in the contents with placeholders.
 
-        What the template does not know of tools is written into the contents here, around what was shielded.
+        Return the messages and the character that frames a placeholder, None if nothing was replaced.
+        Tools that the template cannot write itself are written into the contents here, around the shielded text.
         """
         if not any(self._has_control(message.text) for message in messages):
             return self._with_tools(messages, str), None
@@ -177,14 +186,14 @@ class ChatFormat:
         ), frame
 
     def _has_control(self, text: str) -> bool:
-        """Look for the text of a control token, in pieces: a search lets no other thread run."""
+        """Tell whether `text` contains a control token's text. The search runs in pieces, because it holds the GIL."""
         return any(
             self._control.search(text, start, start + PIECE + self._longest_control)
             for start in range(0, len(text) or 1, PIECE)
         )
 
     def _with_tools(self, messages: Sequence[Message], clean: Callable[[str], str]) -> list[Message]:
-        """With `clean` contents. Of tools only what the template writes itself is left as it is."""
+        """Apply `clean` to the contents, and write tools into them unless the template does so itself."""
         if self.tools.in_template:
             return [
                 Message(
@@ -221,7 +230,7 @@ class ChatFormat:
     def _encode(self, text: str, frame: str | None) -> list[int]:
         if frame is None:
             return self._tokenizer.encode(text, special=True)
-        # Control tokens split a text before it is tokenized, so the stretches between them are independent.
+        # Control tokens split a text before tokenization, so the spans between them are independent.
         ids, start = list[int](), 0
         for hit in self._control.finditer(text):
             ids += self._plain(text[start : hit.start()], frame)
@@ -232,7 +241,7 @@ class ChatFormat:
 
 
 def _turn(message: Message) -> dict[str, Any]:
-    """As templates expect it."""
+    """Convert a message to the dictionary that chat templates expect."""
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         turn["tool_calls"] = [
@@ -250,7 +259,7 @@ def _unused_character(texts: Sequence[str]) -> str:
 
 def _compile(template: str) -> jinja2.Template:
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-    # Templates are written for a tojson that escapes nothing for HTML.
+    # Templates expect a tojson without HTML escapes.
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now

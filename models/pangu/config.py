@@ -1,4 +1,4 @@
-"""config.json of the Llama and openPangu-Embedded families, checked."""
+"""Validated config.json of the Llama and openPangu-Embedded families."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,10 @@ ARCHITECTURES = ("LlamaForCausalLM", "PanguEmbeddedForCausalLM")
 
 @dataclass(frozen=True, slots=True)
 class PanguConfig:
-    """The shape of one dense decoder. `bias` is on q, k, v and o together; the MLP never has one."""
+    """Shape of a dense decoder.
+
+    bias: q, k, v and o all have a bias. The MLP never has one.
+    """
 
     architecture: str
     hidden_size: int
@@ -32,10 +35,10 @@ class PanguConfig:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "PanguConfig":
-        """Read the value of config.json.
+        """Read the contents of config.json.
 
-        Raises UnsupportedModelError, naming the key, for another architecture, activation, rope scaling or
-        quantization, and for sizes that are missing or do not fit together.
+        Raise UnsupportedModelError with the key for an unsupported architecture, activation, rope scaling or
+        quantization, and for missing or inconsistent sizes.
         """
         architecture = _architecture(raw)
         hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
@@ -81,7 +84,7 @@ def _architecture(raw: Mapping[str, Any]) -> str:
 
 
 def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:
-    # transformers 5 writes everything into rope_parameters; older files have rope_theta beside rope_scaling.
+    # transformers 5 writes everything to rope_parameters. Older files have rope_theta alongside rope_scaling.
     rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
     theta = _positive(rope.get("rope_theta", raw.get("rope_theta", 10000.0)), "rope_theta")
     kind = rope.get("rope_type", rope.get("type", "default"))

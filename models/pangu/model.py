@@ -1,4 +1,4 @@
-"""One dense decoder for Llama and openPangu-Embedded: pre-norm, grouped-query attention, SwiGLU.
+"""A dense decoder for Llama and openPangu-Embedded, with pre-norm, grouped-query attention and SwiGLU.
 
 The two families differ in one flag: openPangu-Embedded has a bias on q, k, v and o.
 """
@@ -20,7 +20,7 @@ RopeRows = tuple[torch.Tensor, torch.Tensor]
 
 
 class Attention:
-    """Merged q, k, v projection, rope, attention by the context, output projection."""
+    """Merged q, k, v projection, rope, attention through the context, and output projection."""
 
     def __init__(
         self, config: PanguConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
@@ -34,20 +34,20 @@ class Attention:
         self.out = Linear(q_size, [config.hidden_size], bias=config.bias, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
-        """x [T, hidden] -> [T, hidden]."""
+        """Map x [T, hidden] to [T, hidden]."""
         qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
         turned, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
-        # q and k lie side by side, so one rotation serves both.
+        # q and k are adjacent, so one rotation covers both.
         q, k = torch.split(rope.rotate(turned, rows), [self._heads, self._kv_heads], dim=1)
         return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
-        """Views to fill, by their names in a checkpoint."""
+        """Return views to fill, by checkpoint name."""
         return self.qkv.slots([f"{prefix}.{name}_proj" for name in "qkv"]) | self.out.slots([f"{prefix}.o_proj"])
 
 
 class MLP:
-    """down(silu(gate(x)) * up(x)) with gate and up merged."""
+    """The MLP down(silu(gate(x)) * up(x)), with gate and up merged."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class MLP:
         self.down = Linear(inner, [hidden], bias=False, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x [T, hidden] -> [T, hidden]."""
+        """Map x [T, hidden] to [T, hidden]."""
         return self._ranks.sum(self.down(self._swiglu(self.gate_up(x))))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
-        """Views to fill, by their names in a checkpoint."""
+        """Return views to fill, by checkpoint name."""
         merged = self.gate_up.slots([f"{prefix}.gate_proj", f"{prefix}.up_proj"])
         return merged | self.down.slots([f"{prefix}.down_proj"])
 
 
 class DecoderLayer:
-    """x + attention(norm(x)), then x + mlp(norm(x))."""
+    """A decoder layer: x + attention(norm(x)), then x + mlp(norm(x))."""
 
     def __init__(
         self,
@@ -93,17 +93,17 @@ class DecoderLayer:
         self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
-        """x [T, hidden] -> [T, hidden]; x may be updated in place."""
+        """Map x [T, hidden] to [T, hidden]. x may be updated in place."""
         normed, x = self.mlp_norm.add(x, self.attention(self.input_norm(x), rope, rows, context))
         x += self.mlp(normed)
         return x
 
     def linears(self) -> tuple[Linear, ...]:
-        """All its matrices."""
+        """Return the linear layers."""
         return (self.attention.qkv, self.attention.out, self.mlp.gate_up, self.mlp.down)
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
-        """Views to fill, by their names in a checkpoint."""
+        """Return views to fill, by checkpoint name."""
         norms = {
             f"{prefix}.input_layernorm.weight": self.input_norm.weight,
             f"{prefix}.post_attention_layernorm.weight": self.mlp_norm.weight,
@@ -112,7 +112,7 @@ class DecoderLayer:
 
 
 class PanguForCausalLM:
-    """The whole network; satisfies `models.interface.CausalLM`. Its tensors hold garbage until `slots` are filled."""
+    """The whole network. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are filled."""
 
     def __init__(
         self,
@@ -123,10 +123,14 @@ class PanguForCausalLM:
         layers: LayerKinds = TORCH_LAYERS,
         ranks: RankGroup = ALONE,
     ) -> None:
-        """config: of the whole model. layers: how norms, rotation and activation are computed. ranks: who computes it
-        together; this one holds its part of the heads and of every MLP, and only the first an output matrix.
+        """Allocate the tensors of this rank.
 
-        Raises UnsupportedModelError if the model cannot be cut into so many parts.
+        config: shape of the whole model.
+        layers: implementations of norms, rotation and activation.
+        ranks: the tensor-parallel group. Each rank holds its part of the heads and of every MLP. Only rank 0 holds an
+            untied output matrix.
+
+        Raise UnsupportedModelError if the model cannot be split over the group.
         """
         config = rank_config(config, ranks.size)
         self._ranks = ranks
@@ -156,7 +160,7 @@ class PanguForCausalLM:
         )
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
-        """input_ids, positions [T] int64 -> final hidden states [T, hidden], normed."""
+        """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
         x = functional.embedding(input_ids, self._embedding).to(self.dtype)
         rows = self._rope.rows(positions)
         for layer in self._layers:
@@ -164,14 +168,14 @@ class PanguForCausalLM:
         return self._norm(x)
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """hidden [R, hidden] -> logits [R, vocab] float32; to be called on rank 0 only."""
+        """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 only."""
         return self._head(hidden).float()
 
     def prepack(self, embedding: torch.Tensor) -> None:
-        """Put all matrices into the order of oneDNN's kernels; see `Linear.prepack`.
+        """Reorder all matrices for oneDNN's kernels. See `Linear.prepack`.
 
-        embedding: [vocab, hidden] in any dtype, the same as the model's: where the head is tied to it, rows are looked
-        up there from now on, so that it may be a mapped file and nothing is held twice.
+        embedding: [vocab, hidden] in any dtype, with the values of the model's own embedding. If the head is tied, rows
+            are looked up here from now on. A mapped file keeps the embedding from being in memory twice.
         """
         heads = (self._head,) if self._has_head else ()
         for linear in (*heads, *(linear for layer in self._layers for linear in layer.linears())):
@@ -181,7 +185,7 @@ class PanguForCausalLM:
         self.kernels = "onednn"
 
     def slots(self) -> dict[str, torch.Tensor]:
-        """Every tensor that a checkpoint must give, by its name there, as a view to copy `part` of it into."""
+        """Return a view per tensor that a checkpoint must contain, by name. `part` of the tensor is copied to it."""
         slots = {EMBEDDING: self._embedding, "model.norm.weight": self._norm.weight}
         if self._has_head and not self._tied:
             slots |= self._head.slots(["lm_head"])
@@ -190,11 +194,13 @@ class PanguForCausalLM:
         return slots
 
     def part(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """What this rank holds of the checkpoint's tensor `name`."""
+        """Return this rank's part of the checkpoint's tensor `name`."""
         return rank_tensor(name, tensor, rank=self._ranks.rank, size=self._ranks.size)
 
     def ignores(self, name: str) -> bool:
-        """Whether a checkpoint may hold this tensor needlessly: rotary tables, the second copy of a tied head, and a
-        head that another rank has."""
+        """Tell whether to skip the checkpoint's tensor `name`.
+
+        Rotary tables, the copy of a tied head, and a head that another rank holds are skipped.
+        """
         needless = self._tied or not self._has_head
         return name.endswith("rotary_emb.inv_freq") or (needless and name == "lm_head.weight")

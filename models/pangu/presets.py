@@ -1,6 +1,6 @@
-"""The published shapes of openPangu-Embedded, as their config.json has them: for whoever must plan without the weights.
+"""Contents of the published config.json files of openPangu-Embedded, for planning without the weights.
 
-Where a folder has a config.json, that one counts.
+If a folder has a config.json, that file takes precedence.
 """
 
 from typing import Any

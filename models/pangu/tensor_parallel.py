@@ -1,7 +1,7 @@
-"""What one rank of a tensor-parallel group holds of the decoder: whole heads, and a part of the MLP.
+"""Tensor parallelism of the decoder: each rank holds whole heads and a part of every MLP.
 
-Every rank computes with a smaller `PanguConfig`; the outputs of its attention and of its MLP are partial sums, which
-the group adds up. A bias behind such a sum must count once: rank 0 has it, the others have zeros in its place.
+Every rank computes with a smaller `PanguConfig`. The outputs of attention and MLP are partial sums, which the group
+adds up. A bias on such a sum must count once, so rank 0 holds the bias and the other ranks hold zeros.
 """
 
 from dataclasses import replace
@@ -21,7 +21,10 @@ ONCE = ("o_proj.bias",)
 
 
 def rank_config(config: PanguConfig, size: int) -> PanguConfig:
-    """The shape of the decoder on each of `size` ranks. Raises UnsupportedModelError if it cannot be cut so."""
+    """Return the shape of the decoder on each of `size` ranks.
+
+    Raise UnsupportedModelError if the heads or the MLP cannot be divided evenly.
+    """
     names = ("num_heads", "num_kv_heads", "intermediate_size")
     cut: dict[str, int] = {name: getattr(config, name) for name in names}
     for name, whole in cut.items():
@@ -32,7 +35,7 @@ def rank_config(config: PanguConfig, size: int) -> PanguConfig:
 
 
 def rank_tensor(name: str, tensor: torch.Tensor, *, rank: int, size: int) -> torch.Tensor:
-    """The part of the checkpoint's tensor `name` that `rank` of `size` holds; a view, except for zeros."""
+    """Return the part of the checkpoint's tensor `name` that `rank` of `size` holds. Zeros aside, it is a view."""
     if name.endswith(BY_ROWS):
         return tensor.chunk(size, dim=0)[rank]
     if name.endswith(BY_COLUMNS):
